@@ -1,0 +1,92 @@
+//! Everything that can go wrong, as values about the caller's mistake or the device's limits.
+
+use crate::Dtype;
+
+/// The result of every fallible call.
+pub type Result<T> = core::result::Result<T, Error>;
+
+/// What went wrong. The text carries the numbers; it is the same on every backend.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Output and input differ in length.
+    #[error("output has {output} items, input has {input}; they must be equal")]
+    LengthMismatch {
+        /// Items of the input.
+        input: usize,
+        /// Items of the output.
+        output: usize,
+    },
+    /// More items than the plan was made for.
+    #[error("input has {input} items, the plan was made for at most {planned}")]
+    PlanTooSmall {
+        /// Items of the input.
+        input: usize,
+        /// Items the plan was made for.
+        planned: usize,
+    },
+    /// A chunk of a stream that is neither the last nor of a permitted length.
+    #[error("a chunk has {items} items; all but the last must have a multiple of {multiple}")]
+    ChunkLength {
+        /// Items of the chunk.
+        items: usize,
+        /// What the length must be a multiple of.
+        multiple: usize,
+    },
+    /// No number type has this name.
+    #[error("unknown dtype '{name}'; known are u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64")]
+    UnknownDtype {
+        /// The name that was given.
+        name: String,
+    },
+    /// The operator is not defined for the element type.
+    #[error("operator {operator} is not defined for {dtype}")]
+    OperatorElement {
+        /// Name of the operator.
+        operator: &'static str,
+        /// The element type.
+        dtype: Dtype,
+    },
+    /// The strategy reorders items, and the operator does not declare that it commutes.
+    #[error("strategy {strategy} reorders items, and operator {operator} is not commutative")]
+    NotCommutative {
+        /// Name of the strategy.
+        strategy: String,
+        /// Name of the operator.
+        operator: &'static str,
+    },
+    /// The device cannot run the strategy.
+    #[error("device {device} cannot run strategy {strategy}: {reason}")]
+    StrategyRefused {
+        /// Id of the device.
+        device: String,
+        /// Name of the strategy.
+        strategy: String,
+        /// Why not.
+        reason: String,
+    },
+    /// There is no such device here.
+    #[error("no device '{id}': {reason}")]
+    NoDevice {
+        /// The id that was asked for.
+        id: String,
+        /// Why there is none.
+        reason: String,
+    },
+    /// A name of a strategy, instruction set or the like that is not known.
+    #[error("unknown {what} '{name}'; known are {known}")]
+    UnknownName {
+        /// What the name was meant to name.
+        what: &'static str,
+        /// The name that was given.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// Memory could not be had.
+    #[error("cannot allocate {bytes} bytes")]
+    OutOfMemory {
+        /// Bytes that were asked for.
+        bytes: usize,
+    },
+}

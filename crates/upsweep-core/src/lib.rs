@@ -1,0 +1,43 @@
+//! The words of upsweep: what every layer above and below the backends speaks.
+//!
+//! - [`Element`] and [`Number`]: what may stand in an array; [`Widen`]: how an item becomes the
+//!   type it is combined in.
+//! - [`Operator`] and the built-in ones: [`Sum`], [`Product`], [`Min`], [`Max`], [`BitAnd`],
+//!   [`BitOr`], [`BitXor`], [`ArgMin`], [`ArgMax`].
+//! - [`Reduce`] and [`Scan`]: a problem, stated without naming a device.
+//! - [`Limits`], [`Strategy`], [`Policy`]: what a device can do and what was chosen for it.
+//! - [`Backend`]: the one seam. Nothing above it knows a vendor.
+//! - [`summation`]: the order in which floats are combined, the same on every device.
+//! - [`mod@reference`]: the obvious sequential answers that every backend is held to.
+//!
+//! This crate contains no unsafe code and knows no GPU.
+
+#![forbid(unsafe_code)]
+
+mod backend;
+mod element;
+mod error;
+mod float16;
+mod indexed;
+mod limits;
+mod operator;
+mod problem;
+pub mod reference;
+mod strategy;
+pub mod summation;
+
+pub use backend::Backend;
+pub use element::{Dtype, Element, Kind, Number, Widen};
+pub use error::{Error, Result};
+pub use float16::{bf16_to_f32, f16_to_f32};
+pub use half::{bf16, f16};
+pub use indexed::{ArgMax, ArgMin, Indexed};
+pub use limits::Limits;
+pub use operator::{
+    BitAnd, BitOr, BitXor, Flipped, Language, Max, Min, Operator, Product, Source, Sum,
+};
+pub use problem::{Bounds, Determinism, Direction, Reduce, Scan};
+pub use strategy::{
+    AccessWidth, Arrangement, CpuPolicy, CpuStrategy, GpuReduceStrategy, GpuScanStrategy, Load,
+    Policy, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, Strategy, Tail, WorkgroupPolicy,
+};

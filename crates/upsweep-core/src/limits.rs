@@ -1,0 +1,64 @@
+//! What a device can do: the facts that policies and strategies are chosen from.
+
+/// The limits of one device. A field that has no meaning on a device is `None`, zero or false,
+/// as its description says.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Name of the device as its maker gives it.
+    pub name: String,
+    /// The interface it is reached through: `cpu`, `vulkan`, `metal`, `cuda` …
+    pub interface: String,
+    /// Version of the driver; empty on a CPU.
+    pub driver: String,
+    /// Threads that run at once: hardware threads of a CPU, multiprocessors of a GPU.
+    pub compute_units: usize,
+    /// Instruction set in use on a CPU; empty elsewhere.
+    pub instruction_set: String,
+    /// Bytes of first-level data cache of one core, or shared memory of one workgroup.
+    pub l1_bytes: usize,
+    /// Bytes of second-level cache of one core of a CPU, or of the whole of a GPU.
+    pub l2_bytes: usize,
+    /// Bytes of last-level cache that cores of a CPU share; 0 on a GPU.
+    pub l3_bytes: usize,
+    /// Bytes of memory that the device can use, if known.
+    pub memory_bytes: Option<u64>,
+    /// Smallest and largest subgroup; `(1, 1)` on a CPU.
+    pub subgroup_sizes: (u32, u32),
+    /// Most threads of a workgroup; 1 on a CPU.
+    pub threads_per_workgroup: u32,
+    /// Most bytes of one array binding; `None` where any array can be bound.
+    pub binding_bytes: Option<u64>,
+    /// Most workgroups in one dimension of a dispatch; `None` on a CPU.
+    pub workgroups_per_dimension: Option<u32>,
+    /// Whether workgroups that have started are sure to go on, so that one may wait for another.
+    pub forward_progress: bool,
+    /// Whether 64-bit integers can be computed with.
+    pub int64: bool,
+    /// Whether `f64` can be computed with.
+    pub float64: bool,
+}
+
+impl Limits {
+    /// Limits of a device of which nothing but its name and interface is known: the least.
+    pub fn least(name: impl Into<String>, interface: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            interface: interface.into(),
+            driver: String::new(),
+            compute_units: 1,
+            instruction_set: String::new(),
+            l1_bytes: 16 << 10,
+            l2_bytes: 256 << 10,
+            l3_bytes: 0,
+            memory_bytes: None,
+            subgroup_sizes: (1, 1),
+            threads_per_workgroup: 1,
+            binding_bytes: None,
+            workgroups_per_dimension: None,
+            forward_progress: false,
+            int64: false,
+            float64: false,
+        }
+    }
+}

@@ -1,0 +1,347 @@
+//! The CPU as a device: threads, instruction set, strategy, and the calls.
+
+use core::fmt;
+use std::sync::{Arc, LazyLock};
+
+use fearless_simd::Level;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use upsweep_core::{
+    Backend, Bounds, CpuPolicy, CpuStrategy, Direction, Element, Error, Limits, Number, Operator,
+    Policy, Reduce, Result, Scan, Strategy, Widen,
+};
+
+use crate::limits::{hardware_threads, limits};
+use crate::policy::policy;
+use crate::reduce::{PositionOperator, REDUCE_CHUNK, ReduceState};
+use crate::scalar::Opaque;
+use crate::scan::{Carry, ScanState, Source};
+use crate::{InstructionSet, probe, reduce, scan};
+
+/// What to use of the CPU. Everything by default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CpuOptions {
+    /// Threads of the device's own pool; by default one for each hardware thread.
+    pub threads: Option<usize>,
+    /// Instruction set; by default the widest found.
+    pub instruction_set: Option<InstructionSet>,
+    /// Strategy; by default chosen for each call.
+    pub strategy: Option<CpuStrategy>,
+}
+
+/// The CPU.
+pub struct Cpu {
+    limits: Limits,
+    policy: CpuPolicy,
+    level: Level,
+    strategy: Option<CpuStrategy>,
+    /// `None` with one thread.
+    pool: Option<ThreadPool>,
+}
+
+/// Scratch memory of a plan: a CPU needs none.
+#[derive(Debug)]
+pub struct Workspace(());
+
+/// How one call is done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Means<'a> {
+    /// The instruction set.
+    pub(crate) level: Level,
+    /// Threads to use; if more than one, the caller is in the thread pool.
+    pub(crate) threads: usize,
+    /// The numbers.
+    pub(crate) policy: &'a CpuPolicy,
+}
+
+impl Cpu {
+    /// The CPU with everything it has. All callers share its threads, which the first call
+    /// starts.
+    pub fn shared() -> Arc<Cpu> {
+        static SHARED: LazyLock<Arc<Cpu>> = LazyLock::new(|| {
+            let everything = Cpu::new(CpuOptions::default());
+            // Without threads, one thread does it all.
+            let alone = CpuOptions { threads: Some(1), ..CpuOptions::default() };
+            match everything.or_else(|_| Cpu::new(alone)) {
+                Ok(cpu) => Arc::new(cpu),
+                Err(error) => unreachable!("one thread needs nothing that can be absent: {error}"),
+            }
+        });
+        Arc::clone(&SHARED)
+    }
+
+    /// The CPU with these options.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if this CPU lacks the instruction set or the threads cannot start.
+    pub fn new(options: CpuOptions) -> Result<Cpu> {
+        let absent = |reason: String| Error::NoDevice { id: "cpu".into(), reason };
+        let set = options.instruction_set.unwrap_or_else(InstructionSet::widest);
+        let level = set.level().ok_or_else(|| {
+            let found =
+                InstructionSet::available().iter().map(|set| set.name()).collect::<Vec<_>>();
+            absent(format!("this CPU has no {set}; it has {}", found.join(" ")))
+        })?;
+        let threads = options.threads.unwrap_or_else(hardware_threads);
+        if threads == 0 {
+            return Err(absent("0 threads cannot do anything".into()));
+        }
+        let pool = if threads == 1 {
+            None
+        } else {
+            let named = ThreadPoolBuilder::new().thread_name(|i| format!("upsweep {i}"));
+            let pool = named.num_threads(threads).build();
+            Some(pool.map_err(|error| absent(format!("cannot start {threads} threads: {error}")))?)
+        };
+        let limits = limits(threads, set);
+        let policy = policy(&limits);
+        Ok(Cpu { limits, policy, level, strategy: options.strategy, pool })
+    }
+
+    /// The first position of the extreme that `operator` keeps; `None` if there are no items.
+    #[inline]
+    pub fn position<T, O>(&self, input: &[T], operator: O) -> Option<u64>
+    where
+        T: Number,
+        <T as Element>::Acc: Number,
+        O: PositionOperator,
+    {
+        if input.is_empty() {
+            return None;
+        }
+        Some(self.with_means(size_of_val(input), |means| {
+            reduce::best::<T, T::Acc, _>(means, input, 0, operator).position(input)
+        }))
+    }
+
+    /// Reads all bytes once and returns a value that depends on each.
+    pub fn probe_read(&self, bytes: &[u8]) -> u8 {
+        self.with_means(bytes.len(), |means| probe::read(means, bytes))
+    }
+
+    /// Copies all bytes.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if the lengths differ.
+    pub fn probe_copy(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
+        check_lengths(input, output)?;
+        self.with_means(2 * input.len(), |means| probe::copy(means, input, output));
+        Ok(())
+    }
+
+    /// Takes the next chunk of a reduction.
+    ///
+    /// # Errors
+    /// [`Error::ChunkLength`] if an earlier chunk was the last.
+    pub fn reduce_next<T, A, O>(&self, state: &mut ReduceState<A, O>, chunk: &[T]) -> Result<()>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        state.check(chunk.len())?;
+        let operator = state.operator();
+        if O::COMMUTATIVE {
+            for piece in chunk.chunks(REDUCE_CHUNK) {
+                let total = self
+                    .with_means(size_of_val(piece), |means| reduce::total(means, piece, operator));
+                state.push(total);
+            }
+        } else {
+            self.with_means(size_of_val(chunk), |means| {
+                scan::total_in_order(means, chunk, operator, state.carry());
+            });
+        }
+        Ok(())
+    }
+
+    /// Scans the next chunk of an array.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if the lengths differ, [`Error::ChunkLength`] if an earlier
+    /// chunk was the last.
+    pub fn scan_next<T, U, O>(
+        &self,
+        state: &mut ScanState<U::Acc, O>,
+        chunk: &[T],
+        output: &mut [U],
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        check_lengths(chunk, output)?;
+        let first = state.check(chunk.len())?;
+        let (problem, carry) = state.parts();
+        let bytes = size_of_val(chunk) + size_of_val(output);
+        self.with_means(bytes, |means| {
+            scan::scan(means, Source::Separate(chunk), output, problem, carry);
+        });
+        if first {
+            set_first(output, problem);
+        }
+        Ok(())
+    }
+
+    /// The strategy for `bytes` bytes of traffic.
+    #[inline]
+    fn choose(&self, bytes: usize) -> CpuStrategy {
+        self.strategy.unwrap_or(if bytes < self.policy.serial_bytes || self.pool.is_none() {
+            CpuStrategy::Simd
+        } else {
+            CpuStrategy::SimdThreads
+        })
+    }
+
+    /// Calls `work` on this thread or, for many bytes, in the pool.
+    #[inline]
+    fn with_means<R: Send>(&self, bytes: usize, work: impl FnOnce(&Means<'_>) -> R + Send) -> R {
+        let mut means = Means { level: self.level, threads: 1, policy: &self.policy };
+        match &self.pool {
+            Some(pool) if self.choose(bytes) == CpuStrategy::SimdThreads => {
+                means.threads = pool.current_num_threads();
+                pool.install(|| work(&means))
+            }
+            _ => work(&means),
+        }
+    }
+
+    fn is_scalar(&self) -> bool {
+        self.strategy == Some(CpuStrategy::Scalar)
+    }
+
+    /// This CPU, restricted to what one item at a time needs.
+    fn scalar_means(&self) -> Means<'_> {
+        Means { level: Level::baseline(), threads: 1, policy: &self.policy }
+    }
+
+    fn scan_from<T, U, O>(
+        &self,
+        source: Source<'_, T>,
+        output: &mut [U],
+        problem: &Scan<U::Acc, O>,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        if self.is_scalar() {
+            let problem = Opaque::scan(problem);
+            let mut carry = Carry::new(problem.init, &problem.operator);
+            scan::scan(&self.scalar_means(), source, output, &problem, &mut carry);
+        } else {
+            let mut carry = Carry::new(problem.init, &problem.operator);
+            let bytes = output.len() * (size_of::<T>() + size_of::<U>());
+            self.with_means(bytes, |means| {
+                scan::scan(means, source, output, problem, &mut carry);
+            });
+        }
+        set_first(output, problem);
+        Ok(())
+    }
+}
+
+/// An exclusive scan without a start value begins with the identity, which is not always the
+/// padding that the kernels start from.
+fn set_first<U: Element, O: Operator<U::Acc>>(output: &mut [U], problem: &Scan<U::Acc, O>) {
+    if problem.bounds == Bounds::Inclusive || problem.init.is_some() {
+        return;
+    }
+    let first = match problem.direction {
+        Direction::Forward => output.first_mut(),
+        Direction::Reverse => output.last_mut(),
+    };
+    if let Some(first) = first {
+        *first = U::from_acc(problem.operator.identity());
+    }
+}
+
+fn check_lengths<T, U>(input: &[T], output: &[U]) -> Result<()> {
+    if input.len() == output.len() {
+        Ok(())
+    } else {
+        Err(Error::LengthMismatch { input: input.len(), output: output.len() })
+    }
+}
+
+impl Backend for Cpu {
+    type Input<'a, T: Element> = &'a [T];
+    type Output<'a, T: Element> = &'a mut [T];
+    type Workspace = Workspace;
+
+    fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    fn reduce_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
+        let strategy = self.choose(items.saturating_mul(item_bytes));
+        (Strategy::Cpu(strategy), Policy::Cpu(self.policy))
+    }
+
+    fn scan_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
+        let strategy = self.choose(items.saturating_mul(2 * item_bytes));
+        (Strategy::Cpu(strategy), Policy::Cpu(self.policy))
+    }
+
+    fn workspace(&self, _items: usize, _item_bytes: usize) -> Result<Workspace> {
+        Ok(Workspace(()))
+    }
+
+    #[inline]
+    fn reduce<T, A, O>(&self, _: &mut Workspace, input: &[T], problem: &Reduce<A, O>) -> Result<A>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        let operator = problem.operator;
+        if input.is_empty() {
+            return Ok(problem.init.unwrap_or(operator.identity()));
+        }
+        let total = if self.is_scalar() {
+            reduce::total(&self.scalar_means(), input, Opaque(operator))
+        } else {
+            self.with_means(size_of_val(input), |means| reduce::total(means, input, operator))
+        };
+        Ok(match problem.init {
+            Some(init) => operator.combine(init, total),
+            None => total,
+        })
+    }
+
+    fn scan<T, U, O>(
+        &self,
+        _: &mut Workspace,
+        input: &[T],
+        output: &mut [U],
+        problem: &Scan<U::Acc, O>,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        check_lengths(input, output)?;
+        self.scan_from(Source::Separate(input), output, problem)
+    }
+
+    fn scan_in_place<T, O>(
+        &self,
+        _: &mut Workspace,
+        data: &mut [T],
+        problem: &Scan<T::Acc, O>,
+    ) -> Result<()>
+    where
+        T: Element + Widen<<T as Element>::Acc>,
+        O: Operator<T::Acc>,
+    {
+        self.scan_from::<T, T, O>(Source::InPlace, data, problem)
+    }
+}
+
+impl fmt::Debug for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cpu").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}

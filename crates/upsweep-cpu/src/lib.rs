@@ -1,0 +1,39 @@
+//! The CPU backend of upsweep: vectors and threads at the speed of memory.
+//!
+//! - [`Cpu`] is the device; it implements [`Backend`](upsweep_core::Backend).
+//! - `reduce` and `scan` hold the primitives, `simd` the only intrinsics.
+//! - `isa` compiles every kernel once for each instruction set and chooses at run time.
+
+mod device;
+mod isa;
+mod limits;
+mod policy;
+mod probe;
+mod reduce;
+mod scalar;
+mod scan;
+mod simd;
+
+pub use device::{Cpu, CpuOptions, Workspace};
+pub use isa::InstructionSet;
+pub use reduce::{PositionOperator, REDUCE_CHUNK, ReduceState};
+pub use scan::ScanState;
+
+#[cfg(test)]
+mod tests {
+    use fearless_simd::Level;
+
+    use crate::InstructionSet;
+
+    /// The instruction sets to test: all that this CPU has, or the one that
+    /// `UPSWEEP_TEST_ISA` names (valgrind does not know AVX-512).
+    pub(crate) fn levels() -> Vec<Level> {
+        let sets = match std::env::var("UPSWEEP_TEST_ISA") {
+            Ok(name) => vec![name.parse().expect("UPSWEEP_TEST_ISA names an instruction set")],
+            Err(_) => InstructionSet::available(),
+        };
+        let levels: Vec<Level> = sets.iter().filter_map(|set| set.level()).collect();
+        assert!(!levels.is_empty(), "this CPU has none of {sets:?}");
+        levels
+    }
+}

@@ -1,0 +1,93 @@
+//! Reductions on a CPU.
+//!
+//! One thread folds tiles ([`tile`]); several share the aligned binary tree over them: a range is
+//! cut where the root of its tree is cut, so that any cutting gives the same bits.
+
+pub(crate) mod narrow;
+pub(crate) mod position;
+mod stream;
+pub(crate) mod tile;
+
+use core::marker::PhantomData;
+
+use fearless_simd::Level;
+pub use stream::{REDUCE_CHUNK, ReduceState};
+use upsweep_core::summation::TILE;
+use upsweep_core::{CpuPolicy, Element, Number, Operator, Widen};
+
+use crate::device::Means;
+use crate::isa;
+use crate::scan::{Carry, total_in_order};
+pub use position::PositionOperator;
+use position::{Best, FindBest};
+use tile::FoldTiles;
+
+/// The value of all items, of which there is at least one.
+#[inline]
+pub(crate) fn total<T, A, O>(means: &Means<'_>, items: &[T], operator: O) -> A
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    if !O::COMMUTATIVE {
+        let mut carry = Carry::new(None, &operator);
+        total_in_order(means, items, operator, &mut carry);
+        return carry.into_tile(&operator);
+    }
+    if means.threads > 1
+        && let Some(middle) = cut::<T>(items.len(), means.policy)
+    {
+        let (left, right) = items.split_at(middle);
+        let (left, right) =
+            rayon::join(|| total(means, left, operator), || total(means, right, operator));
+        return operator.combine(left, right);
+    }
+    fold(means.level, items, operator)
+}
+
+/// The value of all items, of which there is at least one, on this thread.
+#[inline]
+pub(crate) fn fold<T, A, O>(level: Level, items: &[T], operator: O) -> A
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    match narrow::sum(level, items, operator) {
+        Some(sum) => sum,
+        None => isa::run(level, FoldTiles { items, operator, acc: PhantomData }),
+    }
+}
+
+/// Where the tree over the tiles of `items` items is cut: behind the largest power of two of
+/// tiles that leaves something on the right. `None` if one thread shall take them all.
+#[inline]
+fn cut<T>(items: usize, policy: &CpuPolicy) -> Option<usize> {
+    if items.saturating_mul(size_of::<T>()) <= policy.block_bytes || items <= TILE {
+        return None;
+    }
+    let tiles = items.div_ceil(TILE);
+    Some((1 << (tiles - 1).ilog2()) * TILE)
+}
+
+/// The best value of all items, of which there is at least one, and its tile.
+#[inline]
+pub(crate) fn best<T, A, O>(means: &Means<'_>, items: &[T], first: usize, operator: O) -> Best<A>
+where
+    T: Widen<A>,
+    A: Number,
+    O: PositionOperator,
+{
+    if means.threads > 1
+        && let Some(middle) = cut::<T>(items.len(), means.policy)
+    {
+        let (left, right) = items.split_at(middle);
+        let (left, right) = rayon::join(
+            || best(means, left, first, operator),
+            || best(means, right, first + middle, operator),
+        );
+        return Best::better(left, right, operator);
+    }
+    isa::run(means.level, FindBest { items, first, operator, acc: PhantomData })
+}

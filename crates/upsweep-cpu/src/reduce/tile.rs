@@ -1,0 +1,159 @@
+//! Tiles of a reduction: every lane down its rows, the lanes by halves, the tiles by a tree.
+//!
+//! ```text
+//!   item   0    1    2  …  127 │ lane 0 … 127 of row 0
+//!        128  129  130  …  255 │              of row 1      each lane folds its column,
+//!         ⋮                    │               ⋮            rows in order
+//!       1920 1921 1922  … 2047 │              of row 15
+//!   ─────────────────────────────
+//!   lanes 0…63 with lanes 64…127, then 0…31 with 32…63, … until one value is left
+//!   tiles: (0 with 1) with (2 with 3) …, an aligned binary tree
+//! ```
+//! This is the order of the summation specification, and also the fast one: a row of lanes is a
+//! few vector registers, memory is read from front to back, and no addition waits for the one
+//! before it. The rows are *not* unrolled: given all rows at once, the compiler goes down the
+//! columns to save registers, and memory then sees sixteen interleaved streams (measured: a third
+//! of the speed out of cache).
+
+use fearless_simd::Simd;
+use upsweep_core::summation::{LANES, TILE};
+use upsweep_core::{Element, Operator, Widen};
+
+use crate::isa::Kernel;
+use crate::simd::half::widen_row;
+
+/// Folds items in the order of the specification. There must be at least one item.
+pub(crate) struct FoldTiles<'a, T, A, O> {
+    pub(crate) items: &'a [T],
+    pub(crate) operator: O,
+    pub(crate) acc: core::marker::PhantomData<A>,
+}
+
+impl<T, A, O> Kernel for FoldTiles<'_, T, A, O>
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    type Output = A;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> A {
+        let Self { items, operator, .. } = self;
+        let mut tree = Tree::<A>::new(&operator);
+        for tile in items.chunks(TILE) {
+            tree.push(fold_tile(simd, tile, &operator), &operator);
+        }
+        tree.total(&operator)
+    }
+}
+
+/// One tile of `[1, TILE]` items.
+#[inline(always)]
+pub(crate) fn fold_tile<S, T, A, O>(simd: S, tile: &[T], operator: &O) -> A
+where
+    S: Simd,
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    let (rows, rest) = tile.as_chunks::<LANES>();
+    let mut lanes = match rows.split_first() {
+        Some((first, others)) => {
+            let mut lanes: [A; LANES] = widen_row(simd, first);
+            for row in others {
+                let row: [A; LANES] = widen_row(simd, row);
+                for lane in 0..LANES {
+                    lanes[lane] = operator.combine(lanes[lane], row[lane]);
+                }
+            }
+            lanes
+        }
+        None => [operator.padding(); LANES],
+    };
+    if !rest.is_empty() {
+        lanes = fold_rest(lanes, rest, operator);
+    }
+    let mut half = LANES / 2;
+    while half > 0 {
+        for lane in 0..half {
+            lanes[lane] = operator.combine(lanes[lane], lanes[lane + half]);
+        }
+        half /= 2;
+    }
+    lanes[0]
+}
+
+/// The last row, where it is not full. Apart from the full rows, whose lanes would otherwise
+/// have to live in memory so that they can be indexed.
+#[inline(always)]
+fn fold_rest<T, A, O>(mut lanes: [A; LANES], rest: &[T], operator: &O) -> [A; LANES]
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    for (lane, item) in lanes.iter_mut().zip(rest) {
+        *lane = operator.combine(*lane, item.widen());
+    }
+    lanes
+}
+
+/// An aligned binary tree over values that come one after another.
+///
+/// Bit `k` of the count says whether a subtree of 2ᵏ values waits for its right neighbour.
+///
+/// The value of all so far is also the prefix that the specification of a scan wants in front of
+/// the next one: the total of each left half in front of what follows in the right half.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Tree<A, const LEVELS: usize = 64> {
+    subtrees: [A; LEVELS],
+    count: u64,
+}
+
+impl<A: Element, const LEVELS: usize> Tree<A, LEVELS> {
+    #[inline(always)]
+    pub(crate) fn new(operator: &impl Operator<A>) -> Self {
+        Self { subtrees: [operator.padding(); LEVELS], count: 0 }
+    }
+
+    /// Appends one value.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, value: A, operator: &impl Operator<A>) {
+        self.push_subtree(value, 0, operator);
+    }
+
+    /// Appends the root of a full subtree of 2^`level` values; so many are a multiple of it.
+    #[inline(always)]
+    pub(crate) fn push_subtree(&mut self, value: A, level: u32, operator: &impl Operator<A>) {
+        debug_assert_eq!(self.count & ((1 << level) - 1), 0);
+        let mut value = value;
+        let mut k = level as usize;
+        while self.count >> k & 1 == 1 {
+            value = operator.combine(self.subtrees[k], value);
+            k += 1;
+        }
+        self.subtrees[k] = value;
+        self.count += 1 << level;
+    }
+
+    /// The value of all that was appended: a subtree without a right neighbour moves up as it
+    /// is. Padding if there was nothing.
+    #[inline(always)]
+    pub(crate) fn total(&self, operator: &impl Operator<A>) -> A {
+        let mut waiting = self.count;
+        let mut total = operator.padding();
+        while waiting != 0 {
+            let k = waiting.trailing_zeros() as usize;
+            total = operator.combine(self.subtrees[k], total);
+            waiting &= waiting - 1;
+        }
+        total
+    }
+
+    /// Values so far.
+    #[inline(always)]
+    pub(crate) fn count(&self) -> u64 {
+        self.count
+    }
+}

@@ -1,0 +1,234 @@
+//! Scans on a CPU.
+//!
+//! One thread goes through the array once ([`range`]). Several threads also read and write
+//! memory only once: each takes a block that fits in its own cache, finds its total, which
+//! brings the block into the cache, gets the carry from the thread of the block before, and scans
+//! the block out of the cache.
+//!
+//! Reductions with an operator that does not commute use the same totals.
+
+pub(crate) mod carry;
+mod in_turn;
+pub(crate) mod range;
+mod row;
+mod slide;
+mod stream;
+
+use core::mem;
+use std::sync::Mutex;
+
+use castaway::cast;
+
+pub(crate) use carry::Carry;
+use in_turn::InTurn;
+pub(crate) use range::Source;
+use range::{Settings, scan_range, total_of_block};
+pub use stream::ScanState;
+use upsweep_core::summation::{TILE, WINDOW};
+use upsweep_core::{CpuPolicy, Direction, Element, Flipped, Operator, Scan, Widen};
+
+use crate::device::Means;
+use crate::simd::stream::streams;
+
+/// Scans all items. `carry` is what comes in, and afterwards what goes out.
+#[inline]
+pub(crate) fn scan<T, U, O>(
+    means: &Means<'_>,
+    source: Source<'_, T>,
+    output: &mut [U],
+    problem: &Scan<U::Acc, O>,
+    carry: &mut Carry<U::Acc>,
+) where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let settings = |operator| settings::<U, _>(means, output.len(), problem, operator);
+    if O::COMMUTATIVE || problem.direction == Direction::Forward {
+        scan_with(means, &settings(problem.operator), source, output, carry);
+    } else {
+        let Settings { level, bounds, direction, streaming, .. } = settings(problem.operator);
+        let operator = Flipped(problem.operator);
+        let settings = Settings { level, operator, bounds, direction, streaming };
+        scan_with(means, &settings, source, output, carry);
+    }
+}
+
+fn settings<U: Element, O: Operator<U::Acc>>(
+    means: &Means<'_>,
+    items: usize,
+    problem: &Scan<U::Acc, O>,
+    operator: O,
+) -> Settings<O> {
+    Settings {
+        level: means.level,
+        operator,
+        bounds: problem.bounds,
+        direction: problem.direction,
+        streaming: streams::<U>() && items * size_of::<U>() >= means.policy.streaming_bytes,
+    }
+}
+
+fn scan_with<T, U, O>(
+    means: &Means<'_>,
+    settings: &Settings<O>,
+    source: Source<'_, T>,
+    output: &mut [U],
+    carry: &mut Carry<U::Acc>,
+) where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let block = block_items(means.policy, size_of::<T>().max(size_of::<U>()));
+    if means.threads <= 1 || output.len() <= block {
+        scan_range(settings, source, output, carry);
+        return;
+    }
+    let threads = means.threads.min(output.len().div_ceil(block));
+    let blocks = Mutex::new(Blocks { index: 0, source, output, direction: settings.direction });
+    let carries = InTurn::new(*carry);
+    carries.on_threads(threads, &|| {
+        loop {
+            let Ok(Some(next)) = blocks.lock().map(|mut blocks| blocks.next(block)) else { break };
+            let (operator, level) = (settings.operator, settings.level);
+            let reverse = settings.direction == Direction::Reverse;
+            let items = match next.source {
+                Source::Separate(items) => items,
+                Source::InPlace => same_type(next.output),
+            };
+            let total = total_of_block(level, items, reverse, operator);
+            let items = items.len();
+            let advance = |carry| advanced(carry, total, items, &operator);
+            let Some(mut carry) = carries.pass(next.index, advance) else { break };
+            scan_range(settings, next.source, next.output, &mut carry);
+        }
+    });
+    *carry = carries.into_state();
+}
+
+/// A block of items to scan, and its number from the start of the scan.
+struct Block<'a, T, U> {
+    index: usize,
+    source: Source<'a, T>,
+    output: &'a mut [U],
+}
+
+/// The blocks that nobody has taken yet.
+struct Blocks<'a, T, U> {
+    index: usize,
+    source: Source<'a, T>,
+    output: &'a mut [U],
+    direction: Direction,
+}
+
+impl<'a, T, U> Blocks<'a, T, U> {
+    /// Takes the next block of at most `items` items, from the end that the scan starts at.
+    fn next(&mut self, items: usize) -> Option<Block<'a, T, U>> {
+        if self.output.is_empty() {
+            return None;
+        }
+        let index = self.index;
+        self.index += 1;
+        let output = mem::take(&mut self.output);
+        let items = items.min(output.len());
+        let rest = output.len() - items;
+        Some(match self.direction {
+            Direction::Forward => {
+                let (block, rest) = output.split_at_mut(items);
+                self.output = rest;
+                let source = self.take_source(|source| source.split_at(items));
+                Block { index, source, output: block }
+            }
+            Direction::Reverse => {
+                let (rest, block) = output.split_at_mut(rest);
+                self.output = rest;
+                let source = self.take_source(|source| {
+                    let (rest, block) = source.split_at(source.len() - items);
+                    (block, rest)
+                });
+                Block { index, source, output: block }
+            }
+        })
+    }
+
+    fn take_source(&mut self, cut: impl FnOnce(&'a [T]) -> (&'a [T], &'a [T])) -> Source<'a, T> {
+        match self.source {
+            Source::InPlace => Source::InPlace,
+            Source::Separate(items) => {
+                let (block, rest) = cut(items);
+                self.source = Source::Separate(rest);
+                Source::Separate(block)
+            }
+        }
+    }
+}
+
+/// The items of a scan in place, whose input and output types are the same.
+fn same_type<T: 'static, U: 'static>(items: &[U]) -> &[T] {
+    match cast!(items, &[T]) {
+        Ok(items) => items,
+        Err(_) => unreachable!("a scan in place has one type of items"),
+    }
+}
+
+/// What comes out of a block of `items` items with this total.
+#[inline]
+fn advanced<A: Element, O: Operator<A>>(
+    mut carry: Carry<A>,
+    total: A,
+    items: usize,
+    operator: &O,
+) -> Carry<A> {
+    if O::EXACT {
+        let value = operator.combine(carry.into_tile(operator), total);
+        carry.set(value, operator);
+    } else if items.is_multiple_of(TILE) {
+        // Only the last block, which nothing follows, may hold another number of tiles than a
+        // power of two.
+        carry.push(total, (items / TILE).ilog2(), operator);
+    }
+    carry
+}
+
+/// Items of a block: a power of two of tiles, of which a window is a multiple, of at most
+/// `block_bytes` bytes.
+fn block_items(policy: &CpuPolicy, item_bytes: usize) -> usize {
+    let tiles = (policy.block_bytes / (item_bytes.max(1) * TILE)).max(1);
+    ((1 << tiles.ilog2()) * TILE).min(WINDOW)
+}
+
+/// The value of all items in the order of a scan: a reduction with an operator that does not
+/// commute.
+#[inline]
+pub(crate) fn total_in_order<T, A, O>(
+    means: &Means<'_>,
+    items: &[T],
+    operator: O,
+    carry: &mut Carry<A>,
+) where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    let windows = Mutex::new(items.chunks(WINDOW).enumerate());
+    let carries = InTurn::new(*carry);
+    let threads = means.threads.min(items.len().div_ceil(WINDOW)).max(1);
+    carries.on_threads(threads, &|| {
+        loop {
+            let Ok(Some((index, window))) = windows.lock().map(|mut windows| windows.next()) else {
+                break;
+            };
+            let total = total_of_block(means.level, window, false, operator);
+            // A window that is not full is filled up with padding, which changes nothing.
+            let advance = |mut carry: Carry<A>| {
+                carry.push(total, (WINDOW / TILE).ilog2(), &operator);
+                carry
+            };
+            if carries.pass(index, advance).is_none() {
+                break;
+            }
+        }
+    });
+    *carry = carries.into_state();
+}

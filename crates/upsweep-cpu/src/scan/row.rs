@@ -1,0 +1,96 @@
+//! A row of a scan in the specified order, as loops that every instruction set can vectorise.
+//!
+//! ```text
+//!   items    a b c d │ e f g h │ …          32 groups of 4
+//!   group    a ab (ab)c (ab)(cd) │ …        each by itself
+//!   row      totals of the groups, aligned prefixes over all 32
+//!   output   (carry ⊕ groups before) ⊕ prefix in the group
+//! ```
+//! The four prefixes of all groups are four arrays, so that the compiler loads with a stride of
+//! four, works on whole vectors, and stores with a stride of four: instructions that Arm has, and
+//! x86 makes of a few shuffles.
+
+use upsweep_core::summation::{GROUP, GROUPS, LANES};
+use upsweep_core::{Element, Operator};
+
+const _: () = assert!(GROUP == 4, "the body below is written out for four items");
+
+/// Prefixes of the groups of a row: `prefixes[i][g]` is that of item `i` of group `g`.
+#[inline(always)]
+fn groups<A: Element, O: Operator<A>>(items: &[A; LANES], operator: &O) -> [[A; GROUPS]; GROUP] {
+    let mut prefixes = [[items[0]; GROUPS]; GROUP];
+    for group in 0..GROUPS {
+        let at = GROUP * group;
+        let (a, b, c, d) = (items[at], items[at + 1], items[at + 2], items[at + 3]);
+        let pair = operator.combine(a, b);
+        prefixes[0][group] = a;
+        prefixes[1][group] = pair;
+        prefixes[2][group] = operator.combine(pair, c);
+        prefixes[3][group] = operator.combine(pair, operator.combine(c, d));
+    }
+    prefixes
+}
+
+/// Writes the prefixes of a row and returns its total, without the carry.
+#[inline(always)]
+pub(crate) fn scan_row<A: Element, O: Operator<A>, const EXCLUSIVE: bool>(
+    items: &[A; LANES],
+    output: &mut [A; LANES],
+    carry: A,
+    operator: &O,
+) -> A {
+    let prefixes = groups(items, operator);
+    let mut totals = prefixes[3];
+    let mut half = 1;
+    while half < GROUPS {
+        let mut start = 0;
+        while start < GROUPS {
+            let left = totals[start + half - 1];
+            for group in start + half..start + 2 * half {
+                totals[group] = operator.combine(left, totals[group]);
+            }
+            start += 2 * half;
+        }
+        half *= 2;
+    }
+    let mut carries = [carry; GROUPS];
+    for group in 1..GROUPS {
+        carries[group] = operator.combine(carry, totals[group - 1]);
+    }
+    for group in 0..GROUPS {
+        let at = GROUP * group;
+        let carry = carries[group];
+        if EXCLUSIVE {
+            output[at] = carry;
+            output[at + 1] = operator.combine(carry, prefixes[0][group]);
+            output[at + 2] = operator.combine(carry, prefixes[1][group]);
+            output[at + 3] = operator.combine(carry, prefixes[2][group]);
+        } else {
+            output[at] = operator.combine(carry, prefixes[0][group]);
+            output[at + 1] = operator.combine(carry, prefixes[1][group]);
+            output[at + 2] = operator.combine(carry, prefixes[2][group]);
+            output[at + 3] = operator.combine(carry, prefixes[3][group]);
+        }
+    }
+    totals[GROUPS - 1]
+}
+
+/// The total of a row: a balanced tree over neighbours.
+#[inline(always)]
+pub(crate) fn total_row<A: Element, O: Operator<A>>(items: &[A; LANES], operator: &O) -> A {
+    let mut totals = [items[0]; GROUPS];
+    for group in 0..GROUPS {
+        let at = GROUP * group;
+        let left = operator.combine(items[at], items[at + 1]);
+        let right = operator.combine(items[at + 2], items[at + 3]);
+        totals[group] = operator.combine(left, right);
+    }
+    let mut pairs = GROUPS / 2;
+    while pairs > 0 {
+        for pair in 0..pairs {
+            totals[pair] = operator.combine(totals[2 * pair], totals[2 * pair + 1]);
+        }
+        pairs /= 2;
+    }
+    totals[0]
+}

@@ -1,0 +1,119 @@
+//! Scans of exact operators by sliding windows.
+//!
+//! Where rounding cannot tell the order, overlapping windows save the broadcast of a carry:
+//! ```text
+//!   y[i] = x[i-1] ⊕ x[i]                 windows of 2: one shift across lanes, one operation
+//!   z[i] = y[i-2] ⊕ y[i]                 windows of 4
+//!   w[i] = z[i-4] ⊕ z[i]   …             until a window is as long as a vector
+//!   out[i] = out[i - lanes] ⊕ w[i]       whole vectors: the only chain through the loop
+//! ```
+//! The windows reach into the vector before, so that nothing is masked and nothing is broadcast;
+//! the chain is one operation for a vector of items. The first shift is a load one item earlier.
+
+use core::any::TypeId;
+
+use castaway::cast;
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, Simd, SimdBase};
+use upsweep_core::{BitAnd, BitOr, BitXor, Element, Max, Min, Operator, Product, Sum};
+
+use crate::isa::{self, Kernel};
+use crate::simd::lanes::{Lane, LaneOperator, shift_in};
+
+/// Scans `input` to `output`, which have the same length, a multiple of
+/// [`LANES`](upsweep_core::summation::LANES). Takes what comes in and returns what goes out.
+pub(crate) type ScanSlice<A> =
+    fn(level: Level, input: &[A], output: &mut [A], carry: A, exclusive: bool) -> A;
+
+struct Slide<'a, A, O> {
+    input: &'a [A],
+    output: &'a mut [A],
+    carry: A,
+    exclusive: bool,
+    operator: O,
+}
+
+impl<A: Lane, O: LaneOperator<A>> Kernel for Slide<'_, A, O> {
+    type Output = A;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> A {
+        let Self { input, output, carry, exclusive, operator } = self;
+        let lanes = <A::Vector<S> as SimdBase<S>>::LEN;
+        let combine = |left, right| operator.combine_lanes::<S>(left, right);
+        let padding = A::Vector::<S>::simd_from(simd, operator.padding());
+        // The windows of 1, 2, 4 … items of the vector before.
+        let mut windows = [padding; 6];
+        let mut prefixes = A::Vector::<S>::simd_from(simd, carry);
+        assert!(input.len() == output.len() && input.len().is_multiple_of(lanes));
+        for at in (0..input.len()).step_by(lanes) {
+            let items = A::Vector::<S>::from_slice(simd, &input[at..at + lanes]);
+            let earlier = if at == 0 {
+                shift_in::<S, _, 1>(padding, items)
+            } else {
+                A::Vector::<S>::from_slice(simd, &input[at - 1..at - 1 + lanes])
+            };
+            let mut window = combine(earlier, items);
+            macro_rules! level {
+                ($level:literal $distance:literal) => {
+                    if lanes > $distance {
+                        let longer =
+                            combine(shift_in::<S, _, $distance>(windows[$level], window), window);
+                        windows[$level] = window;
+                        window = longer;
+                    }
+                };
+            }
+            level!(1 2);
+            level!(2 4);
+            level!(3 8);
+            level!(4 16);
+            level!(5 32);
+            let before = prefixes;
+            prefixes = combine(before, window);
+            let stored = if exclusive { shift_in::<S, _, 1>(before, prefixes) } else { prefixes };
+            stored.store_slice(&mut output[at..at + lanes]);
+        }
+        prefixes.as_slice()[lanes - 1]
+    }
+}
+
+/// The vector scan for this operator on this type, if there is one.
+///
+/// The kernels are functions of this crate, compiled once, and not again in every crate that
+/// calls a scan.
+#[inline]
+pub(crate) fn find<A: Element, O: Operator<A>>() -> Option<ScanSlice<A>> {
+    macro_rules! kernels {
+        ($($type:ident: $($operator:ident)*;)*) => { $($(
+            if TypeId::of::<(A, O)>() == TypeId::of::<($type, $operator)>() {
+                fn scan(
+                    level: Level,
+                    input: &[$type],
+                    output: &mut [$type],
+                    carry: $type,
+                    exclusive: bool,
+                ) -> $type {
+                    let operator = $operator;
+                    isa::run(level, Slide { input, output, carry, exclusive, operator })
+                }
+                return cast!(scan as ScanSlice<$type>, ScanSlice<A>).ok();
+            }
+        )*)* };
+    }
+    // Products of vectors of 64-bit integers are made of many instructions before AVX-512, and
+    // those of bytes everywhere: the plain loop is as fast.
+    kernels! {
+        u8: Sum Min Max BitAnd BitOr BitXor;
+        i8: Sum Min Max BitAnd BitOr BitXor;
+        u16: Sum Product Min Max BitAnd BitOr BitXor;
+        i16: Sum Product Min Max BitAnd BitOr BitXor;
+        u32: Sum Product Min Max BitAnd BitOr BitXor;
+        i32: Sum Product Min Max BitAnd BitOr BitXor;
+        u64: Sum Min Max BitAnd BitOr BitXor;
+        i64: Sum Min Max BitAnd BitOr BitXor;
+        f32: Min Max;
+        f64: Min Max;
+    }
+    None
+}

@@ -1,0 +1,81 @@
+//! `f16` to `f32`, a row at a time, with the conversion instruction where there is one.
+
+use castaway::cast;
+use fearless_simd::Simd;
+use upsweep_core::{Element, Widen, f16};
+
+/// The items of a row as they are combined.
+#[inline(always)]
+pub(crate) fn widen_row<S, T, A, const N: usize>(simd: S, row: &[T; N]) -> [A; N]
+where
+    S: Simd,
+    T: Widen<A>,
+    A: Element,
+{
+    #[cfg(target_arch = "x86_64")]
+    if let Ok(halves) = cast!(row, &[f16; N])
+        && let Some(singles) = f16c(simd, halves)
+        && let Ok(values) = cast!(singles, [A; N])
+    {
+        return values;
+    }
+    let _ = simd;
+    core::array::from_fn(
+        #[inline(always)]
+        |i| row[i].widen(),
+    )
+}
+
+/// With F16C, which every CPU with AVX2 that `fearless_simd` accepts has.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn f16c<S: Simd, const N: usize>(simd: S, halves: &[f16; N]) -> Option<[f32; N]> {
+    use core::arch::x86_64::{_mm_loadu_si128, _mm256_cvtph_ps, _mm256_storeu_ps};
+    use fearless_simd::Level;
+
+    if !matches!(simd.level(), Level::Avx2(_) | Level::Avx512(_)) || !N.is_multiple_of(8) {
+        return None;
+    }
+    let mut singles = [0.0; N];
+    for i in (0..N).step_by(8) {
+        // SAFETY: `simd` proves that the CPU has F16C and AVX; `i + 8 <= N`, and neither access
+        // needs alignment.
+        unsafe {
+            let eight = _mm_loadu_si128(halves.as_ptr().add(i).cast());
+            _mm256_storeu_ps(singles.as_mut_ptr().add(i), _mm256_cvtph_ps(eight));
+        }
+    }
+    Some(singles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa::{self, Kernel};
+    use crate::tests::levels;
+
+    struct WidenRow([f16; 16]);
+
+    impl Kernel for WidenRow {
+        type Output = [f32; 16];
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> [f32; 16] {
+            widen_row(simd, &self.0)
+        }
+    }
+
+    #[test]
+    fn every_half_widens_to_its_value() {
+        for level in levels() {
+            for first in (0..=u16::MAX).step_by(16) {
+                let halves = core::array::from_fn(|i| f16::from_bits(first + i as u16));
+                let singles = isa::run(level, WidenRow(halves));
+                for (half, single) in halves.into_iter().zip(singles) {
+                    let expected = upsweep_core::f16_to_f32(half);
+                    let same = single.to_bits() == expected.to_bits();
+                    assert!(same || (half.is_nan() && single.is_nan()), "{half:?} {single}");
+                }
+            }
+        }
+    }
+}

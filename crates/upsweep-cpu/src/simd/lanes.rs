@@ -1,0 +1,196 @@
+//! Vectors of numbers: the built-in operators on them, and the shift across lanes.
+
+use fearless_simd::{Bytes, Select, Simd, SimdBase};
+use upsweep_core::{BitAnd, BitOr, BitXor, Max, Min, Number, Operator, Product, Sum};
+
+/// A number that vectors hold.
+pub(crate) trait Lane: Number {
+    /// The widest vector of an instruction set.
+    type Vector<S: Simd>: SimdBase<S, Element = Self>;
+}
+
+/// An operator that has a vector form, equal to its scalar form in every lane, bit for bit.
+pub(crate) trait LaneOperator<A: Lane>: Operator<A> {
+    /// Combines lane by lane.
+    fn combine_lanes<S: Simd>(&self, left: A::Vector<S>, right: A::Vector<S>) -> A::Vector<S>;
+}
+
+/// `current` moved up by `DISTANCE` lanes, the last lanes of `previous` in front of it.
+#[inline(always)]
+pub(crate) fn shift_in<S: Simd, V: SimdBase<S>, const DISTANCE: usize>(
+    previous: V,
+    current: V,
+) -> V {
+    // The shift must be a constant, and the number of lanes is none on stable Rust: there is an
+    // arm for each difference of a power of two of lanes and one of distances, of which the
+    // compiler keeps one.
+    macro_rules! arms {
+        ($($shift:literal)*) => {
+            match V::LEN - DISTANCE {
+                $($shift => previous.slide::<$shift>(current),)*
+                _ => unreachable!("distances are powers of two below the number of lanes"),
+            }
+        };
+    }
+    arms!(1 2 3 4 6 7 8 12 14 15 16 24 28 30 31 32 48 56 60 62 63)
+}
+
+macro_rules! lane {
+    ($($type:ident $vector:ident)*) => { $(
+        impl Lane for $type {
+            type Vector<S: Simd> = S::$vector;
+        }
+    )* };
+}
+
+lane!(u8 u8s i8 i8s u16 u16s i16 i16s u32 u32s i32 i32s u64 u64s i64 i64s f32 f32s f64 f64s);
+
+macro_rules! lane_operator {
+    ($operator:ident: $($type:ident)* => |$left:ident, $right:ident| $combine:expr) => { $(
+        impl LaneOperator<$type> for $operator {
+            #[inline(always)]
+            fn combine_lanes<S: Simd>(
+                &self,
+                $left: <$type as Lane>::Vector<S>,
+                $right: <$type as Lane>::Vector<S>,
+            ) -> <$type as Lane>::Vector<S> {
+                $combine
+            }
+        }
+    )* };
+}
+
+lane_operator!(Sum: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l + r);
+lane_operator!(Product: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l * r);
+lane_operator!(Min: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l.min(r));
+lane_operator!(Max: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l.max(r));
+lane_operator!(BitAnd: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l & r);
+lane_operator!(BitOr: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l | r);
+lane_operator!(BitXor: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l ^ r);
+
+macro_rules! float_extreme {
+    ($($operator:ident $type:ident $bits:ident $wins:ident $join:tt;)*) => { $(
+        lane_operator!($operator: $type => |l, r| {
+            let chosen = l.$wins(r).select(l, r);
+            let either = (l.bitcast::<S::$bits>() $join r.bitcast::<S::$bits>()).bitcast();
+            let chosen = l.simd_eq(r).select(either, chosen);
+            l.simd_eq(l).select(chosen, l)
+        });
+    )* };
+}
+
+float_extreme! {
+    Min f32 u32s simd_lt |;
+    Min f64 u64s simd_lt |;
+    Max f32 u32s simd_gt &;
+    Max f64 u64s simd_gt &;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fearless_simd::SimdFrom;
+
+    use crate::isa::{self, Kernel};
+    use crate::tests::levels;
+
+    struct CombineAll<'a, A, O>(&'a [A], O);
+
+    impl<A: Lane, O: LaneOperator<A>> Kernel for CombineAll<'_, A, O> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) {
+            let lanes = <A::Vector<S> as SimdBase<S>>::LEN;
+            for &left in self.0 {
+                for rights in self.0.chunks_exact(lanes) {
+                    let left_lanes = A::Vector::<S>::simd_from(simd, left);
+                    let right_lanes = A::Vector::<S>::from_slice(simd, rights);
+                    let found = self.1.combine_lanes::<S>(left_lanes, right_lanes);
+                    for (lane, &right) in rights.iter().enumerate() {
+                        let expected = self.1.combine(left, right);
+                        let found = found.as_slice()[lane];
+                        let same = bytemuck::bytes_of(&found) == bytemuck::bytes_of(&expected);
+                        assert!(same || (found.is_nan() && expected.is_nan()), "{left} {right}");
+                    }
+                }
+            }
+        }
+    }
+
+    fn check<A: Lane>(samples: &[A], operators: impl Fn(fearless_simd::Level, &[A])) {
+        // A whole number of the widest vector.
+        let repeated: Vec<A> = samples.iter().copied().cycle().take(128).collect();
+        for level in levels() {
+            operators(level, &repeated);
+        }
+    }
+
+    macro_rules! every {
+        ($($type:ident $samples:expr, $($operator:ident)*;)*) => { $(
+            check::<$type>(&$samples, |level, samples| {
+                $(isa::run(level, CombineAll(samples, $operator));)*
+            });
+        )* };
+    }
+
+    #[test]
+    fn vector_operators_equal_the_scalar_ones() {
+        const FLOATS: [f32; 13] = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            1.5,
+            -2.5,
+            3e38,
+            -3e38,
+            1e-40,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::NAN,
+            f32::MAX,
+        ];
+        every! {
+            u8 [0, 1, 2, 7, 127, 128, 200, 255], Sum Product Min Max BitAnd BitOr BitXor;
+            i8 [0, 1, -1, 7, 127, -128, 100, -77], Sum Product Min Max BitAnd BitOr BitXor;
+            u16 [0, 1, 255, 256, 32767, 32768, 65535], Sum Product Min Max BitAnd BitOr BitXor;
+            i16 [0, 1, -1, 255, 32767, -32768, 12345], Sum Product Min Max BitAnd BitOr BitXor;
+            u32 [0, 1, 65536, !0, 1 << 31, 0x1234_5678], Sum Product Min Max BitAnd BitOr BitXor;
+            i32 [0, 1, -1, i32::MAX, i32::MIN, 77], Sum Product Min Max BitAnd BitOr BitXor;
+            u64 [0, 1, 1 << 32, !0, 1 << 63, 0x1234_5678_9abc], Sum Product Min Max BitAnd BitOr BitXor;
+            i64 [0, 1, -1, i64::MAX, i64::MIN, 1 << 40], Sum Product Min Max BitAnd BitOr BitXor;
+            f32 FLOATS, Min Max;
+            f64 FLOATS.map(f64::from), Min Max;
+        }
+    }
+
+    struct Shift;
+
+    impl Kernel for Shift {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) {
+            let lanes = <S::u8s as SimdBase<S>>::LEN;
+            let numbers: Vec<u8> = (0..2 * lanes as u8).collect();
+            let previous = S::u8s::from_slice(simd, &numbers[..lanes]);
+            let current = S::u8s::from_slice(simd, &numbers[lanes..]);
+            macro_rules! distances {
+                ($($distance:literal)*) => { $(
+                    if $distance < lanes {
+                        let shifted = shift_in::<S, _, $distance>(previous, current);
+                        let expected = &numbers[lanes - $distance..2 * lanes - $distance];
+                        assert_eq!(shifted.as_slice(), expected);
+                    }
+                )* };
+            }
+            distances!(1 2 4 8 16 32);
+        }
+    }
+
+    #[test]
+    fn a_shift_takes_the_last_lanes_of_the_vector_before() {
+        for level in levels() {
+            isa::run(level, Shift);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Data-parallel primitives at the memory speed of the device they run on.
+//!
+//! ```
+//! use upsweep::{Device, Sum, Max, inclusive_scan, reduce, reduce_as};
+//!
+//! let device = Device::cpu();
+//! let steps = [3u8, 200, 100];
+//! assert_eq!(reduce(&device, &steps, Max)?, 200);
+//! assert_eq!(reduce_as::<u64, _, _>(&device, &steps, Sum)?, 303);
+//! assert_eq!(inclusive_scan(&device, &[1.5f32, 2.0, -1.0], Sum)?, [1.5, 3.5, 2.5]);
+//! # Ok::<(), upsweep::Error>(())
+//! ```
+//!
+//! Floats are combined in one written order, so that a sum or a scan has the same bits on every
+//! device, with any number of threads; see [`summation`].
+//!
+//! - [`Device`] says where; [`Device::list`] says what there is, and why something is not.
+//! - [`reduce`], [`inclusive_scan`], [`exclusive_scan`] and their `_into` and `_in_place` forms
+//!   are one call each; [`Reduce`] and [`Scan`] state start values, direction and determinism.
+//! - [`ReducePlan`] and [`ScanPlan`] own their scratch memory: calls of a plan allocate nothing.
+//! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk, with the bits of the whole.
+//! - [`Operator`] and [`Element`] are traits: operators and items of your own are as fast.
+
+mod array;
+mod device;
+mod plan;
+mod reduce;
+mod scan;
+mod stream;
+
+pub use array::{Array, View, ViewMut};
+pub use device::{Absent, CpuOptions, Device, DeviceInfo, DeviceList, InstructionSet};
+pub use plan::{ReducePlan, ScanPlan};
+pub use reduce::{Mean, argmax, argmin, mean, reduce, reduce_as, reduce_with};
+pub use scan::{
+    exclusive_scan, exclusive_scan_in_place, exclusive_scan_into, inclusive_scan,
+    inclusive_scan_in_place, inclusive_scan_into, scan_in_place_with, scan_into_with,
+};
+pub use stream::{ReduceStream, ScanStream};
+pub use upsweep_core::{
+    ArgMax, ArgMin, BitAnd, BitOr, BitXor, Bounds, CpuPolicy, CpuStrategy, Determinism, Direction,
+    Dtype, Element, Error, Indexed, Kind, Limits, Max, Min, Number, Operator, Policy, Product,
+    Reduce, Result, Scan, Strategy, Sum, Widen, bf16, f16, reference, summation,
+};

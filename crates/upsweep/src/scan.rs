@@ -1,0 +1,272 @@
+//! Scans: every prefix of the items, combined.
+
+use upsweep_core::Backend;
+
+use crate::{Array, Device, Element, Error, Operator, Result, Scan, View, ViewMut, Widen};
+
+/// Output `i` combines the items `[0, i]`.
+///
+/// # Arguments
+/// - `input`: any number of items.
+///
+/// # Operator
+/// Associative; any, commutative or not.
+///
+/// # Result
+/// An array as long as the input. Integers wrap in their type; `f16` and `bf16` are combined in
+/// `f32` and rounded once, when stored. Floats have the same bits on every device
+/// ([`summation`](crate::summation)).
+///
+/// # Cost
+/// Reads the input from memory once and writes the output once. Allocates the output. Returns
+/// when the output is there.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] if the output cannot be allocated, and those of the device.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Max, inclusive_scan};
+/// assert_eq!(inclusive_scan(&Device::cpu(), &[3, 1, 4, 1, 5], Max)?, [3, 3, 4, 4, 5]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+///
+/// # Source
+/// Single pass with aggregates handed on in order, after D. Merrill and M. Garland,
+/// *Single-pass Parallel Prefix Scan with Decoupled Look-back* (2016); the order of
+/// `docs/summation.md`.
+pub fn inclusive_scan<'a, T, O>(
+    device: &Device,
+    input: impl Into<View<'a, T>>,
+    operator: O,
+) -> Result<Array<T>>
+where
+    T: Element + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
+    scan(device, input.into(), &Scan::inclusive(operator))
+}
+
+/// Output `i` combines the items `[0, i)`; output 0 is the identity.
+///
+/// # Arguments
+/// - `input`: any number of items.
+///
+/// # Operator
+/// Associative; any, commutative or not.
+///
+/// # Result
+/// As for [`inclusive_scan`].
+///
+/// # Cost
+/// As for [`inclusive_scan`].
+///
+/// # Errors
+/// As for [`inclusive_scan`].
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Sum, exclusive_scan};
+/// assert_eq!(exclusive_scan(&Device::cpu(), &[3, 1, 4, 1, 5], Sum)?, [0, 3, 4, 8, 9]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn exclusive_scan<'a, T, O>(
+    device: &Device,
+    input: impl Into<View<'a, T>>,
+    operator: O,
+) -> Result<Array<T>>
+where
+    T: Element + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
+    scan(device, input.into(), &Scan::exclusive(operator))
+}
+
+fn scan<T, O>(device: &Device, input: View<'_, T>, problem: &Scan<T::Acc, O>) -> Result<Array<T>>
+where
+    T: Element + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
+    let mut output = Array::from_slice(device, input.host)?;
+    scan_in_place_with(device, &mut output, problem)?;
+    Ok(output)
+}
+
+/// Like [`inclusive_scan`], into memory of the caller's; the output's type may be wider than the
+/// input's, and decides in which type items are combined.
+///
+/// # Arguments
+/// - `input`: `n` items.
+/// - `output`: `n` items, overwritten.
+///
+/// # Errors
+/// [`Error::LengthMismatch`], before anything is written, and those of the device.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Sum, inclusive_scan_into};
+/// let mut ends = [0u32; 3];
+/// inclusive_scan_into(&Device::cpu(), &[200u8, 200, 200], &mut ends, Sum)?;
+/// assert_eq!(ends, [200, 400, 600]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn inclusive_scan_into<'a, 'b, T, U, O>(
+    device: &Device,
+    input: impl Into<View<'a, T>>,
+    output: impl Into<ViewMut<'b, U>>,
+    operator: O,
+) -> Result<()>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    scan_into_with(device, input, output, &Scan::inclusive(operator))
+}
+
+/// Like [`exclusive_scan`], into memory of the caller's; the output's type may be wider than the
+/// input's, and decides in which type items are combined.
+///
+/// # Arguments
+/// - `input`: `n` items.
+/// - `output`: `n` items, overwritten.
+///
+/// # Errors
+/// [`Error::LengthMismatch`], before anything is written, and those of the device.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Sum, exclusive_scan_into};
+/// let mut starts = [0u64; 3];
+/// exclusive_scan_into(&Device::cpu(), &[200u8, 200, 200], &mut starts, Sum)?;
+/// assert_eq!(starts, [0, 200, 400]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn exclusive_scan_into<'a, 'b, T, U, O>(
+    device: &Device,
+    input: impl Into<View<'a, T>>,
+    output: impl Into<ViewMut<'b, U>>,
+    operator: O,
+) -> Result<()>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    scan_into_with(device, input, output, &Scan::exclusive(operator))
+}
+
+/// Replaces every item by the combination of the items `[0, i]`.
+///
+/// # Errors
+/// Those of the device; none on the CPU.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Sum, inclusive_scan_in_place};
+/// let mut data = [1, 2, 3];
+/// inclusive_scan_in_place(&Device::cpu(), &mut data, Sum)?;
+/// assert_eq!(data, [1, 3, 6]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn inclusive_scan_in_place<'a, T, O>(
+    device: &Device,
+    data: impl Into<ViewMut<'a, T>>,
+    operator: O,
+) -> Result<()>
+where
+    T: Element + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
+    scan_in_place_with(device, data, &Scan::inclusive(operator))
+}
+
+/// Replaces every item by the combination of the items `[0, i)`, the first by the identity.
+///
+/// # Errors
+/// Those of the device; none on the CPU.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Sum, exclusive_scan_in_place};
+/// let mut counts = vec![2usize as u64, 0, 3];
+/// exclusive_scan_in_place(&Device::cpu(), &mut counts, Sum)?;
+/// assert_eq!(counts, [0, 2, 2]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn exclusive_scan_in_place<'a, T, O>(
+    device: &Device,
+    data: impl Into<ViewMut<'a, T>>,
+    operator: O,
+) -> Result<()>
+where
+    T: Element + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
+    scan_in_place_with(device, data, &Scan::exclusive(operator))
+}
+
+/// Solves a scan that is stated in full: direction, start value, determinism.
+///
+/// # Arguments
+/// - `input`: `n` items.
+/// - `output`: `n` items, overwritten.
+///
+/// # Errors
+/// [`Error::LengthMismatch`], before anything is written, and those of the device.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Scan, Sum, scan_into_with};
+/// let mut rest = [0i32; 3];
+/// scan_into_with(&Device::cpu(), &[1, 2, 3], &mut rest, &Scan::exclusive(Sum).reverse().init(10))?;
+/// assert_eq!(rest, [15, 13, 10]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn scan_into_with<'a, 'b, T, U, O>(
+    device: &Device,
+    input: impl Into<View<'a, T>>,
+    output: impl Into<ViewMut<'b, U>>,
+    problem: &Scan<U::Acc, O>,
+) -> Result<()>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let (input, output) = (input.into(), output.into());
+    if input.len() != output.len() {
+        return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
+    }
+    let backend = device.backend();
+    let mut workspace = backend.workspace(input.len(), size_of::<T>().max(size_of::<U>()))?;
+    backend.scan(&mut workspace, input.host, output.host, problem)
+}
+
+/// Solves a scan that is stated in full, in place.
+///
+/// # Errors
+/// Those of the device; none on the CPU.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Max, Scan, scan_in_place_with};
+/// let mut data = [1, 5, 2];
+/// scan_in_place_with(&Device::cpu(), &mut data, &Scan::inclusive(Max).reverse())?;
+/// assert_eq!(data, [5, 5, 2]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn scan_in_place_with<'a, T, O>(
+    device: &Device,
+    data: impl Into<ViewMut<'a, T>>,
+    problem: &Scan<T::Acc, O>,
+) -> Result<()>
+where
+    T: Element + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
+    let data = data.into();
+    let backend = device.backend();
+    let mut workspace = backend.workspace(data.len(), size_of::<T>())?;
+    backend.scan_in_place(&mut workspace, data.host, problem)
+}

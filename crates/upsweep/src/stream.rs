@@ -1,0 +1,112 @@
+//! Streams: an array that comes chunk by chunk, with the bits that the whole would give.
+
+use core::marker::PhantomData;
+
+use upsweep_cpu::{ReduceState, ScanState};
+
+use crate::{Device, Direction, Element, Operator, Reduce, Result, Scan, View, ViewMut, Widen};
+
+/// A reduction of an array that comes in chunks, first chunk first.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Reduce, ReduceStream, Sum, reduce};
+/// let device = Device::cpu();
+/// let items = vec![0.1f32; 3_000_000];
+/// let mut stream = ReduceStream::<f32, f32, _>::new(&device, Reduce::new(Sum));
+/// for chunk in items.chunks(ReduceStream::<f32, f32, Sum>::CHUNK) {
+///     stream.push(chunk)?;
+/// }
+/// assert_eq!(stream.finish(), reduce(&device, &items, Sum)?);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ReduceStream<T, A, O> {
+    device: Device,
+    state: ReduceState<A, O>,
+    input: PhantomData<fn(T)>,
+}
+
+impl<T, A, O> ReduceStream<T, A, O>
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    /// Every chunk but the last must have a multiple of this many items.
+    pub const CHUNK: usize = upsweep_cpu::REDUCE_CHUNK;
+
+    /// A stream that has seen nothing.
+    pub fn new(device: &Device, problem: Reduce<A, O>) -> Self {
+        Self { device: device.clone(), state: ReduceState::new(problem), input: PhantomData }
+    }
+
+    /// Takes the next chunk.
+    ///
+    /// # Errors
+    /// [`Error::ChunkLength`](crate::Error::ChunkLength) if an earlier chunk was the last.
+    pub fn push<'a>(&mut self, chunk: impl Into<View<'a, T>>) -> Result<()> {
+        self.device.backend().reduce_next(&mut self.state, chunk.into().host)
+    }
+
+    /// The value of everything that was taken.
+    pub fn finish(&self) -> A {
+        self.state.finish()
+    }
+}
+
+/// A scan of an array that comes in chunks: first chunk first, or, in reverse, last chunk first.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Scan, ScanStream, Sum, inclusive_scan};
+/// let device = Device::cpu();
+/// let items = vec![0.1f32; 200_000];
+/// let mut stream = ScanStream::<f32, f32, _>::new(&device, Scan::inclusive(Sum));
+/// let mut output = vec![0.0; items.len()];
+/// for (chunk, output) in items.chunks(65_536).zip(output.chunks_mut(65_536)) {
+///     stream.next(chunk, output)?;
+/// }
+/// assert_eq!(output, inclusive_scan(&device, &items, Sum)?.into_vec());
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ScanStream<T, U: Element, O> {
+    device: Device,
+    state: ScanState<U::Acc, O>,
+    input: PhantomData<fn(T)>,
+}
+
+impl<T, U, O> ScanStream<T, U, O>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    /// Every chunk but the last to come must have a multiple of this many items.
+    pub const CHUNK: usize = crate::summation::WINDOW;
+
+    /// A stream that has seen nothing.
+    pub fn new(device: &Device, problem: Scan<U::Acc, O>) -> Self {
+        Self { device: device.clone(), state: ScanState::new(problem), input: PhantomData }
+    }
+
+    /// From which end chunks are taken.
+    pub fn direction(&self) -> Direction {
+        self.state.direction()
+    }
+
+    /// Writes the prefixes of the next chunk to `output`.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the lengths differ,
+    /// [`Error::ChunkLength`](crate::Error::ChunkLength) if an earlier chunk was the last.
+    pub fn next<'a, 'b>(
+        &mut self,
+        chunk: impl Into<View<'a, T>>,
+        output: impl Into<ViewMut<'b, U>>,
+    ) -> Result<()> {
+        let (chunk, output) = (chunk.into(), output.into());
+        self.device.backend().scan_next(&mut self.state, chunk.host, output.host)
+    }
+}
