@@ -12,7 +12,7 @@ use upsweep_core::{
 
 use crate::limits::{hardware_threads, limits};
 use crate::policy::policy;
-use crate::reduce::{PositionOperator, REDUCE_CHUNK, ReduceState};
+use crate::reduce::{Extreme, REDUCE_CHUNK, ReduceState};
 use crate::scalar::Opaque;
 use crate::scan::{Carry, ScanState, Source};
 use crate::{InstructionSet, probe, reduce, scan};
@@ -97,20 +97,15 @@ impl Cpu {
         Ok(Cpu { limits, policy, level, strategy: options.strategy, pool })
     }
 
-    /// The first position of the extreme that `operator` keeps; `None` if there are no items.
+    /// The first position of an extreme; `None` if there are no items. −0 and +0 are equal, and
+    /// NaN beats every number.
     #[inline]
-    pub fn position<T, O>(&self, input: &[T], operator: O) -> Option<u64>
-    where
-        T: Number,
-        <T as Element>::Acc: Number,
-        O: PositionOperator,
-    {
+    pub fn position<T: Number>(&self, input: &[T], extreme: Extreme) -> Option<u64> {
         if input.is_empty() {
             return None;
         }
-        Some(self.with_means(size_of_val(input), |means| {
-            reduce::best::<T, T::Acc, _>(means, input, 0, operator).position(input)
-        }))
+        let bytes = size_of_val(input);
+        Some(self.with_means(bytes, |means| reduce::position(means, input, extreme)))
     }
 
     /// Reads all bytes once and returns a value that depends on each.

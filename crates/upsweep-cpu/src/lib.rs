@@ -16,7 +16,7 @@ mod simd;
 
 pub use device::{Cpu, CpuOptions, Workspace};
 pub use isa::InstructionSet;
-pub use reduce::{PositionOperator, REDUCE_CHUNK, ReduceState};
+pub use reduce::{Extreme, REDUCE_CHUNK, ReduceState};
 pub use scan::ScanState;
 
 #[cfg(test)]

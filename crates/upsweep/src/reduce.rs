@@ -1,10 +1,9 @@
 //! Reductions: all items combined into one value.
 
-use upsweep_core::{ArgMax, ArgMin, Backend};
+use upsweep_core::Backend;
+use upsweep_cpu::Extreme;
 
-use crate::{
-    Device, Element, Max, Min, Number, Operator, Reduce, Result, Sum, View, Widen, bf16, f16,
-};
+use crate::{Device, Element, Number, Operator, Reduce, Result, Sum, View, Widen, bf16, f16};
 
 /// Combines all items of `input` with `operator`; the result has the items' type.
 ///
@@ -128,10 +127,8 @@ where
 pub fn argmin<'a, T>(device: &Device, input: impl Into<View<'a, T>>) -> Result<Option<u64>>
 where
     T: Number,
-    T::Acc: Number,
-    Min: Operator<T::Acc>,
 {
-    Ok(device.backend().position(input.into().host, ArgMin))
+    Ok(device.backend().position(input.into().host, Extreme::Smallest))
 }
 
 /// The first position of the largest item; `None` if there are no items.
@@ -155,10 +152,8 @@ where
 pub fn argmax<'a, T>(device: &Device, input: impl Into<View<'a, T>>) -> Result<Option<u64>>
 where
     T: Number,
-    T::Acc: Number,
-    Max: Operator<T::Acc>,
 {
-    Ok(device.backend().position(input.into().host, ArgMax))
+    Ok(device.backend().position(input.into().host, Extreme::Largest))
 }
 
 /// A number whose mean is defined, and the type of the mean.

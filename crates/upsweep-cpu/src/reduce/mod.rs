@@ -10,16 +10,18 @@ pub(crate) mod tile;
 
 use core::marker::PhantomData;
 
+use castaway::cast;
 use fearless_simd::Level;
 pub use stream::{REDUCE_CHUNK, ReduceState};
 use upsweep_core::summation::TILE;
-use upsweep_core::{CpuPolicy, Element, Number, Operator, Widen};
+use upsweep_core::{ArgMax, ArgMin, CpuPolicy, Element, Number, Operator, Widen, bf16, f16};
 
 use crate::device::Means;
 use crate::isa;
 use crate::scan::{Carry, total_in_order};
-pub use position::PositionOperator;
-use position::{Best, FindBest};
+use crate::simd::lanes::Lane;
+use position::PositionOperator;
+use position::{Best, FindBest, FindFirst};
 use tile::FoldTiles;
 
 /// The value of all items, of which there is at least one.
@@ -71,12 +73,44 @@ fn cut<T>(items: usize, policy: &CpuPolicy) -> Option<usize> {
     Some((1 << (tiles - 1).ilog2()) * TILE)
 }
 
-/// The best value of all items, of which there is at least one, and its tile.
+/// Which extreme is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extreme {
+    /// The smallest value.
+    Smallest,
+    /// The largest value.
+    Largest,
+}
+
+/// The first position of the extreme of all items, of which there is at least one.
 #[inline]
-pub(crate) fn best<T, A, O>(means: &Means<'_>, items: &[T], first: usize, operator: O) -> Best<A>
+pub(crate) fn position<T: Number>(means: &Means<'_>, items: &[T], extreme: Extreme) -> u64 {
+    macro_rules! types {
+        ($($type:ident)*) => { $(
+            if let Ok(items) = cast!(items, &[$type]) {
+                // A function of this crate, compiled once and not again for every caller.
+                fn find(means: &Means<'_>, items: &[$type], extreme: Extreme) -> u64 {
+                    type Acc = <$type as Element>::Acc;
+                    let best = match extreme {
+                        Extreme::Smallest => best::<$type, Acc, _>(means, items, 0, ArgMin),
+                        Extreme::Largest => best::<$type, Acc, _>(means, items, 0, ArgMax),
+                    };
+                    isa::run(means.level, FindFirst { items, best })
+                }
+                return find(means, items, extreme);
+            }
+        )* };
+    }
+    types!(u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64);
+    unreachable!("these are all the number types")
+}
+
+/// The best value of a range of items, of which there is at least one, and its block.
+#[inline]
+fn best<T, A, O>(means: &Means<'_>, items: &[T], first: usize, operator: O) -> Best<A>
 where
     T: Widen<A>,
-    A: Number,
+    A: Lane,
     O: PositionOperator,
 {
     if means.threads > 1

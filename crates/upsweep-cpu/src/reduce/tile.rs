@@ -20,7 +20,7 @@ use upsweep_core::summation::{LANES, TILE};
 use upsweep_core::{Element, Operator, Widen};
 
 use crate::isa::Kernel;
-use crate::simd::half::widen_row;
+use crate::simd::half;
 
 /// Folds items in the order of the specification. There must be at least one item.
 pub(crate) struct FoldTiles<'a, T, A, O> {
@@ -58,22 +58,63 @@ where
     O: Operator<A>,
 {
     let (rows, rest) = tile.as_chunks::<LANES>();
-    let mut lanes = match rows.split_first() {
-        Some((first, others)) => {
-            let mut lanes: [A; LANES] = widen_row(simd, first);
-            for row in others {
-                let row: [A; LANES] = widen_row(simd, row);
-                for lane in 0..LANES {
-                    lanes[lane] = operator.combine(lanes[lane], row[lane]);
-                }
-            }
-            lanes
-        }
-        None => [operator.padding(); LANES],
-    };
-    if !rest.is_empty() {
-        lanes = fold_rest(lanes, rest, operator);
+    match rows.split_first() {
+        Some((first, others)) if rest.is_empty() => fold_rows(simd, first, others, operator),
+        _ => fold_uneven(tile, operator),
     }
+}
+
+/// Full rows: the lanes stay in registers.
+#[inline(always)]
+fn fold_rows<S, T, A, O>(simd: S, first: &[T; LANES], others: &[[T; LANES]], operator: &O) -> A
+where
+    S: Simd,
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    if half::converts::<S, T, A>(simd) {
+        let mut lanes: [A; LANES] = half::widen_row(simd, first);
+        for row in others {
+            let row: [A; LANES] = half::widen_row(simd, row);
+            for lane in 0..LANES {
+                lanes[lane] = operator.combine(lanes[lane], row[lane]);
+            }
+        }
+        return fold_lanes(lanes, operator);
+    }
+    let mut lanes: [A; LANES] = first.map(
+        #[inline(always)]
+        |item| item.widen(),
+    );
+    for row in others {
+        for lane in 0..LANES {
+            lanes[lane] = operator.combine(lanes[lane], row[lane].widen());
+        }
+    }
+    fold_lanes(lanes, operator)
+}
+
+/// The last row is not full. Its lanes are indexed by a variable and so live in memory; kept
+/// apart, they do not pull those of full rows there.
+#[inline(always)]
+fn fold_uneven<T, A, O>(tile: &[T], operator: &O) -> A
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    let mut lanes = [operator.padding(); LANES];
+    for row in tile.chunks(LANES) {
+        for (lane, item) in lanes.iter_mut().zip(row) {
+            *lane = operator.combine(*lane, item.widen());
+        }
+    }
+    fold_lanes(lanes, operator)
+}
+
+#[inline(always)]
+fn fold_lanes<A: Element, O: Operator<A>>(mut lanes: [A; LANES], operator: &O) -> A {
     let mut half = LANES / 2;
     while half > 0 {
         for lane in 0..half {
@@ -82,21 +123,6 @@ where
         half /= 2;
     }
     lanes[0]
-}
-
-/// The last row, where it is not full. Apart from the full rows, whose lanes would otherwise
-/// have to live in memory so that they can be indexed.
-#[inline(always)]
-fn fold_rest<T, A, O>(mut lanes: [A; LANES], rest: &[T], operator: &O) -> [A; LANES]
-where
-    T: Widen<A>,
-    A: Element,
-    O: Operator<A>,
-{
-    for (lane, item) in lanes.iter_mut().zip(rest) {
-        *lane = operator.combine(*lane, item.widen());
-    }
-    lanes
 }
 
 /// An aligned binary tree over values that come one after another.

@@ -10,7 +10,7 @@
 pub(crate) mod carry;
 mod in_turn;
 pub(crate) mod range;
-mod row;
+pub(crate) mod row;
 mod slide;
 mod stream;
 

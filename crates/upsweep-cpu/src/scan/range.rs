@@ -15,6 +15,8 @@ use super::slide::{self, ScanSlice};
 use crate::isa::{self, Kernel};
 use crate::reduce;
 use crate::reduce::tile::Tree;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::rows;
 use crate::simd::stream;
 
 /// Where the items come from.
@@ -49,35 +51,55 @@ pub(crate) fn scan_range<T, U, O>(
     U: Element,
     O: Operator<U::Acc>,
 {
-    let slide = slide::find::<U::Acc, O>();
-    let done = match slide {
-        Some(slide) => scan_directly(settings, source, output, carry, slide),
-        None => 0,
-    };
+    let kernels = &Kernels::find::<O>(settings.level);
+    let done = scan_directly(settings, source, output, carry, kernels);
     if done < output.len() {
         let source = match source {
             Source::Separate(items) => Source::Separate(&items[done..]),
             Source::InPlace => Source::InPlace,
         };
         let output = &mut output[done..];
-        isa::run(settings.level, ScanTiles { settings, source, output, carry, slide });
+        isa::run(settings.level, ScanTiles { settings, source, output, carry, kernels });
     }
 }
 
-/// With a vector scan, whole rows that need no staging, in one call; returns how many items.
+/// The kernels that an operator on a type has besides the plain loops.
+#[derive(Clone, Copy)]
+struct Kernels<A> {
+    /// For an exact operator.
+    slide: Option<ScanSlice<A>>,
+    /// For one that is not.
+    #[cfg(target_arch = "x86_64")]
+    rows: Option<rows::Rows<A>>,
+}
+
+impl<A: Element> Kernels<A> {
+    #[inline]
+    fn find<O: Operator<A>>(level: Level) -> Self {
+        let _ = level;
+        Self {
+            slide: slide::find::<A, O>(),
+            #[cfg(target_arch = "x86_64")]
+            rows: rows::find::<A, O>(level),
+        }
+    }
+}
+
+/// What needs no staging: the same type on both sides, forward, from one array to another
+/// through the caches. Returns how many items that were.
+#[inline]
 fn scan_directly<T, U, O>(
     settings: &Settings<O>,
     source: Source<'_, T>,
     output: &mut [U],
     carry: &mut Carry<U::Acc>,
-    slide: ScanSlice<U::Acc>,
+    kernels: &Kernels<U::Acc>,
 ) -> usize
 where
     T: Widen<U::Acc>,
     U: Element,
     O: Operator<U::Acc>,
 {
-    let whole = output.len() / LANES * LANES;
     if settings.streaming || settings.direction == Direction::Reverse {
         return 0;
     }
@@ -87,11 +109,36 @@ where
     let Ok(input) = cast!(input, &[U::Acc]) else {
         return 0;
     };
-    let exclusive = settings.bounds == Bounds::Exclusive;
-    let before = carry.into_tile(&settings.operator);
-    let after = slide(settings.level, &input[..whole], &mut output[..whole], before, exclusive);
-    carry.set(after, &settings.operator);
-    whole
+    if let Some(slide) = kernels.slide {
+        let whole = output.len() / LANES * LANES;
+        let exclusive = settings.bounds == Bounds::Exclusive;
+        let before = carry.into_tile(&settings.operator);
+        let after = slide(settings.level, &input[..whole], &mut output[..whole], before, exclusive);
+        carry.set(after, &settings.operator);
+        return whole;
+    }
+    isa::run(settings.level, ScanDirectly { settings, input, output, carry, kernels });
+    input.len()
+}
+
+struct ScanDirectly<'a, 'c, A, O> {
+    settings: &'a Settings<O>,
+    input: &'a [A],
+    output: &'a mut [A],
+    carry: &'c mut Carry<A>,
+    kernels: &'a Kernels<A>,
+}
+
+impl<A: Element, O: Operator<A>> Kernel for ScanDirectly<'_, '_, A, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { settings, input, output, carry, kernels } = self;
+        for (input, output) in input.chunks(TILE).zip(output.chunks_mut(TILE)) {
+            scan_tile(settings, input, output, carry, kernels);
+        }
+    }
 }
 
 struct ScanTiles<'a, 'c, T, U: Element, O> {
@@ -99,7 +146,7 @@ struct ScanTiles<'a, 'c, T, U: Element, O> {
     source: Source<'a, T>,
     output: &'a mut [U],
     carry: &'c mut Carry<U::Acc>,
-    slide: Option<ScanSlice<U::Acc>>,
+    kernels: &'a Kernels<U::Acc>,
 }
 
 impl<T, U, O> Kernel for ScanTiles<'_, '_, T, U, O>
@@ -112,7 +159,7 @@ where
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        let Self { settings, source, output, carry, slide } = self;
+        let Self { settings, source, output, carry, kernels } = self;
         let padding = settings.operator.padding();
         let mut items_stage = Stage([padding; TILE]);
         let mut output_stage = Stage([padding; TILE]);
@@ -157,10 +204,10 @@ where
                 && !settings.streaming
                 && let Ok(target) = cast!(&mut *target, &mut [U::Acc])
             {
-                scan_tile(settings, input, target, carry, slide);
+                scan_tile(settings, input, target, carry, kernels);
             } else {
                 let stage = &mut output_stage.0[..padded];
-                scan_tile(settings, input, stage, carry, slide);
+                scan_tile(settings, input, stage, carry, kernels);
                 let stage = &mut stage[..len];
                 if settings.direction == Direction::Reverse {
                     stage.reverse();
@@ -196,20 +243,27 @@ fn store<U: Element>(stage: &[U::Acc], target: &mut [U], streaming: bool) {
     }
 }
 
-/// One tile of whole rows.
+/// One tile. With a vector scan it must consist of whole rows.
 #[inline(always)]
 fn scan_tile<A: Element, O: Operator<A>>(
     settings: &Settings<O>,
     input: &[A],
     output: &mut [A],
     carry: &mut Carry<A>,
-    slide: Option<ScanSlice<A>>,
+    kernels: &Kernels<A>,
 ) {
     let operator = &settings.operator;
     let before = carry.into_tile(operator);
     let exclusive = settings.bounds == Bounds::Exclusive;
-    if let Some(slide) = slide {
+    if let Some(slide) = kernels.slide {
         carry.set(slide(settings.level, input, output, before, exclusive), operator);
+        return;
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(rows) = kernels.rows
+        && input.len().is_multiple_of(LANES)
+    {
+        carry.push((rows.scan)(input, output, before, exclusive), 0, operator);
         return;
     }
     let total = if exclusive {
@@ -231,14 +285,24 @@ fn scan_rows<A: Element, O: Operator<A>, const EXCLUSIVE: bool>(
     before: A,
 ) -> A {
     let mut rows = Tree::<A, ROW_LEVELS>::new(operator);
-    let (inputs, _) = input.as_chunks::<LANES>();
-    let (outputs, _) = output.as_chunks_mut::<LANES>();
-    for (input, output) in inputs.iter().zip(outputs) {
+    let mut scan = |input: &[A; LANES], output: &mut [A; LANES]| {
         let carry = match rows.count() {
             0 => before,
             _ => operator.combine(before, rows.total(operator)),
         };
         rows.push(scan_row::<A, O, EXCLUSIVE>(input, output, carry, operator), operator);
+    };
+    let (inputs, input_rest) = input.as_chunks::<LANES>();
+    let (outputs, output_rest) = output.as_chunks_mut::<LANES>();
+    for (input, output) in inputs.iter().zip(outputs) {
+        scan(input, output);
+    }
+    if !input_rest.is_empty() {
+        let mut row = [operator.padding(); LANES];
+        row[..input_rest.len()].copy_from_slice(input_rest);
+        let mut prefixes = row;
+        scan(&row, &mut prefixes);
+        output_rest.copy_from_slice(&prefixes[..input_rest.len()]);
     }
     rows.total(operator)
 }
@@ -253,6 +317,14 @@ where
 {
     if O::EXACT && O::COMMUTATIVE {
         return reduce::fold(level, items, operator);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(rows) = rows::find::<A, O>(level)
+        && !reverse
+        && items.len().is_multiple_of(LANES)
+        && let Ok(items) = cast!(items, &[A])
+    {
+        return (rows.total)(items);
     }
     isa::run(level, TotalRows { items, reverse, operator, acc: core::marker::PhantomData })
 }

@@ -1,8 +1,27 @@
 //! `f16` to `f32`, a row at a time, with the conversion instruction where there is one.
 
+#[cfg(target_arch = "x86_64")]
 use castaway::cast;
+#[cfg(target_arch = "x86_64")]
+use fearless_simd::Level;
 use fearless_simd::Simd;
 use upsweep_core::{Element, Widen, f16};
+
+/// Whether [`widen_row`] has an instruction for this conversion; a constant of the types.
+#[inline(always)]
+pub(crate) fn converts<S: Simd, T: Element, A: Element>(simd: S) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::any::TypeId;
+        TypeId::of::<(T, A)>() == TypeId::of::<(f16, f32)>()
+            && matches!(simd.level(), Level::Avx2(_) | Level::Avx512(_))
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = simd;
+        false
+    }
+}
 
 /// The items of a row as they are combined.
 #[inline(always)]
@@ -13,9 +32,10 @@ where
     A: Element,
 {
     #[cfg(target_arch = "x86_64")]
-    if let Ok(halves) = cast!(row, &[f16; N])
-        && let Some(singles) = f16c(simd, halves)
-        && let Ok(values) = cast!(singles, [A; N])
+    if converts::<S, T, A>(simd)
+        && N.is_multiple_of(8)
+        && let Ok(halves) = cast!(row, &[f16; N])
+        && let Ok(values) = cast!(f16c(simd, halves), [A; N])
     {
         return values;
     }
@@ -26,26 +46,41 @@ where
     )
 }
 
-/// With F16C, which every CPU with AVX2 that `fearless_simd` accepts has.
+/// Items as they are combined, any number of them.
+#[inline(always)]
+pub(crate) fn widen<S, T, A>(simd: S, items: &[T], values: &mut [A])
+where
+    S: Simd,
+    T: Widen<A>,
+    A: Element,
+{
+    let (rows, rest) = items.as_chunks::<32>();
+    let (value_rows, value_rest) = values.as_chunks_mut::<32>();
+    for (values, row) in value_rows.iter_mut().zip(rows) {
+        *values = widen_row(simd, row);
+    }
+    for (value, item) in value_rest.iter_mut().zip(rest) {
+        *value = item.widen();
+    }
+}
+
+/// F16C, which every CPU has whose level is [`converts`]'s.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn f16c<S: Simd, const N: usize>(simd: S, halves: &[f16; N]) -> Option<[f32; N]> {
+fn f16c<S: Simd, const N: usize>(simd: S, halves: &[f16; N]) -> [f32; N] {
     use core::arch::x86_64::{_mm_loadu_si128, _mm256_cvtph_ps, _mm256_storeu_ps};
-    use fearless_simd::Level;
 
-    if !matches!(simd.level(), Level::Avx2(_) | Level::Avx512(_)) || !N.is_multiple_of(8) {
-        return None;
-    }
+    assert!(converts::<S, f16, f32>(simd) && N.is_multiple_of(8));
     let mut singles = [0.0; N];
     for i in (0..N).step_by(8) {
-        // SAFETY: `simd` proves that the CPU has F16C and AVX; `i + 8 <= N`, and neither access
-        // needs alignment.
+        // SAFETY: the level that `simd` stands for includes F16C and AVX; `i + 8 <= N`, and
+        // neither access needs alignment.
         unsafe {
             let eight = _mm_loadu_si128(halves.as_ptr().add(i).cast());
             _mm256_storeu_ps(singles.as_mut_ptr().add(i), _mm256_cvtph_ps(eight));
         }
     }
-    Some(singles)
+    singles
 }
 
 #[cfg(test)]

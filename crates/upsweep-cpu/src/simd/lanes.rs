@@ -1,12 +1,21 @@
 //! Vectors of numbers: the built-in operators on them, and the shift across lanes.
 
-use fearless_simd::{Bytes, Select, Simd, SimdBase};
+use fearless_simd::{Bytes, Select, Simd, SimdBase, SimdMask};
 use upsweep_core::{BitAnd, BitOr, BitXor, Max, Min, Number, Operator, Product, Sum};
 
 /// A number that vectors hold.
 pub(crate) trait Lane: Number {
     /// The widest vector of an instruction set.
     type Vector<S: Simd>: SimdBase<S, Element = Self>;
+
+    /// The smaller value of each lane; either one where one is NaN.
+    fn smaller<S: Simd>(left: Self::Vector<S>, right: Self::Vector<S>) -> Self::Vector<S>;
+
+    /// The larger value of each lane; either one where one is NaN.
+    fn larger<S: Simd>(left: Self::Vector<S>, right: Self::Vector<S>) -> Self::Vector<S>;
+
+    /// Whether the values differ in some lane. NaN differs from everything.
+    fn differ<S: Simd>(left: Self::Vector<S>, right: Self::Vector<S>) -> bool;
 }
 
 /// An operator that has a vector form, equal to its scalar form in every lane, bit for bit.
@@ -39,6 +48,21 @@ macro_rules! lane {
     ($($type:ident $vector:ident)*) => { $(
         impl Lane for $type {
             type Vector<S: Simd> = S::$vector;
+
+            #[inline(always)]
+            fn smaller<S: Simd>(left: S::$vector, right: S::$vector) -> S::$vector {
+                left.min(right)
+            }
+
+            #[inline(always)]
+            fn larger<S: Simd>(left: S::$vector, right: S::$vector) -> S::$vector {
+                left.max(right)
+            }
+
+            #[inline(always)]
+            fn differ<S: Simd>(left: S::$vector, right: S::$vector) -> bool {
+                !left.simd_eq(right).all_true()
+            }
         }
     )* };
 }
