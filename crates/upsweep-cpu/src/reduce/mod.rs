@@ -3,6 +3,7 @@
 //! One thread folds tiles ([`tile`]); several share the aligned binary tree over them: a range is
 //! cut where the root of its tree is cut, so that any cutting gives the same bits.
 
+mod extreme;
 pub(crate) mod narrow;
 pub(crate) mod position;
 mod stream;
@@ -56,10 +57,13 @@ where
     A: Element,
     O: Operator<A>,
 {
-    match narrow::sum(level, items, operator) {
-        Some(sum) => sum,
-        None => isa::run(level, FoldTiles { items, operator, acc: PhantomData }),
+    if let Some(sum) = narrow::sum(level, items, operator) {
+        return sum;
     }
+    if let Some(value) = extreme::value::<T, A, O>(level, items) {
+        return value;
+    }
+    isa::run(level, FoldTiles { items, operator, acc: PhantomData })
 }
 
 /// Where the tree over the tiles of `items` items is cut: behind the largest power of two of

@@ -40,19 +40,24 @@ impl<A: Lane, O: LaneOperator<A>> Kernel for Slide<'_, A, O> {
     fn run<S: Simd>(self, simd: S) -> A {
         let Self { input, output, carry, exclusive, operator } = self;
         let lanes = <A::Vector<S> as SimdBase<S>>::LEN;
-        let combine = |left, right| operator.combine_lanes::<S>(left, right);
-        let padding = A::Vector::<S>::simd_from(simd, operator.padding());
+        let combine = |left, right| operator.combine_keys::<S>(left, right);
+        let splat = |item| operator.encode::<S>(A::Vector::<S>::simd_from(simd, item));
+        let load =
+            |at| operator.encode::<S>(A::Vector::<S>::from_slice(simd, &input[at..at + lanes]));
         // The windows of 1, 2, 4 … items of the vector before.
-        let mut windows = [padding; 6];
-        let mut prefixes = A::Vector::<S>::simd_from(simd, carry);
+        let mut windows = [splat(operator.padding()); 6];
+        let mut prefixes = splat(carry);
         assert!(input.len() == output.len() && input.len().is_multiple_of(lanes));
         for at in (0..input.len()).step_by(lanes) {
-            let items = A::Vector::<S>::from_slice(simd, &input[at..at + lanes]);
-            let earlier = if at == 0 {
-                shift_in::<S, _, 1>(padding, items)
+            let items = load(at);
+            let earlier = if at == 0 || O::ENCODES {
+                shift_in::<S, _, 1>(windows[0], items)
             } else {
-                A::Vector::<S>::from_slice(simd, &input[at - 1..at - 1 + lanes])
+                load(at - 1)
             };
+            if O::ENCODES {
+                windows[0] = items;
+            }
             let mut window = combine(earlier, items);
             macro_rules! level {
                 ($level:literal $distance:literal) => {
@@ -71,10 +76,10 @@ impl<A: Lane, O: LaneOperator<A>> Kernel for Slide<'_, A, O> {
             level!(5 32);
             let before = prefixes;
             prefixes = combine(before, window);
-            let stored = if exclusive { shift_in::<S, _, 1>(before, prefixes) } else { prefixes };
-            stored.store_slice(&mut output[at..at + lanes]);
+            let keys = if exclusive { shift_in::<S, _, 1>(before, prefixes) } else { prefixes };
+            operator.decode::<S>(keys).store_slice(&mut output[at..at + lanes]);
         }
-        prefixes.as_slice()[lanes - 1]
+        operator.decode::<S>(prefixes).as_slice()[lanes - 1]
     }
 }
 

@@ -1,12 +1,12 @@
 //! Vectors of numbers: the built-in operators on them, and the shift across lanes.
 
-use fearless_simd::{Bytes, Select, Simd, SimdBase, SimdMask};
+use fearless_simd::{Bytes, ExtractToken, Select, Simd, SimdBase, SimdFrom, SimdMask};
 use upsweep_core::{BitAnd, BitOr, BitXor, Max, Min, Number, Operator, Product, Sum};
 
 /// A number that vectors hold.
 pub(crate) trait Lane: Number {
     /// The widest vector of an instruction set.
-    type Vector<S: Simd>: SimdBase<S, Element = Self>;
+    type Vector<S: Simd>: SimdBase<S, Element = Self, ByteVector = S::u8s>;
 
     /// The smaller value of each lane; either one where one is NaN.
     fn smaller<S: Simd>(left: Self::Vector<S>, right: Self::Vector<S>) -> Self::Vector<S>;
@@ -18,10 +18,30 @@ pub(crate) trait Lane: Number {
     fn differ<S: Simd>(left: Self::Vector<S>, right: Self::Vector<S>) -> bool;
 }
 
-/// An operator that has a vector form, equal to its scalar form in every lane, bit for bit.
+/// An operator that has a vector form, equal to its scalar form in every lane, bit for bit (a
+/// NaN's payload excepted).
+///
+/// The vectors may hold keys in place of the numbers, which are combined in fewer instructions:
+/// `combine(a, b)` is `decode(combine_keys(encode(a), encode(b)))`.
 pub(crate) trait LaneOperator<A: Lane>: Operator<A> {
-    /// Combines lane by lane.
-    fn combine_lanes<S: Simd>(&self, left: A::Vector<S>, right: A::Vector<S>) -> A::Vector<S>;
+    /// What is combined.
+    type Key: Lane;
+
+    /// Whether keys are something else than the numbers, so that making them twice is dear.
+    const ENCODES: bool;
+
+    /// Numbers to keys.
+    fn encode<S: Simd>(&self, numbers: A::Vector<S>) -> <Self::Key as Lane>::Vector<S>;
+
+    /// Keys to numbers.
+    fn decode<S: Simd>(&self, keys: <Self::Key as Lane>::Vector<S>) -> A::Vector<S>;
+
+    /// Combines keys, lane by lane.
+    fn combine_keys<S: Simd>(
+        &self,
+        left: <Self::Key as Lane>::Vector<S>,
+        right: <Self::Key as Lane>::Vector<S>,
+    ) -> <Self::Key as Lane>::Vector<S>;
 }
 
 /// `current` moved up by `DISTANCE` lanes, the last lanes of `previous` in front of it.
@@ -70,51 +90,91 @@ macro_rules! lane {
 lane!(u8 u8s i8 i8s u16 u16s i16 i16s u32 u32s i32 i32s u64 u64s i64 i64s f32 f32s f64 f64s);
 
 macro_rules! lane_operator {
-    ($operator:ident: $($type:ident)* => |$left:ident, $right:ident| $combine:expr) => { $(
+    ($operator:ident: $($type:ident $vector:ident)* => |$left:ident, $right:ident| $combine:expr) => { $(
         impl LaneOperator<$type> for $operator {
+            type Key = $type;
+            const ENCODES: bool = false;
+
             #[inline(always)]
-            fn combine_lanes<S: Simd>(
-                &self,
-                $left: <$type as Lane>::Vector<S>,
-                $right: <$type as Lane>::Vector<S>,
-            ) -> <$type as Lane>::Vector<S> {
+            fn encode<S: Simd>(&self, numbers: S::$vector) -> S::$vector {
+                numbers
+            }
+
+            #[inline(always)]
+            fn decode<S: Simd>(&self, keys: S::$vector) -> S::$vector {
+                keys
+            }
+
+            #[inline(always)]
+            fn combine_keys<S: Simd>(&self, $left: S::$vector, $right: S::$vector) -> S::$vector {
                 $combine
             }
         }
     )* };
 }
 
-lane_operator!(Sum: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l + r);
-lane_operator!(Product: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l * r);
-lane_operator!(Min: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l.min(r));
-lane_operator!(Max: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l.max(r));
-lane_operator!(BitAnd: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l & r);
-lane_operator!(BitOr: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l | r);
-lane_operator!(BitXor: u8 i8 u16 i16 u32 i32 u64 i64 => |l, r| l ^ r);
+macro_rules! integer_lane_operators {
+    ($($types:tt)*) => {
+        lane_operator!(Sum: $($types)* => |l, r| l + r);
+        lane_operator!(Product: $($types)* => |l, r| l * r);
+        lane_operator!(Min: $($types)* => |l, r| l.min(r));
+        lane_operator!(Max: $($types)* => |l, r| l.max(r));
+        lane_operator!(BitAnd: $($types)* => |l, r| l & r);
+        lane_operator!(BitOr: $($types)* => |l, r| l | r);
+        lane_operator!(BitXor: $($types)* => |l, r| l ^ r);
+    };
+}
 
+integer_lane_operators!(u8 u8s i8 i8s u16 u16s i16 i16s u32 u32s i32 i32s u64 u64s i64 i64s);
+
+/// The bits of a float as an integer of the same order, or back.
+macro_rules! turned_over {
+    ($bits:expr, $key:ident) => {{
+        let bits = $bits;
+        bits ^ ((bits >> ($key::BITS - 1)) & $key::MAX)
+    }};
+}
+
+/// Floats as integers of the same order, −0 below +0: the bits of a negative number, all but its
+/// sign, are turned over. Every NaN becomes the one integer that beats all others, which turns
+/// back into a NaN.
 macro_rules! float_extreme {
-    ($($operator:ident $type:ident $bits:ident $wins:ident $join:tt;)*) => { $(
-        lane_operator!($operator: $type => |l, r| {
-            let chosen = l.$wins(r).select(l, r);
-            let either = (l.bitcast::<S::$bits>() $join r.bitcast::<S::$bits>()).bitcast();
-            let chosen = l.simd_eq(r).select(either, chosen);
-            l.simd_eq(l).select(chosen, l)
-        });
+    ($($operator:ident $float:ident $floats:ident $key:ident $keys:ident $method:ident $nan:expr;)*) => { $(
+        impl LaneOperator<$float> for $operator {
+            type Key = $key;
+            const ENCODES: bool = true;
+
+            #[inline(always)]
+            fn encode<S: Simd>(&self, numbers: S::$floats) -> S::$keys {
+                let bits = numbers.bitcast::<S::$keys>();
+                let keys = turned_over!(bits, $key);
+                let nan = S::$keys::simd_from(numbers.token(), $nan);
+                numbers.simd_eq(numbers).select(keys, nan)
+            }
+
+            #[inline(always)]
+            fn decode<S: Simd>(&self, keys: S::$keys) -> S::$floats {
+                turned_over!(keys, $key).bitcast::<S::$floats>()
+            }
+
+            #[inline(always)]
+            fn combine_keys<S: Simd>(&self, left: S::$keys, right: S::$keys) -> S::$keys {
+                left.$method(right)
+            }
+        }
     )* };
 }
 
 float_extreme! {
-    Min f32 u32s simd_lt |;
-    Min f64 u64s simd_lt |;
-    Max f32 u32s simd_gt &;
-    Max f64 u64s simd_gt &;
+    Min f32 f32s i32 i32s min i32::MIN;
+    Max f32 f32s i32 i32s max i32::MAX;
+    Min f64 f64s i64 i64s min i64::MIN;
+    Max f64 f64s i64 i64s max i64::MAX;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fearless_simd::SimdFrom;
-
     use crate::isa::{self, Kernel};
     use crate::tests::levels;
 
@@ -127,9 +187,9 @@ mod tests {
             let lanes = <A::Vector<S> as SimdBase<S>>::LEN;
             for &left in self.0 {
                 for rights in self.0.chunks_exact(lanes) {
-                    let left_lanes = A::Vector::<S>::simd_from(simd, left);
-                    let right_lanes = A::Vector::<S>::from_slice(simd, rights);
-                    let found = self.1.combine_lanes::<S>(left_lanes, right_lanes);
+                    let lefts = self.1.encode::<S>(A::Vector::<S>::simd_from(simd, left));
+                    let rights_keys = self.1.encode::<S>(A::Vector::<S>::from_slice(simd, rights));
+                    let found = self.1.decode::<S>(self.1.combine_keys::<S>(lefts, rights_keys));
                     for (lane, &right) in rights.iter().enumerate() {
                         let expected = self.1.combine(left, right);
                         let found = found.as_slice()[lane];
