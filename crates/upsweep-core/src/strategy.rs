@@ -213,9 +213,11 @@ impl Display for Strategy {
 pub struct CpuPolicy {
     /// Inputs of fewer bytes than this stay on one thread.
     pub serial_bytes: usize,
-    /// Bytes that a thread takes at once; for a scan, what it keeps in its own cache between
-    /// the two times it reads them.
+    /// Bytes that a thread of a reduction takes at once.
     pub block_bytes: usize,
+    /// Bytes that a thread of a scan takes at once, and keeps in its own cache between the two
+    /// times it reads them.
+    pub scan_block_bytes: usize,
     /// Outputs of at least this many bytes are written past the caches.
     pub streaming_bytes: usize,
 }

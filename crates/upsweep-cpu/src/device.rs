@@ -49,6 +49,8 @@ pub(crate) struct Means<'a> {
     pub(crate) level: Level,
     /// Threads to use; if more than one, the caller is in the thread pool.
     pub(crate) threads: usize,
+    /// Whether the caller asked for threads.
+    pub(crate) forced: bool,
     /// The numbers.
     pub(crate) policy: &'a CpuPolicy,
 }
@@ -191,7 +193,12 @@ impl Cpu {
     /// Calls `work` on this thread or, for many bytes, in the pool.
     #[inline]
     fn with_means<R: Send>(&self, bytes: usize, work: impl FnOnce(&Means<'_>) -> R + Send) -> R {
-        let mut means = Means { level: self.level, threads: 1, policy: &self.policy };
+        let mut means = Means {
+            level: self.level,
+            threads: 1,
+            forced: self.strategy == Some(CpuStrategy::SimdThreads),
+            policy: &self.policy,
+        };
         match &self.pool {
             Some(pool) if self.choose(bytes) == CpuStrategy::SimdThreads => {
                 means.threads = pool.current_num_threads();
@@ -207,7 +214,7 @@ impl Cpu {
 
     /// This CPU, restricted to what one item at a time needs.
     fn scalar_means(&self) -> Means<'_> {
-        Means { level: Level::baseline(), threads: 1, policy: &self.policy }
+        Means { level: Level::baseline(), threads: 1, forced: false, policy: &self.policy }
     }
 
     fn scan_from<T, U, O>(

@@ -55,8 +55,8 @@ impl Kernel for StreamCopy<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        stream::copy(self.0, self.1);
+    fn run<S: Simd>(self, simd: S) {
+        stream::copy::<S, u8, u8>(simd, self.0, self.1, &[]);
         stream::fence();
     }
 }

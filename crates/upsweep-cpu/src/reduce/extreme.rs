@@ -90,9 +90,9 @@ impl<A: Lane, O: PositionOperator> Kernel for FindValue<'_, A, O> {
                 let items = A::Vector::<S>::from_slice(simd, &row[k * lanes..(k + 1) * lanes]);
                 best[k] = operator.pick::<S, A>(best[k], items);
                 if !A::EXACT {
-                    sums[k] = sums[k] + items;
-                    any[k] = any[k] | bytes(items);
-                    all[k] = all[k] & bytes(items);
+                    sums[k] += items;
+                    any[k] |= bytes(items);
+                    all[k] &= bytes(items);
                 }
             }
         }
@@ -100,9 +100,9 @@ impl<A: Lane, O: PositionOperator> Kernel for FindValue<'_, A, O> {
         while half > 0 {
             for k in 0..half {
                 best[k] = operator.pick::<S, A>(best[k], best[k + half]);
-                sums[k] = sums[k] + sums[k + half];
-                any[k] = any[k] | any[k + half];
-                all[k] = all[k] & all[k + half];
+                sums[k] += sums[k + half];
+                any[k] |= any[k + half];
+                all[k] &= all[k + half];
             }
             half /= 2;
         }

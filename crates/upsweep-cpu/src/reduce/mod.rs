@@ -36,7 +36,7 @@ where
     if !O::COMMUTATIVE {
         let mut carry = Carry::new(None, &operator);
         total_in_order(means, items, operator, &mut carry);
-        return carry.into_tile(&operator);
+        return carry.before_next(&operator);
     }
     if means.threads > 1
         && let Some(middle) = cut::<T>(items.len(), means.policy)

@@ -132,7 +132,7 @@ where
             let items = A::Vector::<S>::from_slice(simd, &row[k * lanes..(k + 1) * lanes]);
             best[k] = operator.pick::<S, A>(best[k], items);
             if !A::EXACT {
-                sums[k] = sums[k] + items;
+                sums[k] += items;
             }
         }
     }
@@ -140,7 +140,7 @@ where
     while half > 0 {
         for k in 0..half {
             best[k] = operator.pick::<S, A>(best[k], best[k + half]);
-            sums[k] = sums[k] + sums[k + half];
+            sums[k] += sums[k + half];
         }
         half /= 2;
     }

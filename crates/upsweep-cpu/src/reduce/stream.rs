@@ -45,7 +45,7 @@ impl<A: Element, O: Operator<A>> ReduceState<A, O> {
         if self.last && items > 0 {
             return Err(Error::ChunkLength { items, multiple: REDUCE_CHUNK });
         }
-        self.last = !items.is_multiple_of(REDUCE_CHUNK);
+        self.last |= !items.is_multiple_of(REDUCE_CHUNK);
         Ok(())
     }
 

@@ -33,7 +33,7 @@ impl<A: Element> Carry<A> {
 
     /// What comes into the next tile; padding if nothing does.
     #[inline(always)]
-    pub(crate) fn into_tile<O: Operator<A>>(&self, operator: &O) -> A {
+    pub(crate) fn before_next<O: Operator<A>>(&self, operator: &O) -> A {
         if self.window.count() == 0 {
             self.base
         } else {
@@ -58,6 +58,6 @@ impl<A: Element> Carry<A> {
 
     /// The value of everything so far; `None` if there was nothing.
     pub(crate) fn total<O: Operator<A>>(&self, operator: &O) -> Option<A> {
-        (self.started || self.window.count() > 0).then(|| self.into_tile(operator))
+        (self.started || self.window.count() > 0).then(|| self.before_next(operator))
     }
 }

@@ -1,8 +1,8 @@
 //! A run of tiles, scanned by one thread.
 //!
 //! Tiles go straight from input to output where they can. Where something must happen on the way
-//! (another type, the other direction, an incomplete row, the same memory for both, stores past
-//! the caches), they are staged in the first-level cache, one tile of 2,048 items at a time.
+//! (another type, the other direction, the same memory for both, stores past the caches), they are
+//! staged in the first-level cache, a piece of a tile at a time.
 
 use castaway::cast;
 use fearless_simd::{Level, Simd};
@@ -17,7 +17,7 @@ use crate::reduce;
 use crate::reduce::tile::Tree;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::rows;
-use crate::simd::stream;
+use crate::simd::{half, stream};
 
 /// Where the items come from.
 #[derive(Clone, Copy, Debug)]
@@ -39,13 +39,15 @@ pub(crate) struct Settings<O> {
     pub(crate) streaming: bool,
 }
 
-/// Scans a run of items. `carry` is what comes in, and afterwards what goes out.
+/// Scans a run of items; when all runs of a thread are done, it must call [`stream::fence`]. `carry` is what comes in, and afterwards what goes out. `ahead` is what
+/// this thread reads next: with each line that is written past the caches a line of it is fetched.
 #[inline]
 pub(crate) fn scan_range<T, U, O>(
     settings: &Settings<O>,
     source: Source<'_, T>,
     output: &mut [U],
     carry: &mut Carry<U::Acc>,
+    ahead: &[T],
 ) where
     T: Widen<U::Acc>,
     U: Element,
@@ -59,7 +61,7 @@ pub(crate) fn scan_range<T, U, O>(
             Source::InPlace => Source::InPlace,
         };
         let output = &mut output[done..];
-        isa::run(settings.level, ScanTiles { settings, source, output, carry, kernels });
+        isa::run(settings.level, ScanTiles { settings, source, output, carry, kernels, ahead });
     }
 }
 
@@ -112,7 +114,7 @@ where
     if let Some(slide) = kernels.slide {
         let whole = output.len() / LANES * LANES;
         let exclusive = settings.bounds == Bounds::Exclusive;
-        let before = carry.into_tile(&settings.operator);
+        let before = carry.before_next(&settings.operator);
         let after = slide(settings.level, &input[..whole], &mut output[..whole], before, exclusive);
         carry.set(after, &settings.operator);
         return whole;
@@ -135,8 +137,10 @@ impl<A: Element, O: Operator<A>> Kernel for ScanDirectly<'_, '_, A, O> {
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
         let Self { settings, input, output, carry, kernels } = self;
+        let mut tile = TileCarry::new(carry, &settings.operator);
         for (input, output) in input.chunks(TILE).zip(output.chunks_mut(TILE)) {
-            scan_tile(settings, input, output, carry, kernels);
+            tile.scan(settings, input, output, kernels);
+            tile.finish(carry, &settings.operator, kernels);
         }
     }
 }
@@ -147,7 +151,17 @@ struct ScanTiles<'a, 'c, T, U: Element, O> {
     output: &'a mut [U],
     carry: &'c mut Carry<U::Acc>,
     kernels: &'a Kernels<U::Acc>,
+    ahead: &'a [T],
 }
+
+/// Items of a piece of a tile: few, so that what is staged leaves room in the first-level cache.
+const PIECE: usize = 4 * LANES;
+
+const _: () = assert!(TILE.is_multiple_of(PIECE));
+
+/// A piece in the first-level cache, aligned to its lines.
+#[repr(align(64))]
+struct Stage<A>([A; PIECE]);
 
 impl<T, U, O> Kernel for ScanTiles<'_, '_, T, U, O>
 where
@@ -158,41 +172,45 @@ where
     type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let Self { settings, source, output, carry, kernels } = self;
-        let padding = settings.operator.padding();
-        let mut items_stage = Stage([padding; TILE]);
-        let mut output_stage = Stage([padding; TILE]);
+    fn run<S: Simd>(self, simd: S) {
+        let Self { settings, source, output, carry, kernels, ahead } = self;
+        let operator = &settings.operator;
+        let padding = operator.padding();
+        let mut items_stage = Stage([padding; PIECE]);
+        let mut output_stage = Stage([padding; PIECE]);
+        let forward = settings.direction == Direction::Forward;
         let items = output.len();
+        let mut tile = TileCarry::new(carry, operator);
+        let mut ahead = ahead.chunks(PIECE);
         let mut done = 0;
         while done < items {
-            let len = TILE.min(items - done);
-            let at = match settings.direction {
-                Direction::Forward => done,
-                Direction::Reverse => items - done - len,
-            };
-            done += len;
-            let padded = len.next_multiple_of(LANES);
+            let ahead = ahead.next().unwrap_or_default();
+            let len = PIECE.min(items - done);
+            let at = if forward { done } else { items - done - len };
             let target = &mut output[at..at + len];
+            done += len;
 
-            let straight = settings.direction == Direction::Forward && padded == len;
             let direct_input = match source {
-                Source::Separate(input) if straight => cast!(&input[at..at + len], &[U::Acc]).ok(),
+                Source::Separate(input) if forward && len == PIECE => {
+                    cast!(&input[at..at + len], &[U::Acc]).ok()
+                }
                 _ => None,
             };
             let input = match direct_input {
                 Some(input) => input,
                 None => {
-                    let stage = &mut items_stage.0[..padded];
+                    let stage = &mut items_stage.0[..len.next_multiple_of(LANES)];
                     match source {
-                        Source::Separate(input) => load(&input[at..at + len], stage),
+                        Source::Separate(input) => {
+                            half::widen(simd, &input[at..at + len], &mut stage[..len]);
+                        }
                         Source::InPlace => {
                             for (value, item) in stage.iter_mut().zip(&*target) {
                                 *value = item.to_acc();
                             }
                         }
                     }
-                    if settings.direction == Direction::Reverse {
+                    if !forward {
                         stage[..len].reverse();
                     }
                     stage[len..].fill(padding);
@@ -200,42 +218,38 @@ where
                 }
             };
 
-            if straight
+            if forward
+                && input.len() == len
                 && !settings.streaming
                 && let Ok(target) = cast!(&mut *target, &mut [U::Acc])
             {
-                scan_tile(settings, input, target, carry, kernels);
+                tile.scan(settings, input, target, kernels);
             } else {
-                let stage = &mut output_stage.0[..padded];
-                scan_tile(settings, input, stage, carry, kernels);
+                let stage = &mut output_stage.0[..input.len()];
+                tile.scan(settings, input, stage, kernels);
                 let stage = &mut stage[..len];
-                if settings.direction == Direction::Reverse {
+                if !forward {
                     stage.reverse();
                 }
-                store(stage, target, settings.streaming);
+                store(simd, stage, target, settings.streaming, ahead);
+            }
+            if done.is_multiple_of(TILE) || done == items {
+                tile.finish(carry, operator, kernels);
             }
         }
-        if settings.streaming {
-            stream::fence();
-        }
-    }
-}
-
-/// A tile in the first-level cache, aligned to its lines.
-#[repr(align(64))]
-struct Stage<A>([A; TILE]);
-
-#[inline(always)]
-fn load<T: Widen<A>, A: Element>(items: &[T], stage: &mut [A]) {
-    for (value, item) in stage.iter_mut().zip(items) {
-        *value = item.widen();
     }
 }
 
 #[inline(always)]
-fn store<U: Element>(stage: &[U::Acc], target: &mut [U], streaming: bool) {
+fn store<S: Simd, T, U: Element>(
+    simd: S,
+    stage: &[U::Acc],
+    target: &mut [U],
+    streaming: bool,
+    ahead: &[T],
+) {
     if streaming && let Ok(stage) = cast!(stage, &[U]) {
-        stream::copy(stage, target);
+        stream::copy(simd, stage, target, ahead);
         return;
     }
     for (item, &value) in target.iter_mut().zip(stage) {
@@ -243,68 +257,89 @@ fn store<U: Element>(stage: &[U::Acc], target: &mut [U], streaming: bool) {
     }
 }
 
-/// One tile. With a vector scan it must consist of whole rows.
-#[inline(always)]
-fn scan_tile<A: Element, O: Operator<A>>(
-    settings: &Settings<O>,
-    input: &[A],
-    output: &mut [A],
-    carry: &mut Carry<A>,
-    kernels: &Kernels<A>,
-) {
-    let operator = &settings.operator;
-    let before = carry.into_tile(operator);
-    let exclusive = settings.bounds == Bounds::Exclusive;
-    if let Some(slide) = kernels.slide {
-        carry.set(slide(settings.level, input, output, before, exclusive), operator);
-        return;
-    }
-    #[cfg(target_arch = "x86_64")]
-    if let Some(rows) = kernels.rows
-        && input.len().is_multiple_of(LANES)
-    {
-        carry.push((rows.scan)(input, output, before, exclusive), 0, operator);
-        return;
-    }
-    let total = if exclusive {
-        scan_rows::<A, O, true>(operator, input, output, before)
-    } else {
-        scan_rows::<A, O, false>(operator, input, output, before)
-    };
-    carry.push(total, 0, operator);
+/// What comes into the rows of a tile.
+struct TileCarry<A> {
+    /// What comes into the tile. With a vector scan, which keeps no rows apart: into the next piece.
+    before: A,
+    /// The rows of the tile so far.
+    rows: Tree<A, ROW_LEVELS>,
 }
 
 /// Levels of the tree over the rows of a tile.
-const ROW_LEVELS: usize = ROWS.ilog2() as usize + 1;
+pub(crate) const ROW_LEVELS: usize = ROWS.ilog2() as usize + 1;
 
-#[inline(always)]
-fn scan_rows<A: Element, O: Operator<A>, const EXCLUSIVE: bool>(
-    operator: &O,
-    input: &[A],
-    output: &mut [A],
-    before: A,
-) -> A {
-    let mut rows = Tree::<A, ROW_LEVELS>::new(operator);
-    let mut scan = |input: &[A; LANES], output: &mut [A; LANES]| {
-        let carry = match rows.count() {
-            0 => before,
-            _ => operator.combine(before, rows.total(operator)),
+impl<A: Element> TileCarry<A> {
+    #[inline(always)]
+    fn new<O: Operator<A>>(carry: &Carry<A>, operator: &O) -> Self {
+        Self { before: carry.before_next(operator), rows: Tree::new(operator) }
+    }
+
+    /// Scans some rows of the tile. With a vector scan they must be whole.
+    #[inline(always)]
+    fn scan<O: Operator<A>>(
+        &mut self,
+        settings: &Settings<O>,
+        input: &[A],
+        output: &mut [A],
+        kernels: &Kernels<A>,
+    ) {
+        let exclusive = settings.bounds == Bounds::Exclusive;
+        if let Some(slide) = kernels.slide {
+            self.before = slide(settings.level, input, output, self.before, exclusive);
+            return;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(rows) = kernels.rows
+            && input.len().is_multiple_of(LANES)
+        {
+            (rows.scan)(input, output, self.before, exclusive, &mut self.rows);
+            return;
+        }
+        if exclusive {
+            self.scan_rows::<O, true>(&settings.operator, input, output);
+        } else {
+            self.scan_rows::<O, false>(&settings.operator, input, output);
+        }
+    }
+
+    #[inline(always)]
+    fn scan_rows<O: Operator<A>, const EXCLUSIVE: bool>(
+        &mut self,
+        operator: &O,
+        input: &[A],
+        output: &mut [A],
+    ) {
+        let mut scan = |input: &[A; LANES], output: &mut [A; LANES]| {
+            let carry = match self.rows.count() {
+                0 => self.before,
+                _ => operator.combine(self.before, self.rows.total(operator)),
+            };
+            self.rows.push(scan_row::<A, O, EXCLUSIVE>(input, output, carry, operator), operator);
         };
-        rows.push(scan_row::<A, O, EXCLUSIVE>(input, output, carry, operator), operator);
-    };
-    let (inputs, input_rest) = input.as_chunks::<LANES>();
-    let (outputs, output_rest) = output.as_chunks_mut::<LANES>();
-    for (input, output) in inputs.iter().zip(outputs) {
-        scan(input, output);
+        let (inputs, input_rest) = input.as_chunks::<LANES>();
+        let (outputs, output_rest) = output.as_chunks_mut::<LANES>();
+        for (input, output) in inputs.iter().zip(outputs) {
+            scan(input, output);
+        }
+        if !input_rest.is_empty() {
+            let mut row = [operator.padding(); LANES];
+            row[..input_rest.len()].copy_from_slice(input_rest);
+            let mut prefixes = row;
+            scan(&row, &mut prefixes);
+            output_rest.copy_from_slice(&prefixes[..input_rest.len()]);
+        }
     }
-    if !input_rest.is_empty() {
-        let mut row = [operator.padding(); LANES];
-        row[..input_rest.len()].copy_from_slice(input_rest);
-        let mut prefixes = row;
-        scan(&row, &mut prefixes);
-        output_rest.copy_from_slice(&prefixes[..input_rest.len()]);
+
+    /// Hands the tile over to the carry, and begins the next.
+    #[inline(always)]
+    fn finish<O: Operator<A>>(&mut self, carry: &mut Carry<A>, operator: &O, kernels: &Kernels<A>) {
+        if kernels.slide.is_some() {
+            carry.set(self.before, operator);
+        } else {
+            carry.push(self.rows.total(operator), 0, operator);
+            *self = Self::new(carry, operator);
+        }
     }
-    rows.total(operator)
 }
 
 /// The total of a block of tiles in the order of a scan, for the carry of the block after it.
@@ -340,7 +375,7 @@ impl<T: Widen<A>, A: Element, O: Operator<A>> Kernel for TotalRows<'_, T, A, O> 
     type Output = A;
 
     #[inline(always)]
-    fn run<S: Simd>(self, _: S) -> A {
+    fn run<S: Simd>(self, simd: S) -> A {
         let Self { items, reverse, operator, .. } = self;
         let mut rows = Tree::<A>::new(&operator);
         let mut row = [operator.padding(); LANES];
@@ -348,7 +383,7 @@ impl<T: Widen<A>, A: Element, O: Operator<A>> Kernel for TotalRows<'_, T, A, O> 
         while done < items.len() {
             let len = LANES.min(items.len() - done);
             let at = if reverse { items.len() - done - len } else { done };
-            load(&items[at..at + len], &mut row);
+            half::widen(simd, &items[at..at + len], &mut row[..len]);
             if reverse {
                 row[..len].reverse();
             }

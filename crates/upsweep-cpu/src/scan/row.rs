@@ -10,6 +10,11 @@
 //! four, works on whole vectors, and stores with a stride of four: instructions that Arm has, and
 //! x86 makes of a few shuffles.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "lanes of several arrays are indexed alike, as the compiler's vectors are"
+)]
+
 use upsweep_core::summation::{GROUP, GROUPS, LANES};
 use upsweep_core::{Element, Operator};
 

@@ -31,7 +31,7 @@ impl<A: Element, O: Operator<A>> ScanState<A, O> {
         if self.last && items > 0 {
             return Err(Error::ChunkLength { items, multiple: WINDOW });
         }
-        self.last = !items.is_multiple_of(WINDOW);
+        self.last |= !items.is_multiple_of(WINDOW);
         let first = !self.started && items > 0;
         self.started |= first;
         Ok(first)

@@ -5,6 +5,12 @@
 //! groups are a few whole-vector operations. For `f32` only the 128-bit halves are transposed,
 //! which leaves the groups in another order: [`natural`](Quad::natural) sorts one vector of them.
 
+#![allow(
+    clippy::undocumented_unsafe_blocks,
+    reason = "every function of `Quad` has the one contract that its trait states, and every block \
+              relies on it alone"
+)]
+
 use core::arch::x86_64::*;
 
 /// A vector of AVX2 that holds floats.

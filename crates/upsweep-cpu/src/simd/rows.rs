@@ -5,24 +5,36 @@
 //! shuffles across the halves of a vector. Here the items are transposed within the halves, at
 //! half the cost, and only the totals of groups (an eighth of the data) change their order.
 
+#![allow(
+    clippy::needless_range_loop,
+    reason = "loops over quads read like the plain ones of `scan::row`"
+)]
+
 use core::any::TypeId;
 use core::arch::x86_64::{__m256, __m256d};
 
 use castaway::cast;
 use fearless_simd::{Level, Simd};
-use upsweep_core::summation::{GROUP, GROUPS, LANES, ROWS};
+use upsweep_core::summation::{GROUP, GROUPS, LANES};
 use upsweep_core::{Element, Operator, Product, Sum};
 
 use super::quad::Quad;
 use crate::isa::{self, Kernel};
 use crate::reduce::tile::Tree;
+use crate::scan::range::ROW_LEVELS;
 
 /// The kernels for one operator on one type.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<A> {
-    /// Writes the prefixes of at most a tile of whole rows, `before` in front of them, and returns
-    /// their total without it.
-    pub(crate) scan: fn(input: &[A], output: &mut [A], before: A, exclusive: bool) -> A,
+    /// Writes the prefixes of whole rows of a tile and appends their totals to `rows`, the rows of
+    /// the tile so far; `before` comes into the tile.
+    pub(crate) scan: fn(
+        input: &[A],
+        output: &mut [A],
+        before: A,
+        exclusive: bool,
+        rows: &mut Tree<A, ROW_LEVELS>,
+    ),
     /// The total of any number of whole rows.
     pub(crate) total: fn(items: &[A]) -> A,
 }
@@ -47,9 +59,18 @@ pub(crate) fn find<A: Element, O: Operator<A>>(level: Level) -> Option<Rows<A>> 
                     output: &mut [$type],
                     before: $type,
                     exclusive: bool,
-                ) -> $type {
+                    rows: &mut Tree<$type, ROW_LEVELS>,
+                ) {
                     let operator = $operator;
-                    run(ScanRows::<$vector, _, _> { input, output, before, exclusive, operator, combine })
+                    run(ScanRows::<$vector, _, _> {
+                        input,
+                        output,
+                        before,
+                        exclusive,
+                        rows,
+                        operator,
+                        combine,
+                    })
                 }
                 fn total(items: &[$type]) -> $type {
                     run(TotalRows::<$vector, _, _> { items, operator: $operator, combine })
@@ -75,14 +96,12 @@ fn run<K: Kernel>(kernel: K) -> K::Output {
     }
 }
 
-/// Levels of the tree over the rows of a tile.
-const ROW_LEVELS: usize = ROWS.ilog2() as usize + 1;
-
 struct ScanRows<'a, Q: Quad, O, F> {
     input: &'a [Q::Item],
     output: &'a mut [Q::Item],
     before: Q::Item,
     exclusive: bool,
+    rows: &'a mut Tree<Q::Item, ROW_LEVELS>,
     operator: O,
     combine: F,
 }
@@ -93,12 +112,11 @@ where
     O: Operator<Q::Item>,
     F: Fn(Q, Q) -> Q + Copy,
 {
-    type Output = Q::Item;
+    type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self, _: S) -> Q::Item {
-        let Self { input, output, before, exclusive, operator, combine } = self;
-        let mut rows = Tree::<Q::Item, ROW_LEVELS>::new(&operator);
+    fn run<S: Simd>(self, _: S) {
+        let Self { input, output, before, exclusive, rows, operator, combine } = self;
         let (inputs, _) = input.as_chunks::<LANES>();
         let (outputs, _) = output.as_chunks_mut::<LANES>();
         for (input, output) in inputs.iter().zip(outputs) {
@@ -116,7 +134,6 @@ where
             };
             rows.push(total, &operator);
         }
-        rows.total(&operator)
     }
 }
 
@@ -257,9 +274,10 @@ mod tests {
             .collect()
     }
 
-    fn check<A: Element, O: Operator<A>>(operator: O, of: impl Fn(f64) -> A)
+    fn check<A, O>(operator: O, of: impl Fn(f64) -> A)
     where
-        A: bytemuck::NoUninit,
+        A: Element + bytemuck::NoUninit,
+        O: Operator<A>,
     {
         let rows = levels().into_iter().find_map(|level| find::<A, O>(level));
         let Some(rows) = rows else { return };
@@ -279,10 +297,9 @@ mod tests {
                     row::scan_row::<A, O, false>(input, &mut expected, carry, &operator)
                 };
                 assert_eq!(bits(&[scanned]), bits(&[total]));
-                assert_eq!(
-                    bits(&[(rows.scan)(input, &mut found, carry, exclusive)]),
-                    bits(&[total])
-                );
+                let mut tree = Tree::new(&operator);
+                (rows.scan)(input, &mut found, carry, exclusive, &mut tree);
+                assert_eq!(bits(&[tree.total(&operator)]), bits(&[total]));
                 assert_eq!(bits(&found), bits(&expected), "exclusive: {exclusive}");
             }
         }
