@@ -13,9 +13,8 @@ use upsweep_core::{
 use crate::limits::{hardware_threads, limits};
 use crate::policy::policy;
 use crate::reduce::{Extreme, REDUCE_CHUNK, ReduceState};
-use crate::scalar::Opaque;
 use crate::scan::{Carry, ScanState, Source};
-use crate::{InstructionSet, probe, reduce, scan};
+use crate::{InstructionSet, probe, reduce, scalar, scan};
 
 /// What to use of the CPU. Everything by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -212,11 +211,6 @@ impl Cpu {
         self.strategy == Some(CpuStrategy::Scalar)
     }
 
-    /// This CPU, restricted to what one item at a time needs.
-    fn scalar_means(&self) -> Means<'_> {
-        Means { level: Level::baseline(), threads: 1, forced: false, policy: &self.policy }
-    }
-
     fn scan_from<T, U, O>(
         &self,
         source: Source<'_, T>,
@@ -229,9 +223,7 @@ impl Cpu {
         O: Operator<U::Acc>,
     {
         if self.is_scalar() {
-            let problem = Opaque::scan(problem);
-            let mut carry = Carry::new(problem.init, &problem.operator);
-            scan::scan(&self.scalar_means(), source, output, &problem, &mut carry);
+            scalar::scan(source, output, problem);
         } else {
             let mut carry = Carry::new(problem.init, &problem.operator);
             let bytes = output.len() * (size_of::<T>() + size_of::<U>());
@@ -302,7 +294,7 @@ impl Backend for Cpu {
             return Ok(problem.init.unwrap_or(operator.identity()));
         }
         let total = if self.is_scalar() {
-            reduce::total(&self.scalar_means(), input, Opaque(operator))
+            scalar::total(input, operator)
         } else {
             self.with_means(size_of_val(input), |means| reduce::total(means, input, operator))
         };

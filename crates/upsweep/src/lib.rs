@@ -42,3 +42,8 @@ pub use upsweep_core::{
     Dtype, Element, Error, Indexed, Kind, Limits, Max, Min, Number, Operator, Policy, Product,
     Reduce, Result, Scan, Strategy, Sum, Widen, bf16, f16, reference, summation,
 };
+
+/// The example of the README, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

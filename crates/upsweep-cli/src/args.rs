@@ -1,0 +1,290 @@
+//! What can be said on the command line.
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use upsweep::{CpuOptions, Dtype, InstructionSet};
+
+use crate::bench::{Devices, Lengths, Names, Strategies};
+use crate::dispatch::Op;
+
+const ABOUT: &str = "\
+Reduces and scans arrays at the speed of the machine's memory.
+
+Floats are combined in one written order: a sum or a scan has the same bits on every device, with
+any number of threads.";
+
+const EXAMPLES: &str = "\
+Examples:
+  upsweep reduce heights.npy                    the sum of all items
+  upsweep reduce heights.npy --op argmax        the position of the first largest item
+  upsweep reduce samples.raw --dtype f32 --op mean
+  seq 1000000 | upsweep reduce - --dtype u64
+  upsweep scan counts.npy -o ends.npy           running totals
+  upsweep scan counts.npy -o starts.npy --exclusive --acc u64
+  upsweep devices
+  upsweep bench --op reduce --dtype f32 --n 2^20,2^26
+
+Files:
+  .npy   numpy's format, version 1 to 3, in C order, of any dimensions; read in place
+  raw    anything else; --dtype says which little-endian numbers it holds
+  -      text on standard input: numbers between white space or commas, f64 unless --dtype
+         says otherwise
+
+Types:
+  u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64. numpy has no bf16: a .npy file of type '<V2' is
+  read as such with --dtype bf16, and a bool file as 0 and 1 with --dtype u8.
+
+Environment:
+  UPSWEEP_DEVICE   the default of --device
+  UPSWEEP_LOG      set to 1 to be told on standard error what was chosen
+
+Exit status: 0; 1 if bench found a wrong result; 2 for a mistake in what was asked for, in a file,
+or while writing, with one line on standard error.";
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(name = "upsweep", version, about = ABOUT, after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Combine all items of a file into one value, and print it
+    Reduce(ReduceArguments),
+    /// Combine every prefix of a file, and write an array of the same shape
+    Scan(ScanArguments),
+    /// List the devices that are usable here, and say why others are not
+    Devices(DevicesArguments),
+    /// Measure primitives against the memory speed of the device
+    Bench(BenchArguments),
+}
+
+/// Where the work is done.
+#[derive(Debug, Args)]
+pub(crate) struct DeviceArguments {
+    /// Device: an id that `upsweep devices` lists, or auto
+    #[arg(
+        long,
+        value_name = "ID",
+        env = "UPSWEEP_DEVICE",
+        default_value = "auto",
+        hide_env_values = true
+    )]
+    pub(crate) device: String,
+
+    /// Threads of the CPU; all of them unless said
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+}
+
+impl DeviceArguments {
+    /// What was said about the CPU.
+    pub(crate) fn options(&self) -> CpuOptions {
+        CpuOptions { threads: self.threads.map(NonZeroUsize::get), ..CpuOptions::default() }
+    }
+}
+
+/// A file and how to read it.
+#[derive(Debug, Args)]
+pub(crate) struct InputArguments {
+    /// A .npy file, a file of raw numbers (with --dtype), or - for text on standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Type of the numbers of a raw file or of text [default for text: f64]
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) dtype: Option<Dtype>,
+}
+
+const REDUCE_HELP: &str = "\
+Result:
+  sum, product       in 64 bits for integers (u64 or i64, wrapping), in f32 for f16 and bf16, in
+                     the type itself for f32 and f64
+  min, max           in the items' type; NaN if any item is NaN
+  and, or, xor       in the items' type; integers only
+  argmin, argmax     the first position, counted from 0 in C order; the first NaN if there is one;
+                     'none' if there are no items
+  mean               f64, of f16, bf16 and f32 f32
+Floats are printed with the fewest digits that read back as the same number. No items give the
+operator's identity: 0, 1, the largest or smallest value, all bits set; their mean is nan.
+
+Examples:
+  upsweep reduce heights.npy --op mean
+  upsweep reduce samples.raw --dtype f32 --acc f64
+  printf '3 1 4\\n1 5\\n' | upsweep reduce - --dtype i32 --op max";
+
+/// `upsweep reduce`.
+#[derive(Debug, Args)]
+#[command(after_help = REDUCE_HELP)]
+pub(crate) struct ReduceArguments {
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+
+    /// sum, product, min, max, and, or, xor, argmin, argmax or mean
+    #[arg(long, value_name = "OP", default_value = "sum", hide_default_value = false)]
+    pub(crate) op: Op,
+
+    /// Type to combine in; must hold every value of the items' type
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) acc: Option<Dtype>,
+
+    #[command(flatten)]
+    pub(crate) device: DeviceArguments,
+}
+
+const SCAN_HELP: &str = "\
+Output:
+  The items have the input's type, in which integers wrap, unless --acc names a wider one; f16 and
+  bf16 are combined in f32 and rounded when stored. Output i of an inclusive scan combines the
+  items [0, i], of an exclusive one [0, i); with --reverse [i, n) and (i, n).
+
+  A file is written as .npy, with the input's shape in C order, if OUT ends in .npy or the input
+  is .npy, and as raw little-endian numbers otherwise. Text in and - out gives text, one number a
+  line. --format overrides. OUT may be FILE; it appears whole, or, if anything goes wrong, stays
+  as it was. Pipes and devices are written chunk by chunk; - is standard output.
+
+Examples:
+  upsweep scan counts.npy -o ends.npy
+  upsweep scan counts.npy -o starts.npy --exclusive --init 100 --acc u64
+  upsweep scan levels.raw --dtype f32 --op max --reverse -o highest.npy
+  printf '3 1 4\\n' | upsweep scan - --dtype i32 -o -";
+
+/// `upsweep scan`.
+#[derive(Debug, Args)]
+#[command(after_help = SCAN_HELP)]
+pub(crate) struct ScanArguments {
+    #[command(flatten)]
+    pub(crate) input: InputArguments,
+
+    /// Where to write: a file, a pipe, or - for standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+
+    /// sum, product, min, max, and, or or xor
+    #[arg(long, value_name = "OP", default_value = "sum")]
+    pub(crate) op: Op,
+
+    /// Include each item in its own prefix (the default)
+    #[arg(long, conflicts_with = "exclusive")]
+    pub(crate) inclusive: bool,
+
+    /// Leave each item out of its own prefix
+    #[arg(long)]
+    pub(crate) exclusive: bool,
+
+    /// Combine from the last item to the first
+    #[arg(long)]
+    pub(crate) reverse: bool,
+
+    /// A value combined before all others
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) init: Option<String>,
+
+    /// Type of the output; must hold every value of the items' type
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) acc: Option<Dtype>,
+
+    /// How to write the output; chosen from the names unless said
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: Option<OutputFormat>,
+
+    #[command(flatten)]
+    pub(crate) device: DeviceArguments,
+}
+
+/// How an array is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// numpy's format
+    Npy,
+    /// Little-endian numbers and nothing else
+    Raw,
+    /// One number a line
+    Text,
+}
+
+/// `upsweep devices`.
+#[derive(Debug, Args)]
+pub(crate) struct DevicesArguments {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const BENCH_HELP: &str = "\
+Every result is compared with the reference, bit for bit, before a time is printed; a difference
+makes the exit status 1. A row that the device refuses says why under 'checked'.
+
+  gbps          the fewest bytes that the job must move (a reduction reads its input once, a scan
+                also writes its output once), by the median time, in 10^9 bytes a second
+  limit_gbps    what the same device reaches on the same bytes without arithmetic, measured
+                between the samples
+  first_call_us the first call with these types, the others being repeated until they can be timed
+
+With an operator other than sum its name follows the primitive's (reduce/max), with --acc its name
+follows the type (u8->u64), with --isa the instruction set follows the strategy (simd/avx2).
+
+Examples:
+  upsweep bench
+  upsweep bench --op reduce --dtype u8 --acc u64 --n 2^26 --samples 21
+  upsweep bench --op all --dtype all --n 2^14,2^20 --strategy all --isa all --csv record.csv";
+
+/// `upsweep bench`.
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_HELP)]
+pub(crate) struct BenchArguments {
+    /// Primitives, between commas: reduce, argmin, argmax, inclusive_scan, exclusive_scan; or all
+    #[arg(long, value_name = "LIST", default_value = "reduce,inclusive_scan")]
+    pub(crate) op: Names<crate::bench::Primitive>,
+
+    /// Operator of reductions and scans
+    #[arg(long, value_name = "OP", default_value = "sum")]
+    pub(crate) operator: Op,
+
+    /// Types, between commas; or all
+    #[arg(long, value_name = "LIST", default_value = "u32,f32")]
+    pub(crate) dtype: Names<Dtype>,
+
+    /// Type to combine in, and type of a scan's output
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) acc: Option<Dtype>,
+
+    /// Numbers of items, between commas: integers, or powers such as 2^26
+    #[arg(long, value_name = "LIST", default_value = "2^10,2^16,2^22,2^26")]
+    pub(crate) n: Lengths,
+
+    /// Devices, between commas; auto; or all
+    #[arg(
+        long,
+        value_name = "LIST",
+        env = "UPSWEEP_DEVICE",
+        default_value = "auto",
+        hide_env_values = true
+    )]
+    pub(crate) device: Devices,
+
+    /// scalar, simd, simd+threads, several of them between commas, auto, or all
+    #[arg(long, value_name = "LIST", default_value = "auto")]
+    pub(crate) strategy: Strategies,
+
+    /// Instruction sets, between commas, or all; the widest unless said
+    #[arg(long, value_name = "LIST")]
+    pub(crate) isa: Option<Names<InstructionSet>>,
+
+    /// Threads of the CPU; all of them unless said
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+
+    /// Write CSV to this file, or to standard output with -
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Times that each row is measured
+    #[arg(long, value_name = "K", default_value = "11")]
+    pub(crate) samples: NonZeroUsize,
+}

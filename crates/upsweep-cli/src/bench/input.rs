@@ -1,0 +1,119 @@
+//! Memory to measure in, and numbers to fill it with.
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use half::{bf16, f16};
+use memmap2::{Advice, MmapMut};
+use upsweep::{Dtype, Error, Number};
+
+use crate::error::Result;
+
+/// Large pages begin at multiples of this many bytes.
+const LARGE_PAGE: usize = 2 << 20;
+
+/// Bytes in large pages where the system has them, every page touched once it is filled.
+pub(crate) struct Buffer {
+    map: MmapMut,
+    start: usize,
+    len: usize,
+}
+
+impl Buffer {
+    /// `len` bytes.
+    pub(crate) fn new(len: usize) -> Result<Self> {
+        let no_memory = |_| Error::OutOfMemory { bytes: len };
+        let mapped = len.checked_add(LARGE_PAGE).ok_or(Error::OutOfMemory { bytes: len })?;
+        let map = MmapMut::map_anon(mapped).map_err(no_memory)?;
+        // Without large pages it is slower, and as right.
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(Advice::HugePage);
+        let start = map.as_ptr().align_offset(LARGE_PAGE).min(LARGE_PAGE);
+        Ok(Self { map, start, len })
+    }
+
+    /// All the bytes.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.map[self.start..][..self.len]
+    }
+
+    /// All the bytes.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.map[self.start..][..self.len]
+    }
+
+    /// The bytes as numbers.
+    pub(crate) fn items_mut<T: Number>(&mut self) -> &mut [T] {
+        cast_slice_mut(self.bytes_mut())
+    }
+}
+
+/// The same numbers in every run: SplitMix64 (G. Steele, D. Lea, C. Flood, *Fast Splittable
+/// Pseudorandom Number Generators*, 2014).
+fn random(position: u64) -> u64 {
+    let mut bits = (position + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+/// `n` numbers of type `dtype`: integers of any bits, floats in `[-1, 1)`. Factors of a product of
+/// floats are close to 1 or −1, so that the product stays a number.
+pub(crate) fn items(dtype: Dtype, n: usize, factors: bool) -> Result<Buffer> {
+    let bytes = n.checked_mul(dtype.size()).ok_or(Error::OutOfMemory { bytes: usize::MAX })?;
+    let mut buffer = Buffer::new(bytes)?;
+    let float = |position: u64| {
+        let bits = random(position);
+        let unit = (bits >> 11) as f64 / (1u64 << 53) as f64;
+        match (factors, bits & 1) {
+            (false, _) => 2.0 * unit - 1.0,
+            (true, 0) => 1.0 + (unit - 0.5) / 256.0,
+            (true, _) => (0.5 - unit) / 256.0 - 1.0,
+        }
+    };
+    fn fill<T: Number>(buffer: &mut Buffer, number: impl Fn(u64) -> T) {
+        for (position, item) in (0..).zip(buffer.items_mut::<T>()) {
+            *item = number(position);
+        }
+    }
+    match dtype {
+        Dtype::F16 => fill(&mut buffer, |position| f16::from_f64(float(position))),
+        Dtype::Bf16 => fill(&mut buffer, |position| bf16::from_f64(float(position))),
+        Dtype::F32 => fill(&mut buffer, |position| float(position) as f32),
+        Dtype::F64 => fill(&mut buffer, float),
+        _ => {
+            for (position, word) in (0..).zip(buffer.bytes_mut().chunks_mut(8)) {
+                let bits = [random(position)];
+                word.copy_from_slice(&cast_slice::<u64, u8>(&bits)[..word.len()]);
+            }
+        }
+    }
+    Ok(buffer)
+}
+
+/// Bytes of memory that can still be had, where the system says so.
+pub(crate) fn available_memory() -> Option<u64> {
+    let facts = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = facts.lines().find(|line| line.starts_with("MemAvailable:"))?;
+    let kib: u64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_the_published_ones() {
+        // The first outputs of the generator from state 0.
+        assert_eq!(random(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(random(1), 0x6e78_9e6a_a1b9_65f4);
+    }
+
+    #[test]
+    fn floats_are_in_range() -> Result<()> {
+        let mut buffer = items(Dtype::F32, 1000, false)?;
+        assert!(buffer.items_mut::<f32>().iter().all(|item| (-1.0..1.0).contains(item)));
+        let mut buffer = items(Dtype::F64, 1000, true)?;
+        assert!(buffer.items_mut::<f64>().iter().all(|item| (item.abs() - 1.0).abs() < 0.002));
+        Ok(())
+    }
+}

@@ -1,0 +1,352 @@
+//! One row: the first call, its result compared with the reference, then the times.
+
+use std::hint::black_box;
+
+use bytemuck::{bytes_of, cast_slice};
+use upsweep::{
+    ArgMax, ArgMin, CpuStrategy, Device, Dtype, Indexed, InstructionSet, Max, Min, Number,
+    Operator, Reduce, Scan, Strategy, Widen, argmax, argmin, reduce_with, reference,
+    scan_into_with,
+};
+
+use crate::dispatch::{Op, PositionKernel, ReduceKernel, ScanKernel, combined_in};
+use crate::error::Result;
+
+use super::Primitive;
+use super::input::{Buffer, available_memory};
+use super::measure::{self, Call, Times};
+
+/// What a poisoned output holds before every result that is compared.
+const POISON: u8 = 0xa5;
+
+/// A device and how it is to be used.
+pub(crate) struct Setup {
+    /// The device, or why it cannot be used so.
+    pub(crate) device: std::result::Result<Device, String>,
+    /// The device as it comes, for the limit.
+    pub(crate) limit: Device,
+    pub(crate) strategy: Option<CpuStrategy>,
+    pub(crate) instruction_set: Option<InstructionSet>,
+}
+
+impl Setup {
+    /// The strategy as records name it: what was asked for, or what was chosen.
+    pub(crate) fn label(&self, chosen: Option<Strategy>) -> String {
+        let strategy = match (self.strategy, chosen) {
+            (Some(strategy), _) => strategy.to_string(),
+            (None, Some(chosen)) => chosen.to_string(),
+            (None, None) => "auto".to_owned(),
+        };
+        match self.instruction_set {
+            Some(set) => format!("{strategy}/{set}"),
+            None => strategy,
+        }
+    }
+}
+
+/// What came of a row.
+pub(crate) struct Outcome {
+    pub(crate) times: Option<Times>,
+    /// `ok`, or why not.
+    pub(crate) checked: String,
+    /// Whether a result differs from the reference.
+    pub(crate) wrong: bool,
+}
+
+impl Outcome {
+    /// A row that is not measured.
+    pub(crate) fn refused(reason: String) -> Self {
+        Self { times: None, checked: reason, wrong: false }
+    }
+}
+
+/// Takes a finished row.
+pub(crate) type Emit<'a> = &'a mut dyn FnMut(&Setup, String, Outcome) -> Result<()>;
+
+/// Says why there is not enough memory for a row with its reference, if there is not.
+pub(crate) fn memory_refusal(
+    primitive: Primitive,
+    op: Op,
+    dtype: Dtype,
+    stored: Dtype,
+    n: usize,
+) -> Option<String> {
+    let exact = !stored.is_float() || !op.accumulates();
+    let (item, out) = (dtype.size() as u64, stored.size() as u64);
+    // The reference of rounding operators keeps all items as they are combined, and of a scan
+    // also what comes into each group of four.
+    let acc = combined_in(stored).size() as u64;
+    let each = match primitive {
+        Primitive::Reduce if exact => item,
+        Primitive::Reduce => item + acc,
+        Primitive::ArgMin | Primitive::ArgMax => item,
+        _ if exact => item + 2 * out,
+        _ => item + 2 * out + acc + acc.div_ceil(2),
+    };
+    let needed = (n as u64).saturating_mul(each);
+    let available = available_memory()?;
+    let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
+    (needed > available / 10 * 9).then(|| {
+        format!("needs {:.1} GiB of memory, {:.1} are available", gib(needed), gib(available))
+    })
+}
+
+/// Calls, compares, measures, compares again. `bytes` are those that the job moves, and those
+/// that the limit moves.
+fn measured(samples: usize, bytes: [u64; 2], run: &mut dyn Run) -> upsweep::Result<Outcome> {
+    run.poison();
+    let first = measure::once(&mut |call| run.call(call))?;
+    let differs = || Outcome {
+        times: None,
+        checked: "the result differs from the reference".to_owned(),
+        wrong: true,
+    };
+    if !run.correct() {
+        return Ok(differs());
+    }
+    let (jobs, limits) = measure::in_turns(samples, &mut |call| run.call(call))?;
+    run.poison();
+    run.call(Call::Job)?;
+    if !run.correct() {
+        return Ok(differs());
+    }
+    let times = Times {
+        median: measure::median(&jobs),
+        min: jobs[0],
+        max: jobs[jobs.len() - 1],
+        limit: measure::median(&limits),
+        first,
+        bytes: bytes[0],
+        limit_bytes: bytes[1],
+    };
+    Ok(Outcome { times: Some(times), checked: "ok".to_owned(), wrong: false })
+}
+
+/// A job on one device.
+trait Run {
+    /// Makes sure that a result that is not written is not taken for a right one.
+    fn poison(&mut self);
+    /// Does the job, or moves its bytes.
+    fn call(&mut self, call: Call) -> upsweep::Result<()>;
+    /// Whether the last result is the reference's.
+    fn correct(&self) -> bool;
+}
+
+/// A job whose result is one value: `call` does it.
+struct ToValue<'a, V, F> {
+    call: F,
+    limit: &'a Device,
+    bytes: &'a [u8],
+    expected: V,
+    found: Option<V>,
+    equal: fn(&V, &V) -> bool,
+}
+
+impl<V, F: Fn() -> upsweep::Result<V>> Run for ToValue<'_, V, F> {
+    fn poison(&mut self) {
+        self.found = None;
+    }
+
+    fn call(&mut self, call: Call) -> upsweep::Result<()> {
+        match call {
+            Call::Job => self.found = Some(black_box((self.call)()?)),
+            Call::Limit => {
+                black_box(self.limit.probe_read(black_box(self.bytes)));
+            }
+        }
+        Ok(())
+    }
+
+    fn correct(&self) -> bool {
+        self.found.as_ref().is_some_and(|found| (self.equal)(found, &self.expected))
+    }
+}
+
+/// A reduction on every setup.
+pub(crate) struct ReduceJob<'a> {
+    pub(crate) setups: &'a [Setup],
+    pub(crate) samples: usize,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) emit: Emit<'a>,
+}
+
+impl ReduceKernel for ReduceJob<'_> {
+    type Output = Result<()>;
+
+    fn run<T, A, O>(self, operator: O) -> Result<()>
+    where
+        T: Number + Widen<A>,
+        A: Number,
+        O: Operator<A>,
+    {
+        let items: &[T] = cast_slice(self.bytes);
+        let problem = Reduce::new(operator);
+        let expected: A = if O::EXACT {
+            reference::reduce(items, &problem)
+        } else {
+            reference::specified::reduce(items, &problem)
+        };
+        for setup in self.setups {
+            let outcome = value_outcome(
+                setup,
+                self.samples,
+                self.bytes,
+                expected,
+                |device| reduce_with(device, black_box(items), &problem),
+                |found, expected| bytes_of(found) == bytes_of(expected),
+            );
+            let chosen = |device: &Device| device.reduce_choice(items.len(), size_of::<T>()).0;
+            let chosen = setup.device.as_ref().ok().map(chosen);
+            (self.emit)(setup, setup.label(chosen), outcome)?;
+        }
+        Ok(())
+    }
+}
+
+/// The row of a job that gives one value.
+fn value_outcome<V: Clone>(
+    setup: &Setup,
+    samples: usize,
+    bytes: &[u8],
+    expected: V,
+    job: impl Fn(&Device) -> upsweep::Result<V>,
+    equal: fn(&V, &V) -> bool,
+) -> Outcome {
+    let device = match &setup.device {
+        Ok(device) => device,
+        Err(reason) => return Outcome::refused(reason.clone()),
+    };
+    let call = || job(device);
+    let mut run = ToValue { call, limit: &setup.limit, bytes, expected, found: None, equal };
+    let moved = bytes.len() as u64;
+    measured(samples, [moved, moved], &mut run)
+        .unwrap_or_else(|error| Outcome::refused(error.to_string()))
+}
+
+/// A search for the smallest or largest item on every setup.
+pub(crate) struct PositionJob<'a> {
+    pub(crate) setups: &'a [Setup],
+    pub(crate) samples: usize,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) largest: bool,
+    pub(crate) emit: Emit<'a>,
+}
+
+impl PositionKernel for PositionJob<'_> {
+    type Output = Result<()>;
+
+    fn run<T>(self) -> Result<()>
+    where
+        T: Number,
+        T::Acc: Number,
+        Min: Operator<T::Acc>,
+        Max: Operator<T::Acc>,
+    {
+        let items: &[T] = cast_slice(self.bytes);
+        let indexed = (0..).zip(items).map(|(index, item)| Indexed { value: item.to_acc(), index });
+        let best = if self.largest {
+            indexed.reduce(|left, right| ArgMax.combine(left, right))
+        } else {
+            indexed.reduce(|left, right| ArgMin.combine(left, right))
+        };
+        let expected = best.map(|best| best.index);
+        for setup in self.setups {
+            let job = |device: &Device| {
+                let items = black_box(items);
+                if self.largest { argmax(device, items) } else { argmin(device, items) }
+            };
+            let outcome = value_outcome(setup, self.samples, self.bytes, expected, job, Option::eq);
+            let chosen = |device: &Device| device.reduce_choice(items.len(), size_of::<T>()).0;
+            let chosen = setup.device.as_ref().ok().map(chosen);
+            (self.emit)(setup, setup.label(chosen), outcome)?;
+        }
+        Ok(())
+    }
+}
+
+/// A scan on every setup.
+pub(crate) struct ScanJob<'a> {
+    pub(crate) setups: &'a [Setup],
+    pub(crate) samples: usize,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) exclusive: bool,
+    pub(crate) emit: Emit<'a>,
+}
+
+/// A scan on one device.
+struct ToArray<'a, T, U, F> {
+    call: F,
+    limit: &'a Device,
+    items: &'a [T],
+    output: &'a mut Buffer,
+    expected: &'a [U],
+}
+
+impl<T: Number, U: Number, F> Run for ToArray<'_, T, U, F>
+where
+    F: Fn(&[T], &mut [U]) -> upsweep::Result<()>,
+{
+    fn poison(&mut self) {
+        self.output.bytes_mut().fill(POISON);
+    }
+
+    fn call(&mut self, call: Call) -> upsweep::Result<()> {
+        match call {
+            Call::Job => (self.call)(black_box(self.items), self.output.items_mut()),
+            Call::Limit => {
+                let input: &[u8] = cast_slice(self.items);
+                self.limit.probe_copy(black_box(input), &mut self.output.bytes_mut()[..input.len()])
+            }
+        }
+    }
+
+    fn correct(&self) -> bool {
+        self.output.bytes() == cast_slice::<U, u8>(self.expected)
+    }
+}
+
+impl ScanKernel for ScanJob<'_> {
+    type Output = Result<()>;
+
+    fn run<T, U, O>(self, operator: O) -> Result<()>
+    where
+        T: Number + Widen<U::Acc>,
+        U: Number,
+        U::Acc: Number,
+        O: Operator<U::Acc>,
+    {
+        let items: &[T] = cast_slice(self.bytes);
+        let problem =
+            if self.exclusive { Scan::exclusive(operator) } else { Scan::inclusive(operator) };
+        let expected: Vec<U> = if O::EXACT {
+            reference::scan(items, &problem)
+        } else {
+            reference::specified::scan(items, &problem)
+        };
+        let (read, written) = (self.bytes.len(), size_of_val(&expected[..]));
+        let mut output = Buffer::new(written)?;
+        for setup in self.setups {
+            let outcome = match &setup.device {
+                Err(reason) => Outcome::refused(reason.clone()),
+                Ok(device) => {
+                    let mut run = ToArray {
+                        call: |items: &[T], output: &mut [U]| {
+                            scan_into_with(device, items, output, &problem)
+                        },
+                        limit: &setup.limit,
+                        items,
+                        output: &mut output,
+                        expected: &expected,
+                    };
+                    measured(self.samples, [(read + written) as u64, 2 * read as u64], &mut run)
+                        .unwrap_or_else(|error| Outcome::refused(error.to_string()))
+                }
+            };
+            let size = size_of::<T>().max(size_of::<U>());
+            let chosen = |device: &Device| device.scan_choice(items.len(), size).0;
+            let chosen = setup.device.as_ref().ok().map(chosen);
+            (self.emit)(setup, setup.label(chosen), outcome)?;
+        }
+        Ok(())
+    }
+}

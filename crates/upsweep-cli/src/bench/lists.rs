@@ -1,0 +1,185 @@
+//! Lists on the command line.
+
+use std::str::FromStr;
+
+use upsweep::{CpuStrategy, Dtype, Error, InstructionSet};
+
+use crate::dispatch::Op;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Primitive {
+    Reduce,
+    ArgMin,
+    ArgMax,
+    InclusiveScan,
+    ExclusiveScan,
+}
+
+impl Primitive {
+    const ALL: [(Primitive, &'static str); 5] = [
+        (Primitive::Reduce, "reduce"),
+        (Primitive::ArgMin, "argmin"),
+        (Primitive::ArgMax, "argmax"),
+        (Primitive::InclusiveScan, "inclusive_scan"),
+        (Primitive::ExclusiveScan, "exclusive_scan"),
+    ];
+
+    /// The name on the command line and in records.
+    pub(crate) fn name(self) -> &'static str {
+        Self::ALL.into_iter().find(|(known, _)| *known == self).map_or("", |(_, name)| name)
+    }
+
+    /// Whether the result is a position.
+    pub(crate) fn is_position(self) -> bool {
+        matches!(self, Self::ArgMin | Self::ArgMax)
+    }
+
+    /// The operator: the primitive's own, or else `operator`.
+    pub(crate) fn op(self, operator: Op) -> Op {
+        match self {
+            Self::ArgMin => Op::ArgMin,
+            Self::ArgMax => Op::ArgMax,
+            _ => operator,
+        }
+    }
+}
+
+impl FromStr for Primitive {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|(_, known)| *known == name);
+        found.map(|(primitive, _)| primitive).ok_or_else(|| Error::UnknownName {
+            what: "primitive",
+            name: name.to_owned(),
+            known: Self::ALL.map(|(_, name)| name).join(" "),
+        })
+    }
+}
+
+/// Something that has a name, and of which there are so many.
+pub(crate) trait Named: FromStr<Err = Error> + Copy {
+    /// Every one.
+    fn every() -> Vec<Self>;
+}
+
+impl Named for Primitive {
+    fn every() -> Vec<Self> {
+        Self::ALL.map(|(primitive, _)| primitive).to_vec()
+    }
+}
+
+impl Named for Dtype {
+    fn every() -> Vec<Self> {
+        Dtype::ALL.to_vec()
+    }
+}
+
+impl Named for InstructionSet {
+    fn every() -> Vec<Self> {
+        InstructionSet::available()
+    }
+}
+
+impl Named for CpuStrategy {
+    fn every() -> Vec<Self> {
+        CpuStrategy::ALL.to_vec()
+    }
+}
+
+/// Names between commas, or `all`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Names<T>(pub(crate) Vec<T>);
+
+impl<T: Named> FromStr for Names<T> {
+    type Err = Error;
+
+    fn from_str(list: &str) -> Result<Self, Error> {
+        if list == "all" {
+            return Ok(Self(T::every()));
+        }
+        list.split(',').map(|name| name.trim().parse()).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// Strategies between commas, or `all`; `None` where the device chooses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Strategies(pub(crate) Vec<Option<CpuStrategy>>);
+
+impl FromStr for Strategies {
+    type Err = Error;
+
+    fn from_str(list: &str) -> Result<Self, Error> {
+        if list == "all" {
+            return Ok(Self(CpuStrategy::every().into_iter().map(Some).collect()));
+        }
+        let strategy = |name: &str| match name.trim() {
+            "auto" => Ok(None),
+            name => name.parse().map(Some),
+        };
+        list.split(',').map(strategy).collect::<Result<_, _>>().map(Self)
+    }
+}
+
+/// Devices between commas, or `all` that are usable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Devices {
+    All,
+    Named(Vec<String>),
+}
+
+impl FromStr for Devices {
+    type Err = Error;
+
+    fn from_str(list: &str) -> Result<Self, Error> {
+        Ok(match list {
+            "all" => Self::All,
+            list => Self::Named(list.split(',').map(|id| id.trim().to_owned()).collect()),
+        })
+    }
+}
+
+/// Numbers of items between commas.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lengths(pub(crate) Vec<usize>);
+
+impl FromStr for Lengths {
+    type Err = String;
+
+    fn from_str(list: &str) -> Result<Self, String> {
+        list.split(',')
+            .map(|length| self::length(length.trim()))
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+}
+
+/// An integer, or an integer raised to one.
+fn length(text: &str) -> Result<usize, String> {
+    let wrong = || format!("'{text}' is not a number of items; 1000 and 2^20 are");
+    let Some((base, exponent)) = text.split_once('^') else {
+        return text.parse().map_err(|_| wrong());
+    };
+    let (base, exponent): (usize, u32) =
+        (base.parse().map_err(|_| wrong())?, exponent.parse().map_err(|_| wrong())?);
+    base.checked_pow(exponent).ok_or_else(|| format!("'{text}' is too large"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read() {
+        assert_eq!("1000, 2^10,10^3".parse(), Ok(Lengths(vec![1000, 1024, 1000])));
+        for wrong in ["", "x", "2^", "^2", "2^64", "1.5", "-1"] {
+            assert!(wrong.parse::<Lengths>().is_err(), "{wrong}");
+        }
+        assert_eq!("f32,u8".parse(), Ok(Names(vec![Dtype::F32, Dtype::U8])));
+        assert_eq!("all".parse::<Names<Primitive>>().map(|names| names.0.len()), Ok(5));
+        assert_eq!("auto,simd".parse(), Ok(Strategies(vec![None, Some(CpuStrategy::Simd)])));
+        let error = "sort".parse::<Names<Primitive>>().expect_err("no such primitive").to_string();
+        assert!(error.contains("'sort'") && error.contains("exclusive_scan"), "{error}");
+    }
+}

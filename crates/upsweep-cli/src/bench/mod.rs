@@ -1,0 +1,164 @@
+//! `upsweep bench`: what is measured, row by row.
+
+mod input;
+mod job;
+mod lists;
+mod measure;
+mod report;
+
+use upsweep::{CpuOptions, Device, Dtype, InstructionSet};
+
+use crate::args::BenchArguments;
+use crate::device;
+use crate::dispatch::{self, Op, combined_in, same_bits};
+use crate::error::{Failure, Result};
+use crate::reduce::check_accumulator;
+
+use input::Buffer;
+use job::{Outcome, PositionJob, ReduceJob, ScanJob, Setup};
+pub(crate) use lists::{Devices, Lengths, Names, Primitive, Strategies};
+use report::{Report, Row};
+
+/// Measures everything that was asked for.
+pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
+    if !arguments.operator.scans() {
+        return Err(Failure::usage(format!(
+            "--operator {} is a primitive of its own: --op names it",
+            arguments.operator,
+        )));
+    }
+    let mut bench = Bench {
+        arguments,
+        setups: setups(arguments)?,
+        report: Report::new(arguments.csv.as_deref())?,
+        wrong: 0,
+    };
+    for &dtype in &arguments.dtype.0 {
+        for &n in &arguments.n.0 {
+            bench.rows(dtype, n)?;
+        }
+    }
+    bench.report.finish()?;
+    if bench.wrong > 0 { Err(Failure::Mismatch(bench.wrong)) } else { Ok(()) }
+}
+
+/// Every device in every way in which it is to be used.
+fn setups(arguments: &BenchArguments) -> Result<Vec<Setup>> {
+    let threads = arguments.threads.map(std::num::NonZeroUsize::get);
+    let ids = match &arguments.device {
+        Devices::All => Device::list().usable.into_iter().map(|device| device.id).collect(),
+        Devices::Named(ids) => ids.clone(),
+    };
+    let sets: Vec<Option<InstructionSet>> = match &arguments.isa {
+        None => vec![None],
+        Some(Names(sets)) => sets.iter().copied().map(Some).collect(),
+    };
+    let mut setups = Vec::new();
+    for id in ids {
+        // What cannot be had at all is a mistake; what one row asks of a device may be refused.
+        let plain = device::open(&id, CpuOptions { threads, ..CpuOptions::default() })?;
+        for &instruction_set in &sets {
+            for &strategy in &arguments.strategy.0 {
+                let options = CpuOptions { threads, instruction_set, strategy };
+                setups.push(Setup {
+                    device: device::open(&id, options).map_err(|error| error.to_string()),
+                    limit: plain.clone(),
+                    strategy,
+                    instruction_set,
+                });
+            }
+        }
+    }
+    Ok(setups)
+}
+
+struct Bench<'a> {
+    arguments: &'a BenchArguments,
+    setups: Vec<Setup>,
+    report: Report,
+    wrong: usize,
+}
+
+impl Bench<'_> {
+    /// All rows of `n` items of type `dtype`.
+    fn rows(&mut self, dtype: Dtype, n: usize) -> Result<()> {
+        let mut items = None;
+        for &primitive in &self.arguments.op.0 {
+            let op = primitive.op(self.arguments.operator);
+            let name = match op {
+                Op::Sum | Op::ArgMin | Op::ArgMax => primitive.name().to_owned(),
+                op => format!("{}/{op}", primitive.name()),
+            };
+            let acc = self.arguments.acc.filter(|_| !primitive.is_position());
+            let stored = acc.unwrap_or(dtype);
+            let types =
+                if stored == dtype { dtype.to_string() } else { format!("{dtype}->{stored}") };
+            let mut emit = |setup: &Setup, strategy: String, outcome: Outcome| {
+                self.wrong += usize::from(outcome.wrong);
+                self.report.row(&Row {
+                    device: setup.limit.id(),
+                    op: &name,
+                    dtype: &types,
+                    n,
+                    strategy: &strategy,
+                    times: outcome.times,
+                    checked: &outcome.checked,
+                })
+            };
+            let refusal = refusal(primitive, op, dtype, stored)
+                .or_else(|| job::memory_refusal(primitive, op, dtype, stored, n));
+            if let Some(reason) = refusal {
+                for setup in &self.setups {
+                    emit(setup, setup.label(None), Outcome::refused(reason.clone()))?;
+                }
+                continue;
+            }
+            let items: &Buffer = match &items {
+                Some(items) => items,
+                None => items.insert(input::items(dtype, n, op == Op::Product)?),
+            };
+            let (samples, setups) = (self.arguments.samples.get(), &self.setups[..]);
+            let bytes = items.bytes();
+            match primitive {
+                Primitive::ArgMin | Primitive::ArgMax => {
+                    let largest = primitive == Primitive::ArgMax;
+                    let kernel = PositionJob { setups, samples, bytes, largest, emit: &mut emit };
+                    dispatch::position(dtype, kernel)?;
+                }
+                Primitive::Reduce => {
+                    let (from, to) = same_bits(op, dtype, combined_in(stored));
+                    let kernel = ReduceJob { setups, samples, bytes, emit: &mut emit };
+                    dispatch::reduce(op, from, to, kernel).transpose()?;
+                }
+                Primitive::InclusiveScan | Primitive::ExclusiveScan => {
+                    let (from, to) = same_bits(op, dtype, stored);
+                    let exclusive = primitive == Primitive::ExclusiveScan;
+                    let kernel = ScanJob { setups, samples, bytes, exclusive, emit: &mut emit };
+                    dispatch::scan(op, from, to, kernel).transpose()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why there is no such row, if there is none on any device.
+fn refusal(primitive: Primitive, op: Op, dtype: Dtype, stored: Dtype) -> Option<String> {
+    if primitive.is_position() {
+        return None;
+    }
+    let check = op.check(dtype).and_then(|()| op.check(stored)).map_err(Failure::from);
+    if let Err(error) = check.and_then(|()| check_accumulator(dtype, stored)) {
+        return Some(error.to_string());
+    }
+    let exists = if primitive == Primitive::Reduce {
+        let (from, to) = same_bits(op, dtype, combined_in(stored));
+        dispatch::reduce(op, from, to, dispatch::Exists).is_some()
+    } else {
+        let (from, to) = same_bits(op, dtype, stored);
+        dispatch::scan(op, from, to, dispatch::Exists).is_some()
+    };
+    (!exists).then(|| {
+        format!("{op} of {dtype} in {stored} has no kernel of its own: items are converted first")
+    })
+}

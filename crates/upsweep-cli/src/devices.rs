@@ -1,0 +1,152 @@
+//! `upsweep devices`: what there is, and what there is not.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use upsweep::{Device, DeviceList, Limits};
+
+use crate::args::DevicesArguments;
+use crate::error::{Failure, Result};
+
+/// Prints the devices.
+pub(crate) fn run(arguments: &DevicesArguments) -> Result<()> {
+    let list = Device::list();
+    let text = if arguments.json { json(&list)? } else { table(&list) };
+    io::stdout().write_all(text.as_bytes()).map_err(Failure::stdout)
+}
+
+#[derive(Serialize)]
+struct List<'a> {
+    usable: Vec<Usable<'a>>,
+    absent: Vec<Absent<'a>>,
+}
+
+#[derive(Serialize)]
+struct Usable<'a> {
+    id: &'a str,
+    limits: Facts<'a>,
+}
+
+#[derive(Serialize)]
+struct Absent<'a> {
+    backend: &'a str,
+    reason: &'a str,
+}
+
+/// The fields of [`Limits`], under their own names.
+#[derive(Serialize)]
+struct Facts<'a> {
+    name: &'a str,
+    interface: &'a str,
+    driver: &'a str,
+    compute_units: usize,
+    instruction_set: &'a str,
+    l1_bytes: usize,
+    l2_bytes: usize,
+    l3_bytes: usize,
+    memory_bytes: Option<u64>,
+    subgroup_sizes: (u32, u32),
+    threads_per_workgroup: u32,
+    binding_bytes: Option<u64>,
+    workgroups_per_dimension: Option<u32>,
+    forward_progress: bool,
+    int64: bool,
+    float64: bool,
+}
+
+impl<'a> Facts<'a> {
+    fn new(limits: &'a Limits) -> Self {
+        Self {
+            name: &limits.name,
+            interface: &limits.interface,
+            driver: &limits.driver,
+            compute_units: limits.compute_units,
+            instruction_set: &limits.instruction_set,
+            l1_bytes: limits.l1_bytes,
+            l2_bytes: limits.l2_bytes,
+            l3_bytes: limits.l3_bytes,
+            memory_bytes: limits.memory_bytes,
+            subgroup_sizes: limits.subgroup_sizes,
+            threads_per_workgroup: limits.threads_per_workgroup,
+            binding_bytes: limits.binding_bytes,
+            workgroups_per_dimension: limits.workgroups_per_dimension,
+            forward_progress: limits.forward_progress,
+            int64: limits.int64,
+            float64: limits.float64,
+        }
+    }
+}
+
+fn json(list: &DeviceList) -> Result<String> {
+    let list = List {
+        usable: list
+            .usable
+            .iter()
+            .map(|device| Usable { id: &device.id, limits: Facts::new(&device.limits) })
+            .collect(),
+        absent: list
+            .absent
+            .iter()
+            .map(|absent| Absent { backend: &absent.backend, reason: &absent.reason })
+            .collect(),
+    };
+    let mut text = serde_json::to_string_pretty(&list)
+        .map_err(|error| Failure::usage(format!("cannot write JSON: {error}")))?;
+    text.push('\n');
+    Ok(text)
+}
+
+fn table(list: &DeviceList) -> String {
+    let mut text = String::new();
+    let mut line = |name: &str, value: String| {
+        if !value.is_empty() {
+            text.push_str(&format!("  {name:<26}{value}\n"));
+        }
+    };
+    for (number, device) in list.usable.iter().enumerate() {
+        let limits = &device.limits;
+        if number > 0 {
+            line("", "\n".to_owned());
+        }
+        line("id", device.id.clone());
+        line("name", limits.name.clone());
+        line("interface", limits.interface.clone());
+        line("driver", limits.driver.clone());
+        line("compute units", limits.compute_units.to_string());
+        line("instruction set", limits.instruction_set.clone());
+        line("first-level cache", size(limits.l1_bytes as u64));
+        line("second-level cache", size(limits.l2_bytes as u64));
+        line("last-level cache", size(limits.l3_bytes as u64));
+        line("memory", limits.memory_bytes.map_or("unknown".to_owned(), size));
+        let (least, most) = limits.subgroup_sizes;
+        line("subgroup sizes", format!("{least} to {most}"));
+        line("threads per workgroup", limits.threads_per_workgroup.to_string());
+        line("array binding", limits.binding_bytes.map_or("any size".to_owned(), size));
+        let workgroups = limits.workgroups_per_dimension;
+        line("workgroups per dimension", workgroups.map_or("any".to_owned(), |n| n.to_string()));
+        line("forward progress", yes(limits.forward_progress));
+        line("64-bit integers", yes(limits.int64));
+        line("64-bit floats", yes(limits.float64));
+    }
+    let mut text = text.replace("  id", "id");
+    for absent in &list.absent {
+        text.push_str(&format!("\n{}: absent: {}\n", absent.backend, absent.reason));
+    }
+    text
+}
+
+/// Bytes with the largest unit that they fill.
+fn size(bytes: u64) -> String {
+    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    match units.into_iter().find(|(_, shift)| bytes >> shift > 0) {
+        Some((unit, shift)) => {
+            let amount = format!("{:.1}", bytes as f64 / (1u64 << shift) as f64);
+            format!("{} {unit}", amount.trim_end_matches(".0"))
+        }
+        None => format!("{bytes} bytes"),
+    }
+}
+
+fn yes(fact: bool) -> String {
+    if fact { "yes" } else { "no" }.to_owned()
+}

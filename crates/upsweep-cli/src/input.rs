@@ -1,0 +1,255 @@
+//! Where items come from: a `.npy` file or raw numbers, mapped into memory; or text.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+
+use bytemuck::{cast_slice_mut, try_cast_slice};
+use memmap2::{Advice, Mmap};
+use upsweep::{Dtype, Number};
+
+use crate::convert::{Convert, conversion};
+use crate::error::{Failure, Result};
+use crate::log::log;
+use crate::progress::Progress;
+use crate::spool::{Spool, Spooled};
+use crate::{npy, text};
+
+/// Bytes of items that are handed to the device at once when they are read in place: few enough
+/// to notice a signal soon and to draw progress, many enough that starting threads costs nothing.
+const CHUNK_BYTES: usize = 128 << 20;
+
+/// What a file turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Npy,
+    Raw,
+    Text,
+}
+
+/// An array from outside.
+pub(crate) struct Input {
+    bytes: Bytes,
+    offset: usize,
+    big_endian: bool,
+    /// What it was read from.
+    pub(crate) format: Format,
+    /// Type of the items.
+    pub(crate) dtype: Dtype,
+    /// Lengths of the dimensions.
+    pub(crate) shape: Vec<u64>,
+    /// Number of items.
+    pub(crate) items: usize,
+}
+
+enum Bytes {
+    Memory(Vec<u8>),
+    Map(Mmap),
+}
+
+impl Bytes {
+    fn all(&self) -> &[u8] {
+        match self {
+            Self::Memory(bytes) => bytes,
+            Self::Map(map) => map,
+        }
+    }
+
+    fn of_file(file: &File) -> io::Result<Self> {
+        if file.metadata()?.len() == 0 {
+            return Ok(Self::Memory(Vec::new()));
+        }
+        // SAFETY: the bytes are only ever read as numbers, any bits of which are legal. Another
+        // program that writes to the file changes numbers; one that shortens it ends this
+        // program with a signal, as it does every program that maps a file.
+        let map = unsafe { Mmap::map(file) }?;
+        Ok(Self::Map(map))
+    }
+}
+
+impl Input {
+    /// Opens `path`; `-` is text on standard input. `dtype` is what the user says of the items.
+    pub(crate) fn open(path: &Path, dtype: Option<Dtype>) -> Result<Self> {
+        let input = if path == Path::new("-") {
+            Self::read_text(dtype.unwrap_or(Dtype::F64))
+        } else {
+            Self::open_file(path, dtype)
+        }?;
+        log!(
+            "'{}': {:?}, {} items of {}, shape {:?}, items at byte {}{}{}",
+            path.display(),
+            input.format,
+            input.items,
+            input.dtype,
+            input.shape,
+            input.offset,
+            if input.big_endian { ", big-endian" } else { "" },
+            if matches!(input.bytes, Bytes::Map(_)) { ", mapped" } else { ", in memory" },
+        );
+        Ok(input)
+    }
+
+    fn read_text(dtype: Dtype) -> Result<Self> {
+        let bytes = match text::read(io::stdin().lock(), dtype)?.finish()? {
+            Spooled::Memory(bytes) => Bytes::Memory(bytes),
+            Spooled::File(file) => Bytes::of_file(&file)
+                .map_err(|error| Failure::file("map", &std::env::temp_dir(), error))?,
+        };
+        Ok(Self::plain(bytes, Format::Text, dtype))
+    }
+
+    fn open_file(path: &Path, dtype: Option<Dtype>) -> Result<Self> {
+        let failure = |error| Failure::file("read", path, error);
+        let file = File::open(path).map_err(failure)?;
+        let kind = file.metadata().map_err(failure)?.file_type();
+        if kind.is_dir() {
+            return Err(failure(io::ErrorKind::IsADirectory.into()));
+        }
+        let bytes = if kind.is_file() {
+            Bytes::of_file(&file).map_err(failure)?
+        } else if kind.is_char_device() || kind.is_block_device() {
+            return Err(Failure::usage(format!("'{}' is a device, not a file", path.display())));
+        } else {
+            let mut spool = Spool::new();
+            spool.read_from(&file, path)?;
+            match spool.finish()? {
+                Spooled::Memory(bytes) => Bytes::Memory(bytes),
+                Spooled::File(file) => Bytes::of_file(&file).map_err(failure)?,
+            }
+        };
+        let named_npy = path.extension().is_some_and(|extension| extension == "npy");
+        if named_npy || bytes.all().starts_with(npy::MAGIC) {
+            let header = npy::parse(bytes.all(), dtype)
+                .map_err(|source| Failure::Npy { path: path.to_owned(), source })?;
+            return Ok(Self {
+                items: (bytes.all().len() - header.offset) / header.dtype.size(),
+                bytes,
+                offset: header.offset,
+                big_endian: header.big_endian,
+                format: Format::Npy,
+                dtype: header.dtype,
+                shape: header.shape,
+            });
+        }
+        let name = path.display();
+        let Some(dtype) = dtype else {
+            return Err(Failure::usage(format!(
+                "'{name}' is not a .npy file; say with --dtype which raw numbers it holds",
+            )));
+        };
+        let length = bytes.all().len();
+        if !length.is_multiple_of(dtype.size()) {
+            return Err(Failure::usage(format!(
+                "'{name}' has {length} bytes, not a multiple of the {} bytes of {dtype}",
+                dtype.size(),
+            )));
+        }
+        Ok(Self::plain(bytes, Format::Raw, dtype))
+    }
+
+    /// An array without items.
+    pub(crate) fn empty(dtype: Dtype) -> Self {
+        Self::plain(Bytes::Memory(Vec::new()), Format::Raw, dtype)
+    }
+
+    /// An array of one dimension without a header.
+    fn plain(bytes: Bytes, format: Format, dtype: Dtype) -> Self {
+        let items = bytes.all().len() / dtype.size();
+        let shape = vec![items as u64];
+        Self { bytes, offset: 0, big_endian: false, format, dtype, shape, items }
+    }
+
+    /// Bytes of all items.
+    pub(crate) fn item_bytes(&self) -> u64 {
+        (self.items as u64) * (self.dtype.size() as u64)
+    }
+
+    /// Tells the system in which direction the items will be read.
+    pub(crate) fn will_read(&self, reverse: bool) {
+        if let Bytes::Map(map) = &self.bytes {
+            // Advice is a hint; that the system does not take it is no failure.
+            let _ = map.advise(if reverse { Advice::Normal } else { Advice::Sequential });
+        }
+    }
+
+    /// The items as numbers of type `dtype`; `None` if that type does not hold all their values.
+    pub(crate) fn items_as(&self, dtype: Dtype) -> Option<Items<'_>> {
+        let size = self.dtype.size();
+        Some(Items {
+            bytes: &self.bytes.all()[self.offset..][..self.items * size],
+            size,
+            in_place: dtype == self.dtype && !self.big_endian,
+            swap: self.big_endian,
+            convert: conversion(self.dtype, dtype)?,
+        })
+    }
+}
+
+/// The items of an input as numbers of one type, read in place where that is possible.
+pub(crate) struct Items<'a> {
+    bytes: &'a [u8],
+    /// Bytes of one item in the file.
+    size: usize,
+    in_place: bool,
+    swap: bool,
+    convert: Convert,
+}
+
+impl Items<'_> {
+    /// Number of items.
+    pub(crate) fn len(&self) -> usize {
+        self.bytes.len() / self.size
+    }
+
+    /// Bytes of one item in the file.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// How many items to take at once: a multiple of `multiple`.
+    pub(crate) fn step<T: Number>(&self, multiple: usize) -> usize {
+        let bytes = if self.direct::<T>(0..self.len()).is_some() { CHUNK_BYTES } else { 1 << 20 };
+        (bytes / size_of::<T>()).next_multiple_of(multiple)
+    }
+
+    /// The items of `range`. `buffer` keeps what cannot be read in place.
+    ///
+    /// `T` has the bits of the type that the items were asked for as.
+    pub(crate) fn get<'b, T: Number>(
+        &'b self,
+        range: Range<usize>,
+        buffer: &'b mut Vec<T>,
+    ) -> &'b [T] {
+        if let Some(items) = self.direct(range.clone()) {
+            return items;
+        }
+        buffer.resize(range.len(), T::default());
+        let bytes = &self.bytes[range.start * self.size..range.end * self.size];
+        (self.convert)(bytes, cast_slice_mut(buffer), self.swap);
+        buffer
+    }
+
+    /// Calls `take` with every chunk of `step` items, from first to last, and the position of its
+    /// first item. Only the last chunk may have fewer.
+    pub(crate) fn in_steps<T: Number>(
+        &self,
+        step: usize,
+        buffer: &mut Vec<T>,
+        progress: &Progress,
+        mut take: impl FnMut(usize, &[T]) -> Result<()>,
+    ) -> Result<()> {
+        for start in (0..self.len()).step_by(step) {
+            let end = self.len().min(start + step);
+            take(start, self.get(start..end, buffer))?;
+            progress.advance((end - start) * self.size)?;
+        }
+        Ok(())
+    }
+
+    fn direct<T: Number>(&self, range: Range<usize>) -> Option<&[T]> {
+        let bytes = &self.bytes[range.start * self.size..range.end * self.size];
+        if self.in_place { try_cast_slice(bytes).ok() } else { None }
+    }
+}

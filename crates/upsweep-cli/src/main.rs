@@ -1,0 +1,78 @@
+//! The `upsweep` program: reduces and scans files, lists devices, measures speed.
+
+mod args;
+mod bench;
+mod convert;
+mod device;
+mod devices;
+mod dispatch;
+mod error;
+mod input;
+mod log;
+mod npy;
+mod output;
+mod progress;
+mod reduce;
+mod scan;
+mod spool;
+mod text;
+mod value;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::args::{Arguments, Command};
+use crate::error::{Failure, Result};
+
+fn main() -> ExitCode {
+    let ended = match Arguments::try_parse() {
+        Ok(arguments) => run(&arguments.command),
+        Err(error) => refuse(&error),
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !matches!(failure, Failure::ReaderGone) {
+                complain(&failure.to_string());
+            }
+            ExitCode::from(failure.status())
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<()> {
+    match command {
+        Command::Reduce(arguments) => reduce::run(arguments),
+        Command::Scan(arguments) => scan::run(arguments),
+        Command::Devices(arguments) => devices::run(arguments),
+        Command::Bench(arguments) => bench::run(arguments),
+    }
+}
+
+/// Prints help where it was asked for, and one line where the command line is wrong.
+fn refuse(error: &clap::Error) -> Result<()> {
+    let text = error.to_string();
+    if !error.use_stderr() {
+        return io::stdout().write_all(text.as_bytes()).map_err(Failure::stdout);
+    }
+    if matches!(
+        error.kind(),
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand
+    ) {
+        let known = "reduce scan devices bench";
+        return Err(Failure::usage(format!("no command is given; known are {known}")));
+    }
+    // The first paragraph says what is wrong; usage and hints follow.
+    let lines = text.lines().map(str::trim).take_while(|line| !line.is_empty());
+    let message = lines.collect::<Vec<_>>().join(" ");
+    let message = message.strip_prefix("error: ").unwrap_or(&message);
+    Err(Failure::usage(format!("{message}; 'upsweep --help' tells more")))
+}
+
+fn complain(message: &str) {
+    // There is nobody left to tell if this fails.
+    let _ = writeln!(io::stderr(), "upsweep: {}", error::one_line(message));
+}

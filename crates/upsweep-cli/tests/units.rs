@@ -1,0 +1,24 @@
+//! Runs the tests inside the program's modules. The modules that hold kernels are not part of
+//! this, so that it compiles in seconds.
+
+#![allow(dead_code, unused_imports, reason = "only the tests of the modules are wanted")]
+
+#[path = "../src/convert.rs"]
+mod convert;
+#[path = "../src/dispatch.rs"]
+mod dispatch;
+#[path = "../src/error.rs"]
+mod error;
+#[path = "../src/npy.rs"]
+mod npy;
+#[path = "../src/value.rs"]
+mod value;
+
+/// The modules of `upsweep bench`.
+#[path = "../src/bench"]
+mod bench {
+    mod input;
+    mod lists;
+    mod measure;
+    mod report;
+}

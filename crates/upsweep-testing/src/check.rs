@@ -1,0 +1,265 @@
+//! The bodies that most tests share: one primitive, one operator, every device, many lengths.
+
+use upsweep::{
+    Direction, Element, Operator, Reduce, Scan, View, Widen, reduce_with, reference,
+    scan_in_place_with, scan_into_with,
+};
+
+use crate::{
+    Guarded, Input, POISONS, Random, Sample, Selection, TestDevice, assert_same, first_difference,
+    for_each_device_of, lengths,
+};
+
+/// How much of the cross product of lengths and variants is worth its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Small lengths with every variant on every device; around windows and the policy's numbers
+    /// up to some 400,000 items, some variants on representative devices.
+    Full,
+    /// Small lengths only, on representative devices: for the types of an operator that differ in
+    /// their size alone.
+    Brief,
+}
+
+/// The most items of a length that comes from a policy: larger ones have tests of their own.
+const MOST: usize = 400_000;
+
+/// The answer of the oracle: the sequential one where the order cannot be seen, and otherwise
+/// that of the summation specification.
+pub fn expected_reduce<T, A, O>(items: &[T], problem: &Reduce<A, O>) -> A
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    if O::EXACT {
+        reference::reduce(items, problem)
+    } else {
+        reference::specified::reduce(items, problem)
+    }
+}
+
+/// The answer of the oracle for a scan; see [`expected_reduce`].
+pub fn expected_scan<T, U, O>(items: &[T], problem: &Scan<U::Acc, O>) -> Vec<U>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    if O::EXACT {
+        reference::scan(items, problem)
+    } else {
+        reference::specified::scan(items, problem)
+    }
+}
+
+/// Every variant of a scan: inclusive and exclusive, forward and reverse, without and with a
+/// start value.
+pub fn scan_problems<A: Element, O: Operator<A>>(operator: O, init: A) -> [Scan<A, O>; 8] {
+    let (inclusive, exclusive) = (Scan::inclusive(operator), Scan::exclusive(operator));
+    [
+        inclusive,
+        exclusive,
+        inclusive.reverse(),
+        exclusive.reverse(),
+        inclusive.init(init),
+        exclusive.init(init),
+        inclusive.reverse().init(init),
+        exclusive.reverse().init(init),
+    ]
+}
+
+/// The lengths to test with items of `item_bytes` bytes, and whether each is small.
+fn cases(item_bytes: usize, effort: Effort) -> Vec<(usize, bool)> {
+    let mut cases: Vec<(usize, bool)> = lengths::small().into_iter().map(|n| (n, true)).collect();
+    if effort == Effort::Full {
+        let mut large = lengths::windows();
+        for_each_device_of(Selection::Representative, |device| {
+            large.extend(lengths::policy(&device.device, item_bytes, MOST));
+        });
+        large.sort_unstable();
+        large.dedup();
+        cases.extend(large.into_iter().filter(|&n| n > 8192).map(|n| (n, false)));
+    }
+    cases
+}
+
+fn selection(small: bool, effort: Effort) -> Selection {
+    if small && effort == Effort::Full { Selection::All } else { Selection::Representative }
+}
+
+/// Every eighth variant of a large length, another one at each.
+fn taken(variant: usize, case: usize) -> bool {
+    variant == case % 8
+}
+
+/// Holds a reduction on every device to the oracle, from the identity and from `init`.
+///
+/// # Panics
+/// If a device gives other bits.
+pub fn check_reduce<T, A, O>(operator: O, init: A, input: Input, effort: Effort)
+where
+    T: Sample + Widen<A>,
+    A: Sample,
+    O: Operator<A>,
+{
+    for (case, (items, small)) in cases(size_of::<T>(), effort).into_iter().enumerate() {
+        let input = input.array::<T>(case as u64, items);
+        for problem in [Reduce::new(operator), Reduce::new(operator).init(init)] {
+            let expected = expected_reduce(&input, &problem);
+            for_each_device_of(selection(small, effort), |device| {
+                let found = reduce_with(&device.device, &input, &problem);
+                let found = found.unwrap_or_else(|error| panic!("{device}: {error}"));
+                if found.bits() != expected.bits() {
+                    let start = if problem.init.is_some() { "a start value" } else { "nothing" };
+                    let context = format!("{device}: {} of {items} items from {start}", O::NAME);
+                    assert_same(&[found], &[expected], context);
+                }
+            });
+        }
+    }
+}
+
+/// Holds a scan from one array to another on every device to the oracle, in all variants.
+///
+/// # Panics
+/// If a device gives other bits or writes outside its output.
+pub fn check_scan<T, U, O>(operator: O, init: U::Acc, input: Input, effort: Effort)
+where
+    T: Sample + Widen<U::Acc>,
+    U: Sample,
+    O: Operator<U::Acc>,
+{
+    let item_bytes = size_of::<T>().max(size_of::<U>());
+    let mut random = Random::new(1);
+    for_each_scan(operator, init, input, effort, item_bytes, 0, |case: &ScanCase<'_, T, U, O>| {
+        let poison = POISONS[case.items.len() % 2];
+        let mut output = Guarded::<U>::new(case.items.len(), random.below(64), poison);
+        for_each_device_of(case.selection, |device| {
+            output.items_mut().fill(U::from_bits(poison));
+            let input = View::from(case.items);
+            scan_into_with(&device.device, input, output.items_mut(), &case.problem)
+                .unwrap_or_else(|error| panic!("{device}: {error}"));
+            check_output(device, &output, case, "into other memory");
+        });
+    });
+}
+
+/// Holds a scan in place on every device to the oracle, in all variants.
+///
+/// # Panics
+/// If a device gives other bits or writes outside the array.
+pub fn check_scan_in_place<T, O>(operator: O, init: T::Acc, input: Input, effort: Effort)
+where
+    T: Sample + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
+    let mut random = Random::new(2);
+    let bytes = size_of::<T>();
+    for_each_scan(operator, init, input, effort, bytes, 4, |case: &ScanCase<'_, T, T, O>| {
+        let poison = POISONS[case.items.len() % 2];
+        let mut data = Guarded::holding(case.items, random.below(64), poison);
+        for_each_device_of(case.selection, |device| {
+            data.items_mut().copy_from_slice(case.items);
+            scan_in_place_with(&device.device, data.items_mut(), &case.problem)
+                .unwrap_or_else(|error| panic!("{device}: {error}"));
+            check_output(device, &data, case, "in place");
+        });
+    });
+}
+
+/// A scan with its answer.
+struct ScanCase<'a, T, U: Element, O> {
+    items: &'a [T],
+    expected: &'a [U],
+    problem: Scan<U::Acc, O>,
+    selection: Selection,
+}
+
+/// Calls `body` with every variant at every length; `turn` shifts which variants large lengths
+/// get.
+///
+/// Of a forward scan, the prefixes of the longest small input are also those of the shorter ones
+/// that start as it does, and in reverse those of the inputs that end as it does: the oracle,
+/// which works in whole windows, is asked once for all of them.
+fn for_each_scan<T, U, O>(
+    operator: O,
+    init: U::Acc,
+    input: Input,
+    effort: Effort,
+    item_bytes: usize,
+    turn: usize,
+    mut body: impl FnMut(&ScanCase<'_, T, U, O>),
+) where
+    T: Sample + Widen<U::Acc>,
+    U: Sample,
+    O: Operator<U::Acc>,
+{
+    let (small, large): (Vec<_>, Vec<_>) =
+        cases(item_bytes, effort).into_iter().partition(|&(_, small)| small);
+    let longest = small.iter().map(|case| case.0).max().unwrap_or(0);
+    let items: Vec<T> = input.array(turn as u64, longest);
+    for problem in scan_problems(operator, init) {
+        let expected: Vec<U> = expected_scan(&items, &problem);
+        for &(n, _) in &small {
+            let range = match problem.direction {
+                Direction::Forward => 0..n,
+                Direction::Reverse => longest - n..longest,
+            };
+            body(&ScanCase {
+                items: &items[range.clone()],
+                expected: &expected[range],
+                problem,
+                selection: selection(true, effort),
+            });
+        }
+    }
+    for (index, (n, _)) in large.into_iter().enumerate() {
+        let items: Vec<T> = input.array(n as u64, n);
+        for (variant, problem) in scan_problems(operator, init).into_iter().enumerate() {
+            if taken(variant, index + turn) {
+                let expected: Vec<U> = expected_scan(&items, &problem);
+                let selection = selection(false, effort);
+                body(&ScanCase { items: &items, expected: &expected, problem, selection });
+            }
+        }
+    }
+}
+
+fn check_output<T, U: Sample, O: Operator<U::Acc>>(
+    device: &TestDevice,
+    output: &Guarded<U>,
+    case: &ScanCase<'_, T, U, O>,
+    place: &str,
+) {
+    if first_difference(output.items(), case.expected).is_some() {
+        let Scan { bounds, direction, init, .. } = case.problem;
+        let context =
+            format!("{device}: {} {bounds:?} {direction:?} from {init:?} {place}", O::NAME);
+        assert_same(output.items(), case.expected, context);
+    }
+    output.check_bands(device);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use upsweep::Sum;
+
+    #[test]
+    fn every_variant_is_another() {
+        let problems = scan_problems(Sum, 1u8);
+        for (index, problem) in problems.iter().enumerate() {
+            assert!(!problems[..index].contains(problem));
+        }
+    }
+
+    #[test]
+    fn large_lengths_take_turns() {
+        for variant in 0..8 {
+            assert_eq!((0..8).filter(|&case| taken(variant, case)).count(), 1);
+        }
+        assert!(cases(4, Effort::Full).iter().any(|&(items, small)| items > 65_536 && !small));
+        assert!(cases(4, Effort::Brief).iter().all(|&(_, small)| small));
+    }
+}

@@ -1,0 +1,163 @@
+//! Every device there is, in every configuration whose results must agree.
+
+use core::fmt::{self, Display};
+use std::io::Write;
+use std::sync::OnceLock;
+
+use upsweep::{CpuOptions, CpuStrategy, Device, InstructionSet};
+
+/// Names an instruction set: CPU devices have no other then. Valgrind does not know AVX-512.
+const ISA_VARIABLE: &str = "UPSWEEP_TEST_ISA";
+
+/// Names backends, separated by commas: a run fails where one of them has no device.
+const REQUIRE_VARIABLE: &str = "UPSWEEP_TEST_REQUIRE";
+
+/// Thread counts of CPU devices: one, as many as a small machine has, an odd number, and far
+/// more than a small machine has.
+const THREADS: [usize; 4] = [1, 2, 3, 16];
+
+/// A device in one configuration.
+#[derive(Clone, Debug)]
+pub struct TestDevice {
+    /// The device.
+    pub device: Device,
+    /// How it was configured, as messages show it.
+    pub label: String,
+    /// Whether it stands for its kind where a test is too dear for all.
+    representative: bool,
+}
+
+impl Display for TestDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.label)
+    }
+}
+
+/// Which devices a test runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// All of them.
+    All,
+    /// On a CPU each instruction set with one thread, and the widest with several.
+    Representative,
+}
+
+/// Calls `body` on every device. Absent ones are reported once as skipped, on standard error.
+pub fn for_each_device(body: impl FnMut(&TestDevice)) {
+    for_each_device_of(Selection::All, body);
+}
+
+/// Calls `body` on the devices of `selection`.
+///
+/// # Panics
+/// If there is no device at all: a test that checked nothing has not passed.
+pub fn for_each_device_of(selection: Selection, mut body: impl FnMut(&TestDevice)) {
+    let mut count = 0;
+    for device in devices() {
+        if selection == Selection::All || device.representative {
+            body(device);
+            count += 1;
+        }
+    }
+    assert!(count > 0, "there is no device to test");
+}
+
+/// Says on standard error, past the capture of test output, that something was not tested.
+pub fn skipped(what: impl Display, reason: impl Display) {
+    // Where standard error is closed there is nobody to tell.
+    let _ = writeln!(std::io::stderr(), "skipped: {what}: {reason}");
+}
+
+fn devices() -> &'static [TestDevice] {
+    static DEVICES: OnceLock<Vec<TestDevice>> = OnceLock::new();
+    DEVICES.get_or_init(|| {
+        let required = std::env::var(REQUIRE_VARIABLE).unwrap_or_default();
+        for absent in Device::list().absent {
+            assert!(
+                !required.split(',').any(|backend| backend == absent.backend),
+                "{REQUIRE_VARIABLE} wants {}, but {}",
+                absent.backend,
+                absent.reason
+            );
+            skipped(&absent.backend, &absent.reason);
+        }
+        cpus()
+    })
+}
+
+/// The instruction sets to test, narrow before wide.
+fn instruction_sets() -> Vec<InstructionSet> {
+    match std::env::var(ISA_VARIABLE) {
+        Ok(name) => vec![name.parse().unwrap_or_else(|e| panic!("{ISA_VARIABLE}: {e}"))],
+        Err(_) => InstructionSet::available(),
+    }
+}
+
+fn cpus() -> Vec<TestDevice> {
+    let sets = instruction_sets();
+    let mut devices = Vec::new();
+    for &set in &sets {
+        let strategies = CpuStrategy::ALL.iter().copied().map(Some).chain([None]);
+        for strategy in strategies {
+            for threads in THREADS {
+                let threaded = matches!(strategy, None | Some(CpuStrategy::SimdThreads));
+                // The strategies without threads must ignore how many there are, and the scalar
+                // one also which vectors there are: that they do is worth one device each.
+                let (widest, first) = (sets.last() == Some(&set), sets.first() == Some(&set));
+                let wanted = match strategy {
+                    Some(CpuStrategy::Scalar) => {
+                        widest && threads == 3 || first && !widest && threads == 1
+                    }
+                    Some(CpuStrategy::Simd) => threads == 3 && widest,
+                    None => threads <= 2,
+                    Some(CpuStrategy::SimdThreads) => threads > 1,
+                };
+                if wanted {
+                    let representative = threads == 1 && strategy.is_none()
+                        || widest && threaded && (threads == 3 || strategy.is_none());
+                    devices.push(cpu(set, strategy, threads, representative));
+                }
+            }
+        }
+    }
+    devices
+}
+
+fn cpu(
+    set: InstructionSet,
+    strategy: Option<CpuStrategy>,
+    threads: usize,
+    representative: bool,
+) -> TestDevice {
+    let options = CpuOptions { threads: Some(threads), instruction_set: Some(set), strategy };
+    let device = Device::cpu_with(options).unwrap_or_else(|error| panic!("{options:?}: {error}"));
+    let strategy = strategy.map_or("auto", CpuStrategy::name);
+    let label = format!("cpu {set} {strategy} with {threads} threads");
+    TestDevice { device, label, representative }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_instruction_set_and_thread_count_is_there() {
+        let mut labels = Vec::new();
+        for_each_device(|device| labels.push(device.to_string()));
+        let count = labels.len();
+        labels.sort();
+        labels.dedup();
+        assert_eq!(labels.len(), count, "configurations are tested once");
+        for set in instruction_sets() {
+            for threads in [2, 3, 16] {
+                let label = format!("cpu {set} simd+threads with {threads} threads");
+                assert!(labels.contains(&label), "{label}");
+            }
+            assert!(labels.contains(&format!("cpu {set} auto with 1 threads")));
+        }
+        assert!(labels.iter().any(|label| label.contains(" scalar ")));
+        let mut few = 0;
+        for_each_device_of(Selection::Representative, |_| few += 1);
+        assert!(0 < few && few < count);
+    }
+}

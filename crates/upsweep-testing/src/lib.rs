@@ -1,0 +1,32 @@
+//! What upsweep's tests share: devices, boundary lengths, seeded inputs, guarded memory, and
+//! operators that notice every exchange of operands.
+//!
+//! - [`for_each_device`] runs one body on every device; an absent one is reported as skipped.
+//! - [`Input`] makes arrays from a seed: item `i` depends on the seed and `i` alone.
+//! - [`lengths`] derives boundary lengths from the summation specification and from the policy
+//!   that a device chose.
+//! - [`Guarded`] is memory with a chosen start, poisoned, between two bands that must stay.
+//! - [`Affine`], [`Compose`], [`Last`], [`SaturatingSum`], [`Explosive`] are operators of a user's.
+//! - [`check_reduce`], [`check_scan`], [`check_scan_in_place`] hold every device to the oracle.
+//! - [`vectors`] reads, makes and checks the committed results of the summation specification.
+
+#![forbid(unsafe_code)]
+
+mod check;
+mod devices;
+mod guarded;
+mod input;
+pub mod lengths;
+mod operators;
+mod sample;
+pub mod vectors;
+
+pub use check::{
+    Effort, check_reduce, check_scan, check_scan_in_place, expected_reduce, expected_scan,
+    scan_problems,
+};
+pub use devices::{Selection, TestDevice, for_each_device, for_each_device_of, skipped};
+pub use guarded::{Guarded, POISONS};
+pub use input::{Input, Random, random_word};
+pub use operators::{Affine, Compose, Explosive, Last, SaturatingSum, explosive};
+pub use sample::{Sample, assert_same, first_difference};

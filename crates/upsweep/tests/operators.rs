@@ -1,0 +1,205 @@
+//! What operators mean, written down as examples: wrapping, NaN, the two zeros, first positions,
+//! means, and nothing at all.
+
+use upsweep::summation::{LANES, TILE};
+use upsweep::{
+    ArgMax, ArgMin, BitAnd, BitOr, BitXor, Element, Indexed, Max, Mean, Min, Number, Operator,
+    Product, Reduce, Sum, Widen, argmax, argmin, bf16, exclusive_scan, f16, inclusive_scan, mean,
+    reduce, reduce_as, reduce_with,
+};
+use upsweep_testing::{Input, Random, Sample, TestDevice, for_each_device};
+
+fn reduced<T, O>(device: &TestDevice, items: &[T], operator: O) -> T
+where
+    T: Element + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
+    reduce(&device.device, items, operator).unwrap_or_else(|error| panic!("{device}: {error}"))
+}
+
+#[test]
+fn integers_wrap_where_they_are_combined() {
+    for_each_device(|device| {
+        assert_eq!(reduced(device, &[200u8, 100], Sum), 44, "{device}");
+        assert_eq!(reduced(device, &[i8::MAX, 1], Sum), i8::MIN, "{device}");
+        assert_eq!(reduced(device, &[i64::MIN, -1], Sum), i64::MAX, "{device}");
+        assert_eq!(reduced(device, &[1u16 << 8; 2], Product), 0, "{device}");
+        assert_eq!(reduced(device, &[i32::MIN, -1], Product), i32::MIN, "{device}");
+        let wide = reduce_as::<u64, _, _>(&device.device, &[u32::MAX; 3], Sum);
+        assert_eq!(wide, Ok(3 * u64::from(u32::MAX)), "{device}");
+        let wrapped = inclusive_scan(&device.device, &[255u8, 1, 1], Sum);
+        assert_eq!(wrapped.map(|array| array.to_vec()), Ok(vec![255, 0, 1]), "{device}");
+    });
+}
+
+#[test]
+fn nothing_gives_the_identity() {
+    fn check<T>(device: &TestDevice, operator: impl Operator<T::Acc>, expected: T)
+    where
+        T: Sample + Widen<<T as Element>::Acc>,
+    {
+        let found = reduced::<T, _>(device, &[], operator);
+        assert_eq!(found.bits(), expected.bits(), "{device}: {found:?}, not {expected:?}");
+        let scanned = inclusive_scan::<T, _>(&device.device, &[], operator).expect("nothing");
+        assert!(scanned.is_empty(), "{device}");
+        let first = exclusive_scan(&device.device, &[expected], operator).expect("one item");
+        assert_eq!(first[0].bits(), expected.bits(), "{device}: the start of a scan");
+    }
+    for_each_device(|device| {
+        check::<i16>(device, Sum, 0);
+        check::<f32>(device, Sum, 0.0);
+        check::<f16>(device, Sum, f16::ZERO);
+        check::<u32>(device, Product, 1);
+        check::<bf16>(device, Product, bf16::ONE);
+        check::<i8>(device, Min, i8::MAX);
+        check::<f64>(device, Min, f64::INFINITY);
+        check::<u64>(device, Max, 0);
+        check::<f16>(device, Max, f16::NEG_INFINITY);
+        check::<u16>(device, BitAnd, u16::MAX);
+        check::<i32>(device, BitOr, 0);
+        check::<u8>(device, BitXor, 0);
+        assert_eq!(argmin::<u8>(&device.device, &[]), Ok(None), "{device}");
+        assert_eq!(argmax::<f64>(&device.device, &[]), Ok(None), "{device}");
+        let start = reduce_with::<u8, u8, _>(&device.device, &[], &Reduce::new(Sum).init(9));
+        assert_eq!(start, Ok(9), "{device}");
+    });
+}
+
+#[test]
+fn a_nan_anywhere_makes_an_extreme_nan() {
+    for_each_device(|device| {
+        for length in [1, 2, 5, LANES + 1, TILE + 3, 3 * TILE] {
+            for place in [0, length / 2, length - 1] {
+                let mut items = vec![1.5f32; length];
+                items[place] = f32::NAN;
+                assert!(reduced(device, &items, Min).is_nan(), "{device}: {place} of {length}");
+                assert!(reduced(device, &items, Max).is_nan(), "{device}: {place} of {length}");
+                let prefixes = inclusive_scan(&device.device, &items, Max).expect("a scan");
+                let first = prefixes.iter().position(|value| value.is_nan());
+                assert_eq!(first, Some(place), "{device}: {length}");
+                assert!(prefixes[place..].iter().all(|value| value.is_nan()), "{device}");
+                assert_eq!(argmin(&device.device, &items), Ok(Some(place as u64)), "{device}");
+                assert_eq!(argmax(&device.device, &items), Ok(Some(place as u64)), "{device}");
+            }
+        }
+    });
+}
+
+#[test]
+fn extremes_order_the_zeros() {
+    for_each_device(|device| {
+        for length in [2, 7, LANES + 3, TILE + 1] {
+            for place in [0, length / 2, length - 1] {
+                let mut items = vec![0.0f64; length];
+                items[place] = -0.0;
+                assert!(reduced(device, &items, Min).is_sign_negative(), "{device}: {place}");
+                assert!(reduced(device, &items, Max).is_sign_positive(), "{device}: {place}");
+                // Positions take them for equal.
+                assert_eq!(argmin(&device.device, &items), Ok(Some(0)), "{device}");
+                assert_eq!(argmax(&device.device, &items), Ok(Some(0)), "{device}");
+            }
+        }
+        let negative = [-0.0f32; 200];
+        assert!(reduced(device, &negative, Sum).is_sign_negative(), "{device}");
+        assert!(reduced(device, &negative[..1], Max).is_sign_negative(), "{device}");
+    });
+}
+
+/// The first best item by looking at one after another.
+fn first<T: Number>(items: &[T], wins: impl Fn(T, T) -> bool) -> Option<u64> {
+    let mut best: Option<(usize, T)> = None;
+    for (index, &item) in items.iter().enumerate() {
+        let better = match best {
+            None => true,
+            Some((_, old)) => !old.is_nan() && (item.is_nan() || wins(item, old)),
+        };
+        if better {
+            best = Some((index, item));
+        }
+    }
+    best.map(|(index, _)| index as u64)
+}
+
+fn positions<T>(input: Input)
+where
+    T: Sample + Number,
+    T::Acc: Number,
+    Min: Operator<T::Acc>,
+    Max: Operator<T::Acc>,
+{
+    let mut random = Random::new(7);
+    let lengths = [1, 2, 64, LANES, LANES + 1, TILE, TILE + 1, 5 * TILE + 77, 300_000];
+    for length in lengths {
+        let items: Vec<T> = input.array(random.word(), length);
+        let (least, most) = (first(&items, |a, b| a < b), first(&items, |a, b| a > b));
+        for_each_device(|device| {
+            assert_eq!(argmin(&device.device, &items), Ok(least), "{device}: {length} {input}");
+            assert_eq!(argmax(&device.device, &items), Ok(most), "{device}: {length} {input}");
+        });
+    }
+}
+
+#[test]
+fn positions_are_the_first_ones() {
+    positions::<u8>(Input::Full);
+    positions::<i8>(Input::Small);
+    positions::<u16>(Input::Full);
+    positions::<i16>(Input::Small);
+    positions::<u32>(Input::Full);
+    positions::<i32>(Input::Full);
+    positions::<u64>(Input::Small);
+    positions::<i64>(Input::Full);
+}
+
+#[test]
+fn positions_among_floats_are_the_first_ones() {
+    for input in [Input::Small, Input::Mixed, Input::Edges, Input::Special] {
+        positions::<f16>(input);
+        positions::<bf16>(input);
+        positions::<f32>(input);
+        positions::<f64>(input);
+    }
+}
+
+/// The operators behind the functions, on items that carry their positions.
+#[test]
+fn positions_can_be_carried_along() {
+    let items: Vec<Indexed<f32>> = Input::Special.array(3, 3 * TILE + 5);
+    let indexed: Vec<_> =
+        (0u64..).zip(&items).map(|(index, item)| Indexed { value: item.value, index }).collect();
+    let values: Vec<f32> = items.iter().map(|item| item.value).collect();
+    for_each_device(|device| {
+        let least = reduced(device, &indexed, ArgMin);
+        assert_eq!(argmin(&device.device, &values), Ok(Some(least.index)), "{device}");
+        let most = reduced(device, &indexed, ArgMax);
+        assert_eq!(argmax(&device.device, &values), Ok(Some(most.index)), "{device}");
+    });
+}
+
+#[test]
+fn means_are_divided_in_double_precision() {
+    fn check<T>(device: &TestDevice, items: &[T], expected: f64)
+    where
+        T: Mean + Widen<<T as Mean>::Output>,
+        Sum: Operator<T::Output>,
+    {
+        let found = mean(&device.device, items).expect("a mean").to_f64();
+        assert!(found.to_bits() == expected.to_bits(), "{device}: {found} is not {expected}");
+    }
+    for_each_device(|device| {
+        check(device, &[255u8; 1000], 255.0);
+        check(device, &[i8::MIN, i8::MAX], -0.5);
+        check(device, &[u16::MAX; 3], 65_535.0);
+        check(device, &[-1i32, 2], 0.5);
+        check(device, &[u64::MAX; 4], u64::MAX as f64);
+        check(device, &[i64::MIN; 2], i64::MIN as f64);
+        check(device, &[f16::from_f32(65_504.0); 4], 65_504.0);
+        check(device, &[bf16::ONE, bf16::ZERO], 0.5);
+        check(device, &[1.0f32, 2.0], 1.5);
+        check(device, &[1.0f64, 0.0, 0.0], 1.0 / 3.0);
+        // One division, rounded to the type of the mean.
+        check(device, &[1.0f32, 0.0, 0.0], f64::from((1.0f64 / 3.0) as f32));
+        assert!(mean::<u8>(&device.device, &[]).expect("a mean").is_nan(), "{device}");
+        assert!(mean::<f32>(&device.device, &[]).expect("a mean").is_nan(), "{device}");
+    });
+}

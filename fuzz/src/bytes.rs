@@ -1,0 +1,80 @@
+//! Numbers, arrays and devices out of the bytes of a fuzzer.
+
+use std::sync::OnceLock;
+
+use upsweep::Device;
+use upsweep_testing::{Input, Sample, for_each_device};
+
+/// The longest array that is made from a seed: more than four windows of a scan.
+const MOST: u64 = 300_000;
+
+/// Bytes that are taken from the front; after the last there are zeros.
+pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
+
+impl Bytes<'_> {
+    /// The next byte.
+    pub(crate) fn byte(&mut self) -> u8 {
+        self.0.split_off_first().copied().unwrap_or(0)
+    }
+
+    /// Whether the next byte is odd.
+    pub(crate) fn odd(&mut self) -> bool {
+        self.byte() & 1 == 1
+    }
+
+    /// The next eight bytes.
+    pub(crate) fn word(&mut self) -> u64 {
+        (0..8).fold(0, |word, _| word << 8 | u64::from(self.byte()))
+    }
+
+    /// A number of `[0, end)`.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        (self.word() % end as u64) as usize
+    }
+
+    /// Nothing, or any bits.
+    pub(crate) fn option<T: Sample>(&mut self) -> Option<T> {
+        self.odd().then(|| T::from_bits(self.word()))
+    }
+
+    /// An array: of what bytes are left, or a longer one from a seed.
+    pub(crate) fn array<T: Sample>(&mut self) -> Vec<T> {
+        let choice = self.byte();
+        if choice < 128 {
+            let size = size_of::<T>().min(8);
+            return self
+                .0
+                .chunks(size)
+                .map(|bytes| bytes.iter().fold(0, |bits, &b| bits << 8 | u64::from(b)))
+                .map(T::from_bits)
+                .collect();
+        }
+        let (input, _) = Input::NAMES[choice as usize % Input::NAMES.len()];
+        // Short arrays are as interesting as long ones.
+        let most = 1 + (MOST >> (self.byte() % 16));
+        let items = self.below(most as usize);
+        input.array(self.word(), items)
+    }
+
+    /// One of all devices.
+    pub(crate) fn device(&mut self) -> Device {
+        static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
+        let devices = DEVICES.get_or_init(|| {
+            let mut devices = Vec::new();
+            for_each_device(|device| devices.push(device.device.clone()));
+            devices
+        });
+        devices[self.byte() as usize % devices.len()].clone()
+    }
+}
+
+/// Calls one of the arms, chosen by a byte: `choose!(byte; first, second, …)`.
+macro_rules! choose {
+    ($byte:expr; $($arm:expr),* $(,)?) => {{
+        let arms: &[&dyn Fn(&mut Bytes<'_>)] = &[$(&$arm),*];
+        let index = usize::from($byte.byte()) % arms.len();
+        arms[index]($byte)
+    }};
+}
+
+pub(crate) use choose;

@@ -1,0 +1,67 @@
+//! Building the workers.
+
+use std::path::Path;
+
+use crate::shell::{Result, cargo, program, root, run, target_dir};
+use crate::tools;
+
+/// A worker as it is started.
+pub(super) struct Program {
+    pub(super) name: &'static str,
+    pub(super) command: Vec<String>,
+    /// Which of its engines are measured.
+    pub(super) keep: fn(&str) -> bool,
+}
+
+/// The worker whose engines are built for this very CPU.
+pub(super) const NATIVE: &str = "native";
+
+/// The worker with our engines and the limits, and those of the peers if they are wanted.
+pub(super) fn workers(peers: bool) -> Result<Vec<Program>> {
+    let folder = target_dir().join("peers");
+    let mut programs = Vec::new();
+
+    println!("building the Rust worker");
+    let build = "build --release --quiet --manifest-path benches/peers/rust/Cargo.toml";
+    let rust = folder.join("rust");
+    let features = if peers { "ours,libraries" } else { "ours" };
+    run(cargo(build).args(["--features", features, "--target-dir"]).arg(&rust))?;
+    let keep: fn(&str) -> bool = if peers {
+        |_| true
+    } else {
+        |name| name.starts_with("upsweep") || name.starts_with("limit")
+    };
+    programs.push(Program { name: "rust", command: vec![binary(&rust)], keep });
+    if !peers {
+        return Ok(programs);
+    }
+
+    println!("building the iterators once more, for this very CPU");
+    let native = folder.join("native");
+    let mut build = cargo(build);
+    run(build.arg("--target-dir").arg(&native).env("RUSTFLAGS", "-Ctarget-cpu=native"))?;
+    let keep = |name: &str| name == "iterators";
+    programs.push(Program { name: NATIVE, command: vec![binary(&native)], keep });
+
+    println!("building the C++ worker");
+    tools::cpp()?;
+    let cpp = folder.join("cpp");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut compile = program("g++");
+    compile.args(["-std=c++17", "-O3", "-march=native", "-fopenmp-simd", "-Wall", "-Wextra"]);
+    run(compile.args(["benches/peers/cpp/worker.cpp", "-o"]).arg(&cpp).arg("-ltbb"))?;
+    programs.push(Program { name: "cpp", command: vec![text(&cpp)], keep: |_| true });
+
+    let python = text(&tools::python()?);
+    let script = text(&root().join("benches/peers/python/worker.py"));
+    programs.push(Program { name: "python", command: vec![python, script], keep: |_| true });
+    Ok(programs)
+}
+
+fn binary(folder: &Path) -> String {
+    text(&folder.join("release/peers"))
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

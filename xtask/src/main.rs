@@ -1,0 +1,43 @@
+//! Every chore of the repository, behind one door: `cargo xtask help` lists them.
+
+mod bench;
+mod shell;
+mod test;
+mod tools;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask test [--quick]    everything that must hold; --quick: format, lints and tests alone
+cargo xtask check             format, lints and documentation
+cargo xtask bench [OPTIONS]   measure, and write a record under benches/record/
+    --peers           beside numpy, C++, rayon, arrow and others; without it: ours and the limits
+    --quick           fewer lengths and rounds, nothing written
+    --tiny            a single round on short arrays, nothing written: does everything still run?
+    --cells PATTERN   only cells whose name, like sum:u8:u64:2^26, contains one of these
+                      comma-separated words
+cargo xtask help              this text
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words[..] {
+        ["test"] => test::full(),
+        ["test", "--quick"] => test::quick(),
+        ["check"] => test::check(),
+        ["bench", ref options @ ..] => bench::Options::parse(options).and_then(|o| bench::run(&o)),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        _ => Err(format!("there is no such chore: {}\n\n{HELP}", arguments.join(" "))),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("error: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

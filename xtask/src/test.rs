@@ -1,0 +1,152 @@
+//! `cargo xtask test` and `check`: what must hold before a change is kept.
+
+use std::path::{Path, PathBuf};
+
+use crate::shell::{
+    Result, Steps, cargo, in_ci, output, program, root, run, run_and_keep, target_dir,
+};
+use crate::{bench, tools};
+
+/// Cargo projects outside the workspace, and the features they are looked at with.
+const OUTSIDE: [(&str, &str); 2] =
+    [("fuzz/Cargo.toml", ""), ("benches/peers/rust/Cargo.toml", "ours,libraries")];
+
+/// Seconds that the fuzz targets get.
+const FUZZ_SECONDS: &str = "20";
+
+/// Everything.
+pub(crate) fn full() -> Result<()> {
+    let mut steps = Steps::default();
+    format_and_lints(&mut steps)?;
+    let mut python = PathBuf::new();
+    steps.step("Python with numpy", || {
+        python = tools::python()?;
+        Ok(python.display().to_string())
+    })?;
+    steps.step("tests", || tests(Some(&python)))?;
+    steps.step("summation vectors, checked by another program", || vectors(&python))?;
+    steps.step("vector code under valgrind", memcheck)?;
+    steps.step("fuzz targets", fuzz)?;
+    steps.step("every benchmark of the program, tiny", || {
+        let arguments = "run --release -p upsweep-cli -- bench --n 2^10,1000 --samples 1";
+        run(&mut cargo(arguments)).map(|()| String::new())
+    })?;
+    steps.step("every benchmark definition, tiny", || {
+        bench::run(&bench::Options::tiny()).map(|()| String::new())
+    })?;
+    documentation(&mut steps)?;
+    steps.summary();
+    Ok(())
+}
+
+/// What one wants to know after every small change.
+pub(crate) fn quick() -> Result<()> {
+    let mut steps = Steps::default();
+    format_and_lints(&mut steps)?;
+    steps.step("tests", || tests(tools::python_if_made().as_deref()))?;
+    steps.summary();
+    Ok(())
+}
+
+/// What can be said without running anything.
+pub(crate) fn check() -> Result<()> {
+    let mut steps = Steps::default();
+    format_and_lints(&mut steps)?;
+    documentation(&mut steps)?;
+    steps.summary();
+    Ok(())
+}
+
+fn format_and_lints(steps: &mut Steps) -> Result<()> {
+    steps.step("format", || {
+        run(&mut cargo("fmt --all --check"))?;
+        for (manifest, _) in OUTSIDE {
+            run(&mut cargo(&format!("fmt --manifest-path {manifest} --check")))?;
+        }
+        Ok(String::new())
+    })?;
+    steps.step("lints", || {
+        run(&mut cargo("clippy --workspace --all-targets --quiet -- -D warnings"))?;
+        for (manifest, features) in OUTSIDE {
+            let mut clippy = cargo("clippy --all-targets --quiet");
+            clippy.args(["--manifest-path", manifest, "--features", features]);
+            run(clippy.arg("--target-dir").arg(outside_dir()).args(["--", "-D", "warnings"]))?;
+        }
+        Ok(String::new())
+    })
+}
+
+/// Where the projects outside the workspace are built.
+fn outside_dir() -> PathBuf {
+    target_dir().join("outside")
+}
+
+fn documentation(steps: &mut Steps) -> Result<()> {
+    steps.step("documentation", || {
+        let mut doc = cargo("doc --workspace --no-deps --quiet");
+        run(doc.env("RUSTDOCFLAGS", "-D warnings")).map(|()| String::new())
+    })
+}
+
+/// Unit tests, integration tests and the examples of the documentation. With a Python, the
+/// program's results are compared with numpy's.
+fn tests(python: Option<&Path>) -> Result<String> {
+    let mut test = cargo("test --workspace");
+    if let Some(python) = python {
+        test.env("UPSWEEP_TEST_PYTHON", python);
+    }
+    let lines = run_and_keep(&mut test, |line| line.starts_with("test result:"))?;
+    let count = |what: &str| -> u64 {
+        lines
+            .iter()
+            .flat_map(|line| line.split(['.', ';']))
+            .filter_map(|part| part.trim().strip_suffix(what)?.trim().parse::<u64>().ok())
+            .sum()
+    };
+    Ok(format!(
+        "{} passed, {} failed, {} ignored",
+        count("passed"),
+        count("failed"),
+        count("ignored")
+    ))
+}
+
+/// A program in another language computes the committed results from the text of the
+/// specification.
+fn vectors(python: &Path) -> Result<String> {
+    run(program(python).arg(root().join("crates/upsweep-testing/vectors/check.py")))?;
+    Ok(String::new())
+}
+
+/// The tests of the small vector operations, every memory access watched. valgrind knows no
+/// AVX-512, so the tests are told to stay below it.
+fn memcheck() -> Result<String> {
+    if let Err(why) = tools::valgrind() {
+        return if in_ci() {
+            Err(why)
+        } else {
+            Ok(format!("NOT DONE, on a build machine this is an error: {why}"))
+        };
+    }
+    // Everything, as in the step of the tests, so that nothing is built again.
+    let messages = output(&mut cargo("test --workspace --no-run --quiet --message-format json"))?;
+    let binary = messages
+        .lines()
+        .filter_map(|line| line.split_once("\"executable\":\"")?.1.split('"').next())
+        .find(|path| path.rsplit('/').next().is_some_and(|name| name.starts_with("upsweep_cpu-")))
+        .ok_or("cargo named no test binary of upsweep-cpu")?;
+    let mut valgrind = program("valgrind");
+    valgrind.args(["--quiet", "--error-exitcode=9", "--leak-check=no", binary, "simd::"]);
+    valgrind.env("UPSWEEP_TEST_ISA", "avx2");
+    let results = run_and_keep(&mut valgrind, |line| line.starts_with("test result:"))?;
+    match results.first() {
+        Some(line) if !line.contains(" 0 passed") => Ok("no wrong access".to_owned()),
+        _ => Err("no test of the module `simd` ran".to_owned()),
+    }
+}
+
+fn fuzz() -> Result<String> {
+    let mut fuzz = cargo("run --release --quiet --manifest-path fuzz/Cargo.toml");
+    fuzz.arg("--target-dir").arg(outside_dir());
+    run(fuzz.args(["--", "--seconds", FUZZ_SECONDS])).map(|()| String::new())
+}

@@ -1,0 +1,74 @@
+//! Programs that chores need beside the Rust toolchain, installed where that is possible.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use crate::shell::{Result, exists, output, program, run, target_dir};
+
+/// A Python with numpy, in a virtual environment under the target folder.
+pub(crate) fn python() -> Result<PathBuf> {
+    let folder = target_dir().join("python");
+    let python = folder.join("bin/python");
+    let mut has_numpy = program(&python);
+    has_numpy.args(["-c", "import numpy"]).stdout(Stdio::null()).stderr(Stdio::null());
+    if has_numpy.status().is_ok_and(|status| status.success()) {
+        return Ok(python);
+    }
+    println!("making a Python environment with numpy in {}", folder.display());
+    let mut venv = program("python3");
+    venv.args(["-m", "venv", "--clear"]).arg(&folder);
+    if venv.status().map_or(true, |status| !status.success()) {
+        apt("python3-venv")?;
+        run(&mut venv)?;
+    }
+    let mut pip = program(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "numpy"]);
+    run(&mut pip).map_err(|why| format!("numpy, which results are compared with: {why}"))?;
+    Ok(python)
+}
+
+/// The Python environment if an earlier run made it.
+pub(crate) fn python_if_made() -> Option<PathBuf> {
+    Some(target_dir().join("python/bin/python")).filter(|python| python.exists())
+}
+
+/// valgrind, installed if need be.
+pub(crate) fn valgrind() -> Result<()> {
+    if exists("valgrind") { Ok(()) } else { apt("valgrind") }
+}
+
+/// A C++17 compiler with the parallel algorithms of its library, installed if need be.
+pub(crate) fn cpp() -> Result<()> {
+    if !exists("g++") {
+        apt("g++")?;
+    }
+    let mut compile = program("g++");
+    compile.args([
+        "-std=c++17",
+        "-fsyntax-only",
+        "-include",
+        "tbb/version.h",
+        "-xc++",
+        "/dev/null",
+    ]);
+    compile.stderr(Stdio::null());
+    if compile.status().is_ok_and(|status| status.success()) { Ok(()) } else { apt("libtbb-dev") }
+}
+
+/// Installs a Debian package, as root or with a `sudo` that asks nothing.
+fn apt(package: &str) -> Result<()> {
+    let root = output(program("id").arg("-u"))? == "0";
+    let apt_get = |arguments: &[&str]| {
+        let mut command = program(if root { "apt-get" } else { "sudo" });
+        if !root {
+            command.args(["-n", "apt-get"]);
+        }
+        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
+        run(&mut command)
+    };
+    println!("installing the Debian package {package}");
+    let install = ["install", "--yes", "--no-install-recommends", package];
+    apt_get(&install)
+        .or_else(|_| apt_get(&["update"]).and_then(|()| apt_get(&install)))
+        .map_err(|why| format!("'{package}' is not here and cannot be installed: {why}"))
+}
