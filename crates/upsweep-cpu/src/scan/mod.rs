@@ -83,7 +83,7 @@ fn scan_with<T, U, O>(
     O: Operator<U::Acc>,
 {
     let block = block_items(means.policy, size_of::<T>().max(size_of::<U>()));
-    if means.threads <= 1 || output.len() <= block || one_is_enough::<U, O>(means) {
+    if means.threads <= 1 || output.len() <= block || one_is_enough(means, settings) {
         scan_range(settings, source, output, carry, &[]);
         fence();
         return;
@@ -110,14 +110,15 @@ fn scan_with<T, U, O>(
     *carry = carries.into_state();
 }
 
-/// Whether one core scans as fast as memory lets it, so that a second only gets in its way.
+/// Whether a second core would only get in the way of the first.
 ///
-/// An exact scan takes one core no longer than copying. Two cores read every block twice and hand
-/// over carries; measured on a Zen 4 with two cores, one scans `u32` and `i64` at 90 to 95 % of the
-/// speed of copying with both, two at 80 to 90 % (`benches/record/`). More than two cores, or a scan
-/// of floats, which is bound by arithmetic on one, gain from threads.
-fn one_is_enough<U: Element, O: Operator<U::Acc>>(means: &Means<'_>) -> bool {
-    O::EXACT && !means.forced && means.threads <= 2
+/// Two cores read every block twice and hand over carries. Out of cache an exact scan takes one core
+/// no longer than copying does; in the last-level cache that is so for every scan. Measured on a
+/// Zen 4 with two cores, in per cent of copying with both: `u32` and `i64`, one core 90 to 95, two 80
+/// to 90; `f32`, which is bound by arithmetic, one core 62 to 70, two 75 to 95 (`benches/record/`).
+/// With more than two cores threads gain everywhere.
+fn one_is_enough<A: Element, O: Operator<A>>(means: &Means<'_>, settings: &Settings<O>) -> bool {
+    means.threads <= 2 && !means.forced && (O::EXACT || !settings.streaming)
 }
 
 /// A block of items to scan, and its number from the start of the scan.
