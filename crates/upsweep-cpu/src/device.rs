@@ -25,6 +25,9 @@ pub struct CpuOptions {
     pub instruction_set: Option<InstructionSet>,
     /// Strategy; by default chosen for each call.
     pub strategy: Option<CpuStrategy>,
+    /// The numbers of the strategies; by default a function of the device's limits. They change
+    /// speed, never a result.
+    pub policy: Option<CpuPolicy>,
 }
 
 /// The CPU.
@@ -94,7 +97,7 @@ impl Cpu {
             Some(pool.map_err(|error| absent(format!("cannot start {threads} threads: {error}")))?)
         };
         let limits = limits(threads, set);
-        let policy = policy(&limits);
+        let policy = options.policy.unwrap_or_else(|| policy(&limits));
         Ok(Cpu { limits, policy, level, strategy: options.strategy, pool })
     }
 

@@ -4,7 +4,7 @@ use core::fmt::{self, Display};
 use std::io::Write;
 use std::sync::OnceLock;
 
-use upsweep::{CpuOptions, CpuStrategy, Device, InstructionSet};
+use upsweep::{CpuOptions, CpuPolicy, CpuStrategy, Device, InstructionSet};
 
 /// Names an instruction set: CPU devices have no other then. Valgrind does not know AVX-512.
 const ISA_VARIABLE: &str = "UPSWEEP_TEST_ISA";
@@ -120,7 +120,30 @@ fn cpus() -> Vec<TestDevice> {
             }
         }
     }
+    // Every number of a policy at both ends: threads, blocks and stores past the caches for
+    // everything, and for nothing.
+    let ends = [("smallest", 0), ("largest", 1 << 40)];
+    for (name, end) in ends {
+        let policy = CpuPolicy {
+            serial_bytes: end,
+            block_bytes: end,
+            scan_block_bytes: end,
+            streaming_bytes: end,
+        };
+        let options = CpuOptions { threads: Some(3), policy: Some(policy), ..<_>::default() };
+        let set = sets.last().copied();
+        let options = CpuOptions { instruction_set: set, ..options };
+        devices.push(TestDevice {
+            device: opened(options),
+            label: format!("cpu with every policy number the {name}"),
+            representative: end == 0,
+        });
+    }
     devices
+}
+
+fn opened(options: CpuOptions) -> Device {
+    Device::cpu_with(options).unwrap_or_else(|error| panic!("{options:?}: {error}"))
 }
 
 fn cpu(
@@ -129,8 +152,12 @@ fn cpu(
     threads: usize,
     representative: bool,
 ) -> TestDevice {
-    let options = CpuOptions { threads: Some(threads), instruction_set: Some(set), strategy };
-    let device = Device::cpu_with(options).unwrap_or_else(|error| panic!("{options:?}: {error}"));
+    let device = opened(CpuOptions {
+        threads: Some(threads),
+        instruction_set: Some(set),
+        strategy,
+        policy: None,
+    });
     let strategy = strategy.map_or("auto", CpuStrategy::name);
     let label = format!("cpu {set} {strategy} with {threads} threads");
     TestDevice { device, label, representative }

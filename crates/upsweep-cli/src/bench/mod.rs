@@ -59,7 +59,7 @@ fn setups(arguments: &BenchArguments) -> Result<Vec<Setup>> {
         let plain = device::open(&id, CpuOptions { threads, ..CpuOptions::default() })?;
         for &instruction_set in &sets {
             for &strategy in &arguments.strategy.0 {
-                let options = CpuOptions { threads, instruction_set, strategy };
+                let options = CpuOptions { threads, instruction_set, strategy, policy: None };
                 setups.push(Setup {
                     device: device::open(&id, options).map_err(|error| error.to_string()),
                     limit: plain.clone(),

@@ -39,8 +39,9 @@ pub(crate) struct Settings<O> {
     pub(crate) streaming: bool,
 }
 
-/// Scans a run of items; when all runs of a thread are done, it must call [`stream::fence`]. `carry` is what comes in, and afterwards what goes out. `ahead` is what
+/// Scans a run of items. `carry` is what comes in, and afterwards what goes out. `ahead` is what
 /// this thread reads next: with each line that is written past the caches a line of it is fetched.
+/// After its last run a thread must call [`stream::fence`].
 #[inline]
 pub(crate) fn scan_range<T, U, O>(
     settings: &Settings<O>,
