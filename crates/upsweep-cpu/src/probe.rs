@@ -1,12 +1,12 @@
 //! The limits of memory: as many bytes, moved with no arithmetic worth the name.
 
 use fearless_simd::Simd;
-use upsweep_core::{BitOr, CpuPolicy};
+use upsweep_core::{BitOr, CpuPolicy, Direction};
 
 use crate::device::Means;
 use crate::isa::{self, Kernel};
 use crate::reduce;
-use crate::simd::stream;
+use crate::simd::stream::{self, Ahead, Lines};
 
 /// Reads all bytes once: a bitwise "or", on every thread that a reduction would use.
 pub(crate) fn read(means: &Means<'_>, bytes: &[u8]) -> u8 {
@@ -43,20 +43,23 @@ fn copy_whole(means: &Means<'_>, input: &[u8], output: &mut [u8], policy: &CpuPo
             || copy_whole(&rest, input_right, output_right, policy, all),
         );
     } else if all >= policy.streaming_bytes {
-        isa::run(means.level, StreamCopy(input, output));
+        let lines = Lines::new(output, Direction::Forward, means.level);
+        isa::run(means.level, CopyPast(input, lines));
     } else {
         output.copy_from_slice(input);
     }
 }
 
-struct StreamCopy<'a>(&'a [u8], &'a mut [u8]);
+struct CopyPast<'a>(&'a [u8], Lines<'a>);
 
-impl Kernel for StreamCopy<'_> {
+impl Kernel for CopyPast<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        stream::copy::<S, u8, u8>(simd, self.0, self.1, &[]);
+        let Self(input, mut lines) = self;
+        lines.push(simd, input, Ahead::new::<u8>(&[]));
+        lines.finish();
         stream::fence();
     }
 }

@@ -178,6 +178,15 @@ impl<A: Element, const LEVELS: usize> Tree<A, LEVELS> {
         total
     }
 
+    /// The subtree of 2^`level` values that waits for its right neighbour; padding if none does.
+    #[inline(always)]
+    pub(crate) fn waiting(&self, level: usize, operator: &impl Operator<A>) -> A {
+        match self.count >> level & 1 {
+            1 => self.subtrees[level],
+            _ => operator.padding(),
+        }
+    }
+
     /// Values so far.
     #[inline(always)]
     pub(crate) fn count(&self) -> u64 {

@@ -20,6 +20,7 @@ use core::mem;
 use std::sync::Mutex;
 
 use castaway::cast;
+use fearless_simd::Level;
 
 pub(crate) use carry::Carry;
 use in_turn::{InTurn, lock};
@@ -30,6 +31,8 @@ use upsweep_core::summation::{TILE, WINDOW};
 use upsweep_core::{CpuPolicy, Direction, Element, Flipped, Operator, Scan, Widen};
 
 use crate::device::Means;
+#[cfg(target_arch = "x86_64")]
+use crate::simd::rows;
 use crate::simd::stream::{fence, streams};
 
 /// Scans all items. `carry` is what comes in, and afterwards what goes out.
@@ -88,6 +91,7 @@ fn scan_with<T, U, O>(
         fence();
         return;
     }
+    let settings = &Settings { level: half_lines::<U::Acc, _>(settings), ..*settings };
     let threads = means.threads.min(output.len().div_ceil(block));
     let blocks = Mutex::new(Blocks { index: 0, source, output, direction: settings.direction });
     let reverse = settings.direction == Direction::Reverse;
@@ -115,10 +119,25 @@ fn scan_with<T, U, O>(
 /// Two cores read every block twice and hand over carries. Out of cache an exact scan takes one core
 /// no longer than copying does; in the last-level cache that is so for every scan. Measured on a
 /// Zen 4 with two cores, in per cent of copying with both: `u32` and `i64`, one core 90 to 95, two 80
-/// to 90; `f32`, which is bound by arithmetic, one core 62 to 70, two 75 to 95 (`benches/record/`).
-/// With more than two cores threads gain everywhere.
+/// to 90; `f32` and `f64`, which are bound by arithmetic, one core 73 to 78, two 82 to 91
+/// (`benches/record/`). With more than two cores threads gain everywhere.
 fn one_is_enough<A: Element, O: Operator<A>>(means: &Means<'_>, settings: &Settings<O>) -> bool {
     means.threads <= 2 && !means.forced && (O::EXACT || !settings.streaming)
+}
+
+/// The level for several threads that scan rows of floats past the caches: there AVX2, which writes lines
+/// in halves, is faster than AVX-512. Measured on a Zen 4 with two cores, in GB/s: `f32` 41 and 31,
+/// `f64` 45 and 33; one thread alone gets 33 and 38, 38 and 36.
+fn half_lines<A: Element, O: Operator<A>>(settings: &Settings<O>) -> Level {
+    #[cfg(target_arch = "x86_64")]
+    if let Level::Avx512(_) = settings.level
+        && settings.streaming
+        && rows::find::<A, O>(settings.level).is_some()
+        && let Some(avx2) = settings.level.as_avx2()
+    {
+        return Level::Avx2(avx2);
+    }
+    settings.level
 }
 
 /// A block of items to scan, and its number from the start of the scan.

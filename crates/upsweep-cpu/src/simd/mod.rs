@@ -3,8 +3,9 @@
 //! Loops over arrays of lanes are left to the compiler, which turns them into vectors of every
 //! instruction set, for every element and every operator, the caller's own included. What it
 //! cannot do well stands here: shifts across lanes ([`lanes`]) on the vectors of
-//! `fearless_simd`; scans of floats on x86 (`rows`, on the vectors of `quad`), conversion of
-//! short floats ([`half`]) and stores past the caches ([`stream`]) on intrinsics.
+//! `fearless_simd`; scans of floats on x86 (`rows`, by `quad` on AVX2 and by `wide` on AVX-512, both
+//! on `vector`), conversion of short floats ([`half`]) and stores past the caches ([`stream`]) on
+//! intrinsics.
 
 pub(crate) mod half;
 pub(crate) mod lanes;
@@ -13,3 +14,7 @@ mod quad;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod rows;
 pub(crate) mod stream;
+#[cfg(target_arch = "x86_64")]
+mod vector;
+#[cfg(target_arch = "x86_64")]
+mod wide;

@@ -7,42 +7,22 @@
 
 #![allow(
     clippy::undocumented_unsafe_blocks,
-    reason = "every function of `Quad` has the one contract that its trait states, and every block \
-              relies on it alone"
+    clippy::needless_range_loop,
+    reason = "every function of `Quad` has the one contract of `Vector`, and every block relies on \
+              it alone; loops over quads read like the plain ones of `scan::row`"
 )]
 
 use core::arch::x86_64::*;
 
+use upsweep_core::summation::{GROUP, GROUPS, LANES};
+
+use super::vector::{Sink, Vector};
+
 /// A vector of AVX2 that holds floats.
 ///
 /// # Safety
-/// Every function may only be called where AVX2 is enabled, from code that is inlined into a
-/// function with that feature.
-pub(crate) unsafe trait Quad: Copy {
-    /// What a lane holds.
-    type Item: Copy;
-
-    /// Lanes of the vector, and so groups of a quad.
-    const LANES: usize;
-
-    /// Reads `LANES` items from `from`, which needs no alignment.
-    unsafe fn load(from: *const Self::Item) -> Self;
-
-    /// Writes `LANES` items to `to`, which needs no alignment.
-    unsafe fn store(self, to: *mut Self::Item);
-
-    /// `item` in every lane.
-    unsafe fn splat(item: Self::Item) -> Self;
-
-    /// The first lane.
-    unsafe fn first(self) -> Self::Item;
-
-    /// Lane by lane.
-    unsafe fn add(self, other: Self) -> Self;
-
-    /// Lane by lane.
-    unsafe fn multiply(self, other: Self) -> Self;
-
+/// As for [`Vector`].
+pub(crate) unsafe trait Quad: Vector {
     /// Items to groups, and back: its own inverse.
     unsafe fn transpose(quad: [Self; 4]) -> [Self; 4];
 
@@ -62,53 +42,26 @@ pub(crate) unsafe trait Quad: Copy {
     /// `self` with its first lane from `other`.
     unsafe fn with_first(self, other: Self) -> Self;
 
-    /// The groups of a quad, each folded as `(0 1) (2 3)`, in the order of a transposed quad.
-    unsafe fn group_totals(quad: [Self; 4], combine: impl Fn(Self, Self) -> Self) -> Self;
+    /// Neighbours within the 128-bit halves of two vectors, folded; in each half `left`'s before
+    /// `right`'s.
+    unsafe fn fold_lanes(left: Self, right: Self, combine: impl Fn(Self, Self) -> Self) -> Self;
 
-    /// A vector of half as many lanes' worth of totals: neighbours of two vectors of groups in
-    /// natural order, folded; `left`'s before `right`'s.
-    unsafe fn fold_neighbours(
-        left: Self,
-        right: Self,
-        combine: impl Fn(Self, Self) -> Self,
+    /// The halves of two vectors, folded; `left`'s before `right`'s.
+    unsafe fn fold_halves(left: Self, right: Self, combine: impl Fn(Self, Self) -> Self) -> Self;
+
+    /// A row, its neighbours folded until one vector is left.
+    unsafe fn fold_row(
+        from: *const Self::Item,
+        combine: impl Fn(Self, Self) -> Self + Copy,
     ) -> Self;
+
+    /// The total of four rows that [`fold_row`](Self::fold_row) folded.
+    unsafe fn fold_rows(rows: [Self; 4], combine: impl Fn(Self, Self) -> Self + Copy)
+    -> Self::Item;
 }
 
 // SAFETY: every function uses AVX and AVX2 only, and reads or writes 32 bytes at its pointer.
 unsafe impl Quad for __m256 {
-    type Item = f32;
-    const LANES: usize = 8;
-
-    #[inline(always)]
-    unsafe fn load(from: *const f32) -> Self {
-        unsafe { _mm256_loadu_ps(from) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f32) {
-        unsafe { _mm256_storeu_ps(to, self) }
-    }
-
-    #[inline(always)]
-    unsafe fn splat(item: f32) -> Self {
-        unsafe { _mm256_set1_ps(item) }
-    }
-
-    #[inline(always)]
-    unsafe fn first(self) -> f32 {
-        unsafe { _mm256_cvtss_f32(self) }
-    }
-
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        unsafe { _mm256_add_ps(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn multiply(self, other: Self) -> Self {
-        unsafe { _mm256_mul_ps(self, other) }
-    }
-
     #[inline(always)]
     unsafe fn transpose([a, b, c, d]: [Self; 4]) -> [Self; 4] {
         unsafe {
@@ -157,72 +110,56 @@ unsafe impl Quad for __m256 {
     }
 
     #[inline(always)]
-    unsafe fn group_totals([a, b, c, d]: [Self; 4], combine: impl Fn(Self, Self) -> Self) -> Self {
-        #[inline(always)]
-        unsafe fn pairs(
-            l: __m256,
-            r: __m256,
-            combine: &impl Fn(__m256, __m256) -> __m256,
-        ) -> __m256 {
-            unsafe {
-                let even = _mm256_shuffle_ps::<0b10_00_10_00>(l, r);
-                combine(even, _mm256_shuffle_ps::<0b11_01_11_01>(l, r))
-            }
+    unsafe fn fold_lanes(left: Self, right: Self, combine: impl Fn(Self, Self) -> Self) -> Self {
+        unsafe {
+            let even = _mm256_shuffle_ps::<0b10_00_10_00>(left, right);
+            combine(even, _mm256_shuffle_ps::<0b11_01_11_01>(left, right))
         }
-        unsafe { pairs(pairs(a, b, &combine), pairs(c, d, &combine), &combine) }
     }
 
     #[inline(always)]
-    unsafe fn fold_neighbours(
-        left: Self,
-        right: Self,
-        combine: impl Fn(Self, Self) -> Self,
-    ) -> Self {
+    unsafe fn fold_halves(left: Self, right: Self, combine: impl Fn(Self, Self) -> Self) -> Self {
         unsafe {
-            let even = _mm256_shuffle_ps::<0b10_00_10_00>(left, right);
-            let odd = _mm256_shuffle_ps::<0b11_01_11_01>(left, right);
-            // Halves: left's first four, right's first four, left's last four, right's last four.
-            let folded = _mm256_castps_pd(combine(even, odd));
-            _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(folded))
+            let low = _mm256_permute2f128_ps::<0x20>(left, right);
+            combine(low, _mm256_permute2f128_ps::<0x31>(left, right))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn fold_row(from: *const f32, combine: impl Fn(Self, Self) -> Self + Copy) -> Self {
+        unsafe {
+            // Two quads make a vector of totals of eight items, in order.
+            let mut eights = [Self::splat(0.0); 2];
+            for (part, eights) in eights.iter_mut().enumerate() {
+                let from = from.add(part * 8 * Self::LANES);
+                let left =
+                    Self::fold_lanes(pairs(from, 0, combine), pairs(from, 2, combine), combine);
+                let right =
+                    Self::fold_lanes(pairs(from, 4, combine), pairs(from, 6, combine), combine);
+                *eights = Self::fold_halves(left, right, combine);
+            }
+            Self::fold_lanes(eights[0], eights[1], combine)
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn fold_rows(
+        [a, b, c, d]: [Self; 4],
+        combine: impl Fn(Self, Self) -> Self + Copy,
+    ) -> f32 {
+        unsafe {
+            // Of each row: the totals of 32 items, of 64, of all.
+            let (ab, cd) = (Self::fold_lanes(a, b, combine), Self::fold_lanes(c, d, combine));
+            let halves = Self::fold_halves(ab, cd, combine);
+            let rows = Self::fold_lanes(halves, halves, combine);
+            let pairs = Self::fold_lanes(rows, rows, combine);
+            Self::fold_halves(pairs, pairs, combine).first()
         }
     }
 }
 
 // SAFETY: as above.
 unsafe impl Quad for __m256d {
-    type Item = f64;
-    const LANES: usize = 4;
-
-    #[inline(always)]
-    unsafe fn load(from: *const f64) -> Self {
-        unsafe { _mm256_loadu_pd(from) }
-    }
-
-    #[inline(always)]
-    unsafe fn store(self, to: *mut f64) {
-        unsafe { _mm256_storeu_pd(to, self) }
-    }
-
-    #[inline(always)]
-    unsafe fn splat(item: f64) -> Self {
-        unsafe { _mm256_set1_pd(item) }
-    }
-
-    #[inline(always)]
-    unsafe fn first(self) -> f64 {
-        unsafe { _mm256_cvtsd_f64(self) }
-    }
-
-    #[inline(always)]
-    unsafe fn add(self, other: Self) -> Self {
-        unsafe { _mm256_add_pd(self, other) }
-    }
-
-    #[inline(always)]
-    unsafe fn multiply(self, other: Self) -> Self {
-        unsafe { _mm256_mul_pd(self, other) }
-    }
-
     #[inline(always)]
     unsafe fn transpose([a, b, c, d]: [Self; 4]) -> [Self; 4] {
         unsafe {
@@ -267,22 +204,142 @@ unsafe impl Quad for __m256d {
     }
 
     #[inline(always)]
-    unsafe fn group_totals(quad: [Self; 4], combine: impl Fn(Self, Self) -> Self) -> Self {
+    unsafe fn fold_lanes(left: Self, right: Self, combine: impl Fn(Self, Self) -> Self) -> Self {
+        unsafe { combine(_mm256_unpacklo_pd(left, right), _mm256_unpackhi_pd(left, right)) }
+    }
+
+    #[inline(always)]
+    unsafe fn fold_halves(left: Self, right: Self, combine: impl Fn(Self, Self) -> Self) -> Self {
         unsafe {
-            let [a, b, c, d] = Self::transpose(quad);
-            combine(combine(a, b), combine(c, d))
+            let low = _mm256_permute2f128_pd::<0x20>(left, right);
+            combine(low, _mm256_permute2f128_pd::<0x31>(left, right))
         }
     }
 
     #[inline(always)]
-    unsafe fn fold_neighbours(
-        left: Self,
-        right: Self,
-        combine: impl Fn(Self, Self) -> Self,
-    ) -> Self {
+    unsafe fn fold_row(from: *const f64, combine: impl Fn(Self, Self) -> Self + Copy) -> Self {
         unsafe {
-            let folded = combine(_mm256_unpacklo_pd(left, right), _mm256_unpackhi_pd(left, right));
-            _mm256_permute4x64_pd::<0b11_01_10_00>(folded)
+            // A quad makes a vector of totals of groups, four quads one of totals of sixteen items.
+            let mut sixteens = [Self::splat(0.0); 2];
+            for (part, sixteens) in sixteens.iter_mut().enumerate() {
+                let mut groups = [Self::splat(0.0); 4];
+                for (quad, groups) in groups.iter_mut().enumerate() {
+                    let from = from.add((part * 4 + quad) * 4 * Self::LANES);
+                    let (left, right) = (pairs(from, 0, combine), pairs(from, 2, combine));
+                    *groups = Self::fold_halves(left, right, combine);
+                }
+                let left = Self::fold_lanes(groups[0], groups[1], combine);
+                let right = Self::fold_lanes(groups[2], groups[3], combine);
+                *sixteens = Self::fold_halves(left, right, combine);
+            }
+            Self::fold_lanes(sixteens[0], sixteens[1], combine)
         }
+    }
+
+    #[inline(always)]
+    unsafe fn fold_rows(
+        [a, b, c, d]: [Self; 4],
+        combine: impl Fn(Self, Self) -> Self + Copy,
+    ) -> f64 {
+        unsafe {
+            // Of each row: the totals of 64 items, of all; then of pairs of rows.
+            let (ab, cd) = (Self::fold_halves(a, b, combine), Self::fold_halves(c, d, combine));
+            let rows = Self::fold_lanes(ab, cd, combine);
+            let pairs = Self::fold_halves(rows, rows, combine);
+            Self::fold_lanes(pairs, pairs, combine).first()
+        }
+    }
+}
+
+/// See `scan::row::scan_row`. Gives the result to `sink`.
+///
+/// # Safety
+/// As for [`Vector`]; `from` must be valid for a row.
+#[inline(always)]
+pub(crate) unsafe fn scan_row<Q: Quad, const EXCLUSIVE: bool>(
+    from: *const Q::Item,
+    carry: Q::Item,
+    padding: Q::Item,
+    combine: impl Fn(Q, Q) -> Q + Copy,
+    sink: &mut impl Sink<Q>,
+) -> Q::Item {
+    const QUADS: usize = 8;
+    let quads = GROUPS / Q::LANES;
+    unsafe {
+        let mut prefixes = [[Q::splat(padding); GROUP]; QUADS];
+        let mut totals = [Q::splat(padding); QUADS];
+        for quad in 0..quads {
+            let at = |vector: usize| from.add((quad * GROUP + vector) * Q::LANES);
+            let [a, b, c, d] =
+                Q::transpose([Q::load(at(0)), Q::load(at(1)), Q::load(at(2)), Q::load(at(3))]);
+            let pair = combine(a, b);
+            let all = combine(pair, combine(c, d));
+            prefixes[quad] = [a, pair, combine(pair, c), all];
+            totals[quad] = all.natural().prefixes(combine);
+        }
+        // Aligned prefixes over the quads.
+        let mut half = 1;
+        while half < quads {
+            let mut start = 0;
+            while start < quads {
+                let left = totals[start + half - 1].last();
+                for quad in start + half..start + 2 * half {
+                    totals[quad] = combine(left, totals[quad]);
+                }
+                start += 2 * half;
+            }
+            half *= 2;
+        }
+        let carry = Q::splat(carry);
+        let mut earlier = Q::splat(padding);
+        for quad in 0..quads {
+            let shifted = totals[quad].before();
+            let before = combine(carry, shifted.with_first(earlier));
+            earlier = shifted;
+            let [a, b, c, d] = prefixes[quad];
+            let groups = if EXCLUSIVE {
+                [before, combine(before, a), combine(before, b), combine(before, c)]
+            } else {
+                [combine(before, a), combine(before, b), combine(before, c), combine(before, d)]
+            };
+            let [a, b, c, d] = Q::transpose(groups);
+            sink.put(a);
+            sink.put(b);
+            sink.put(c);
+            sink.put(d);
+        }
+        totals[quads - 1].last().first()
+    }
+}
+
+/// The total of four rows: neighbours fold until one vector is left of each row, then the four
+/// together.
+///
+/// # Safety
+/// As for [`Vector`].
+#[inline(always)]
+pub(crate) unsafe fn total_rows<Q: Quad>(
+    rows: &[[Q::Item; LANES]; 4],
+    combine: impl Fn(Q, Q) -> Q + Copy,
+) -> Q::Item {
+    unsafe {
+        let a = Q::fold_row(rows[0].as_ptr(), combine);
+        let b = Q::fold_row(rows[1].as_ptr(), combine);
+        let c = Q::fold_row(rows[2].as_ptr(), combine);
+        let d = Q::fold_row(rows[3].as_ptr(), combine);
+        Q::fold_rows([a, b, c, d], combine)
+    }
+}
+
+/// Vectors `vector` and `vector + 1` from `from` on: their neighbours, folded.
+#[inline(always)]
+unsafe fn pairs<Q: Quad>(
+    from: *const Q::Item,
+    vector: usize,
+    combine: impl Fn(Q, Q) -> Q + Copy,
+) -> Q {
+    unsafe {
+        let left = Q::load(from.add(vector * Q::LANES));
+        Q::fold_lanes(left, Q::load(from.add((vector + 1) * Q::LANES)), combine)
     }
 }

@@ -1,202 +1,364 @@
-//! Rows of a scan of floats in the specified order, on AVX2: the same bits as the plain loops of
-//! `scan::row`, at twice their speed.
+//! Rows of a scan of floats in the specified order, on AVX2 and AVX-512: the same bits as the plain
+//! loops of `scan::row`, at twice their speed.
 //!
 //! The plain loops ask for loads and stores with a stride of four, which the compiler makes of
 //! shuffles across the halves of a vector. Here the items are transposed within the halves, at
-//! half the cost, and only the totals of groups (an eighth of the data) change their order.
-
-#![allow(
-    clippy::needless_range_loop,
-    reason = "loops over quads read like the plain ones of `scan::row`"
-)]
+//! half the cost ([`quad`](super::quad)), or stay where they are ([`wide`](super::wide)); only the
+//! totals of groups, an eighth of the data, change their order.
+//!
+//! Results that go past the caches go there from registers, moved to where lines begin.
 
 use core::any::TypeId;
-use core::arch::x86_64::{__m256, __m256d};
+use core::arch::x86_64::{__m256, __m256d, __m512, __m512d};
+use core::marker::PhantomData;
 
 use castaway::cast;
 use fearless_simd::{Level, Simd};
-use upsweep_core::summation::{GROUP, GROUPS, LANES};
+use upsweep_core::summation::LANES;
 use upsweep_core::{Element, Operator, Product, Sum};
 
-use super::quad::Quad;
+use super::stream::{Ahead, Lines};
+use super::vector::{Sink, Vector};
+use super::{quad, wide};
 use crate::isa::{self, Kernel};
 use crate::reduce::tile::Tree;
-use crate::scan::range::ROW_LEVELS;
+use crate::scan::range::TileCarry;
+use crate::scan::{Carry, row};
 
 /// The kernels for one operator on one type.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<A> {
-    /// Writes the prefixes of whole rows of a tile and appends their totals to `rows`, the rows of
-    /// the tile so far; `before` comes into the tile.
-    pub(crate) scan: fn(
-        input: &[A],
-        output: &mut [A],
-        before: A,
-        exclusive: bool,
-        rows: &mut Tree<A, ROW_LEVELS>,
-    ),
+    /// Writes the prefixes of any number of whole rows.
+    pub(crate) scan: ScanWholeRows<A>,
     /// The total of any number of whole rows.
     pub(crate) total: fn(items: &[A]) -> A,
+}
+
+/// Scans whole rows; `tile` and `carry` know what came before. Returns whether it did: lines must
+/// first be at a unit of their own.
+pub(crate) type ScanWholeRows<A> = fn(
+    input: &[A],
+    output: Output<'_, '_, A>,
+    exclusive: bool,
+    tile: &mut TileCarry<A>,
+    carry: &mut Carry<A>,
+) -> bool;
+
+/// Where prefixes go.
+pub(crate) enum Output<'a, 'b, A> {
+    /// To a slice as long as the input.
+    Slice(&'a mut [A]),
+    /// Past the caches, fetching with each line one of the items ahead.
+    Lines(&'a mut Lines<'b>, Ahead<'a>),
 }
 
 /// The kernels for this operator on this type, if there are any at this level.
 #[inline]
 pub(crate) fn find<A: Element, O: Operator<A>>(level: Level) -> Option<Rows<A>> {
-    if !matches!(level, Level::Avx2(_) | Level::Avx512(_)) {
-        return None;
-    }
+    let wide = match level {
+        Level::Avx512(_) => true,
+        Level::Avx2(_) => false,
+        _ => return None,
+    };
     macro_rules! kernels {
-        ($($operator:ident $type:ident $vector:ident $method:ident;)*) => { $(
+        ($($operator:ident $type:ident $quad:ident $wide:ident $method:ident;)*) => { $(
             if TypeId::of::<(A, O)>() == TypeId::of::<($type, $operator)>() {
-                /// The vector form, where AVX2 is enabled.
+                /// The vector form, where the vector's instruction set is enabled.
                 #[inline(always)]
-                fn combine(left: $vector, right: $vector) -> $vector {
-                    // SAFETY: only called from the kernels below, which run with AVX2.
+                fn combine<V: Vector>(left: V, right: V) -> V {
+                    // SAFETY: only called from the kernels below, which run with it.
                     unsafe { left.$method(right) }
                 }
-                fn scan(
+                fn scan_quads(
                     input: &[$type],
-                    output: &mut [$type],
-                    before: $type,
+                    output: Output<'_, '_, $type>,
                     exclusive: bool,
-                    rows: &mut Tree<$type, ROW_LEVELS>,
-                ) {
+                    tile: &mut TileCarry<$type>,
+                    carry: &mut Carry<$type>,
+                ) -> bool {
                     let operator = $operator;
-                    run(ScanRows::<$vector, _, _> {
-                        input,
-                        output,
-                        before,
-                        exclusive,
-                        rows,
-                        operator,
-                        combine,
+                    let scanner = Quads(combine::<$quad>);
+                    let vector = PhantomData::<$quad>;
+                    run_avx2(ScanRows {
+                        input, output, exclusive, tile, carry, operator, scanner, vector,
+                    })
+                }
+                fn scan_wide(
+                    input: &[$type],
+                    output: Output<'_, '_, $type>,
+                    exclusive: bool,
+                    tile: &mut TileCarry<$type>,
+                    carry: &mut Carry<$type>,
+                ) -> bool {
+                    let operator = $operator;
+                    let scanner = Wide(combine::<$wide>);
+                    let vector = PhantomData::<$wide>;
+                    run_avx512(ScanRows {
+                        input, output, exclusive, tile, carry, operator, scanner, vector,
                     })
                 }
                 fn total(items: &[$type]) -> $type {
-                    run(TotalRows::<$vector, _, _> { items, operator: $operator, combine })
+                    run_avx2(TotalRows { items, operator: $operator, combine: combine::<$quad> })
                 }
+                let scan = if wide { scan_wide } else { scan_quads };
                 return cast!(Rows::<$type> { scan, total }, Rows<A>).ok();
             }
         )* };
     }
     kernels! {
-        Sum f32 __m256 add;
-        Product f32 __m256 multiply;
-        Sum f64 __m256d add;
-        Product f64 __m256d multiply;
+        Sum f32 __m256 __m512 add;
+        Product f32 __m256 __m512 multiply;
+        Sum f64 __m256d __m512d add;
+        Product f64 __m256d __m512d multiply;
     }
     None
 }
 
 /// Runs a kernel with AVX2, which [`find`] has seen to be there.
-fn run<K: Kernel>(kernel: K) -> K::Output {
+fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
     match Level::new().as_avx2() {
         Some(simd) => isa::run(Level::Avx2(simd), kernel),
         None => unreachable!("the kernels are only given out where AVX2 is"),
     }
 }
 
-struct ScanRows<'a, Q: Quad, O, F> {
-    input: &'a [Q::Item],
-    output: &'a mut [Q::Item],
-    before: Q::Item,
-    exclusive: bool,
-    rows: &'a mut Tree<Q::Item, ROW_LEVELS>,
-    operator: O,
-    combine: F,
+/// Runs a kernel with AVX-512, which [`find`] has seen to be there.
+fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
+    match Level::new().as_avx512() {
+        Some(simd) => isa::run(Level::Avx512(simd), kernel),
+        None => unreachable!("the kernels are only given out where AVX-512 is"),
+    }
 }
 
-impl<Q, O, F> Kernel for ScanRows<'_, Q, O, F>
-where
-    Q: Quad<Item: Element>,
-    O: Operator<Q::Item>,
-    F: Fn(Q, Q) -> Q + Copy,
-{
-    type Output = ();
+/// A way to scan a row.
+///
+/// # Safety
+/// As for [`Vector`].
+unsafe trait Scanner<V: Vector>: Copy {
+    /// What all rows need.
+    type Places;
+
+    unsafe fn places() -> Self::Places;
+
+    /// Gives the result to `sink`. `from` must be valid for a row.
+    unsafe fn scan_row<const EXCLUSIVE: bool>(
+        self,
+        from: *const V::Item,
+        carry: V::Item,
+        padding: V::Item,
+        places: &Self::Places,
+        sink: &mut impl Sink<V>,
+    ) -> V::Item;
+}
+
+#[derive(Clone, Copy)]
+struct Quads<F>(F);
+
+// SAFETY: `quad` has the same contract.
+unsafe impl<Q: quad::Quad, F: Fn(Q, Q) -> Q + Copy> Scanner<Q> for Quads<F> {
+    type Places = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let Self { input, output, before, exclusive, rows, operator, combine } = self;
-        let (inputs, _) = input.as_chunks::<LANES>();
-        let (outputs, _) = output.as_chunks_mut::<LANES>();
-        for (input, output) in inputs.iter().zip(outputs) {
-            let carry = match rows.count() {
-                0 => before,
-                _ => operator.combine(before, rows.total(&operator)),
-            };
-            // SAFETY: this kernel runs with AVX2.
-            let total = unsafe {
-                if exclusive {
-                    scan_row::<Q, true>(input, output, carry, operator.padding(), combine)
-                } else {
-                    scan_row::<Q, false>(input, output, carry, operator.padding(), combine)
+    unsafe fn places() {}
+
+    #[inline(always)]
+    unsafe fn scan_row<const EXCLUSIVE: bool>(
+        self,
+        from: *const Q::Item,
+        carry: Q::Item,
+        padding: Q::Item,
+        (): &(),
+        sink: &mut impl Sink<Q>,
+    ) -> Q::Item {
+        // SAFETY: see above.
+        unsafe { quad::scan_row::<Q, EXCLUSIVE>(from, carry, padding, self.0, sink) }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Wide<F>(F);
+
+// SAFETY: `wide` has the same contract.
+unsafe impl<V: wide::Wide, F: Fn(V, V) -> V + Copy> Scanner<V> for Wide<F> {
+    type Places = V::Places;
+
+    #[inline(always)]
+    unsafe fn places() -> V::Places {
+        // SAFETY: see above.
+        unsafe { V::places() }
+    }
+
+    #[inline(always)]
+    unsafe fn scan_row<const EXCLUSIVE: bool>(
+        self,
+        from: *const V::Item,
+        carry: V::Item,
+        padding: V::Item,
+        places: &V::Places,
+        sink: &mut impl Sink<V>,
+    ) -> V::Item {
+        // SAFETY: see above.
+        unsafe { wide::scan_row::<V, EXCLUSIVE>(from, carry, padding, places, self.0, sink) }
+    }
+}
+
+struct ScanRows<'a, 'b, A, O, V, S> {
+    input: &'a [A],
+    output: Output<'a, 'b, A>,
+    exclusive: bool,
+    tile: &'a mut TileCarry<A>,
+    carry: &'a mut Carry<A>,
+    operator: O,
+    scanner: S,
+    vector: PhantomData<V>,
+}
+
+impl<A, O, V, S> Kernel for ScanRows<'_, '_, A, O, V, S>
+where
+    A: Element,
+    O: Operator<A>,
+    V: Vector<Item = A>,
+    S: Scanner<V>,
+{
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<I: Simd>(mut self, _: I) -> bool {
+        // SAFETY: this kernel runs with the instruction set of `V`. A row is a whole number of
+        // vectors, so that as much is written as is read: to a slice of that length, or to units
+        // of memory that were reserved.
+        unsafe {
+            match self.output {
+                Output::Slice(ref mut output) => {
+                    assert_eq!(output.len(), self.input.len());
+                    let to = output.as_mut_ptr();
+                    self.scan(&mut ToSlice { to, vector: PhantomData });
                 }
-            };
-            rows.push(total, &operator);
+                Output::Lines(ref mut lines, ahead) => {
+                    let Some(place) = lines.reserve(size_of_val(self.input)) else {
+                        return false;
+                    };
+                    let (to, waiting) = (place.unit.cast::<A>(), place.waiting.cast::<A>());
+                    let shift = V::shift(place.filled);
+                    let previous = V::enter(V::load(waiting), shift);
+                    let mut sink = ToLines { to, done: 0, shift, previous, ahead };
+                    self.scan(&mut sink);
+                    V::leave(sink.previous, shift).store(waiting);
+                }
+            }
+        }
+        true
+    }
+}
+
+/// Writes vectors one after the other.
+struct ToSlice<V: Vector> {
+    to: *mut V::Item,
+    vector: PhantomData<V>,
+}
+
+// SAFETY: writes with the vector's instructions to where it was told.
+unsafe impl<V: Vector> Sink<V> for ToSlice<V> {
+    #[inline(always)]
+    unsafe fn put(&mut self, vector: V) {
+        // SAFETY: see above.
+        unsafe {
+            vector.store(self.to);
+            self.to = self.to.add(V::LANES);
         }
     }
 }
 
-/// See `scan::row::scan_row`.
-#[inline(always)]
-unsafe fn scan_row<Q: Quad, const EXCLUSIVE: bool>(
-    input: &[Q::Item; LANES],
-    output: &mut [Q::Item; LANES],
-    carry: Q::Item,
-    padding: Q::Item,
-    combine: impl Fn(Q, Q) -> Q + Copy,
-) -> Q::Item {
-    const QUADS: usize = 8;
-    let quads = GROUPS / Q::LANES;
-    // SAFETY: the caller runs with AVX2. A row is `quads` quads of four vectors; all pointers
-    // stay in the row.
-    unsafe {
-        let (from, to) = (input.as_ptr(), output.as_mut_ptr());
-        let mut prefixes = [[Q::splat(padding); GROUP]; QUADS];
-        let mut totals = [Q::splat(padding); QUADS];
-        for quad in 0..quads {
-            let at = |vector: usize| from.add((quad * GROUP + vector) * Q::LANES);
-            let [a, b, c, d] =
-                Q::transpose([Q::load(at(0)), Q::load(at(1)), Q::load(at(2)), Q::load(at(3))]);
-            let pair = combine(a, b);
-            let all = combine(pair, combine(c, d));
-            prefixes[quad] = [a, pair, combine(pair, c), all];
-            totals[quad] = all.natural().prefixes(combine);
-        }
-        // Aligned prefixes over the quads.
-        let mut half = 1;
-        while half < quads {
-            let mut start = 0;
-            while start < quads {
-                let left = totals[start + half - 1].last();
-                for quad in start + half..start + 2 * half {
-                    totals[quad] = combine(left, totals[quad]);
+/// Writes vectors past the caches, moved to where units of memory begin.
+struct ToLines<'a, V: Vector> {
+    to: *mut V::Item,
+    done: usize,
+    shift: V::Shift,
+    previous: V,
+    ahead: Ahead<'a>,
+}
+
+// SAFETY: as above.
+unsafe impl<V: Vector> Sink<V> for ToLines<'_, V> {
+    #[inline(always)]
+    unsafe fn put(&mut self, vector: V) {
+        self.ahead.fetch(self.done * size_of::<V::Item>());
+        // SAFETY: see above.
+        unsafe { vector.join(&mut self.previous, self.shift).stream(self.to.add(self.done)) };
+        self.done += V::LANES;
+    }
+}
+
+impl<A, O, V, S> ScanRows<'_, '_, A, O, V, S>
+where
+    A: Element,
+    O: Operator<A>,
+    V: Vector<Item = A>,
+    S: Scanner<V>,
+{
+    /// Scans all rows to `sink`.
+    ///
+    /// # Safety
+    /// As for [`Vector`].
+    #[inline(always)]
+    unsafe fn scan(&mut self, sink: &mut impl Sink<V>) {
+        let operator = self.operator;
+        // Of their own, so that no store to the output can be one to them.
+        let (mut tile, mut carry) = (*self.tile, *self.carry);
+        // SAFETY: the caller's.
+        let (places, mut rows) = unsafe { (S::places(), self.input.as_chunks::<LANES>().0) };
+        while let Some((first, others)) = rows.split_first() {
+            // Four rows at a time know their places in the tree over the tile, so that it takes no
+            // branches: those cost a sixth of the speed.
+            if let Some((four, others)) = rows.split_first_chunk::<4>()
+                && let Some(before) = tile.before_four(&operator)
+            {
+                // SAFETY: the caller's.
+                unsafe {
+                    let a = self.scan_row(&four[0], before(operator.padding()), &places, sink);
+                    let b = self.scan_row(&four[1], before(a), &places, sink);
+                    let ab = operator.combine(a, b);
+                    let c = self.scan_row(&four[2], before(ab), &places, sink);
+                    let abc = operator.combine(ab, c);
+                    let d = self.scan_row(&four[3], before(abc), &places, sink);
+                    let all = operator.combine(ab, operator.combine(c, d));
+                    tile.push(all, 2, &mut carry, &operator);
                 }
-                start += 2 * half;
-            }
-            half *= 2;
-        }
-        let carry = Q::splat(carry);
-        let mut earlier = Q::splat(padding);
-        for quad in 0..quads {
-            let shifted = totals[quad].before();
-            let before = combine(carry, shifted.with_first(earlier));
-            earlier = shifted;
-            let [a, b, c, d] = prefixes[quad];
-            let groups = if EXCLUSIVE {
-                [before, combine(before, a), combine(before, b), combine(before, c)]
+                rows = others;
             } else {
-                [combine(before, a), combine(before, b), combine(before, c), combine(before, d)]
-            };
-            for (vector, items) in Q::transpose(groups).into_iter().enumerate() {
-                items.store(to.add((quad * GROUP + vector) * Q::LANES));
+                let before = tile.before_next(&operator);
+                // SAFETY: the caller's.
+                let total = unsafe { self.scan_row(first, before, &places, sink) };
+                tile.push(total, 0, &mut carry, &operator);
+                rows = others;
             }
         }
-        totals[quads - 1].last().first()
+        (*self.tile, *self.carry) = (tile, carry);
+    }
+
+    /// # Safety
+    /// As for [`Vector`].
+    #[inline(always)]
+    unsafe fn scan_row(
+        &self,
+        row: &[A; LANES],
+        before: A,
+        places: &S::Places,
+        sink: &mut impl Sink<V>,
+    ) -> A {
+        let (row, padding) = (row.as_ptr(), self.operator.padding());
+        // SAFETY: the caller's; `row` is a row.
+        unsafe {
+            if self.exclusive {
+                self.scanner.scan_row::<true>(row, before, padding, places, sink)
+            } else {
+                self.scanner.scan_row::<false>(row, before, padding, places, sink)
+            }
+        }
     }
 }
 
-struct TotalRows<'a, Q: Quad, O, F> {
+struct TotalRows<'a, Q: Vector, O, F> {
     items: &'a [Q::Item],
     operator: O,
     combine: F,
@@ -204,7 +366,7 @@ struct TotalRows<'a, Q: Quad, O, F> {
 
 impl<Q, O, F> Kernel for TotalRows<'_, Q, O, F>
 where
-    Q: Quad<Item: Element>,
+    Q: quad::Quad<Item: Element>,
     O: Operator<Q::Item>,
     F: Fn(Q, Q) -> Q + Copy,
 {
@@ -213,55 +375,24 @@ where
     #[inline(always)]
     fn run<S: Simd>(self, _: S) -> Q::Item {
         let Self { items, operator, combine } = self;
-        let mut rows = Tree::<Q::Item>::new(&operator);
-        for row in items.as_chunks::<LANES>().0 {
+        let mut tree = Tree::<Q::Item>::new(&operator);
+        let (fours, rest) = items.as_chunks::<LANES>().0.as_chunks::<4>();
+        for four in fours {
             // SAFETY: this kernel runs with AVX2.
-            rows.push(unsafe { total_row::<Q>(row, combine) }, &operator);
+            tree.push_subtree(unsafe { quad::total_rows::<Q>(four, combine) }, 2, &operator);
         }
-        rows.total(&operator)
-    }
-}
-
-/// See `scan::row::total_row`.
-#[inline(always)]
-unsafe fn total_row<Q: Quad>(
-    items: &[Q::Item; LANES],
-    combine: impl Fn(Q, Q) -> Q + Copy,
-) -> Q::Item {
-    const QUADS: usize = 8;
-    let mut vectors = GROUPS / Q::LANES;
-    // SAFETY: the caller runs with AVX2; all pointers stay in the row.
-    unsafe {
-        let mut totals = [Q::splat(items[0]); QUADS];
-        for quad in 0..vectors {
-            let at = |vector: usize| items.as_ptr().add((quad * GROUP + vector) * Q::LANES);
-            let quad_items = [Q::load(at(0)), Q::load(at(1)), Q::load(at(2)), Q::load(at(3))];
-            totals[quad] = Q::group_totals(quad_items, combine).natural();
+        for row in rest {
+            tree.push(row::total_row(row, &operator), &operator);
         }
-        // Neighbours fold until one vector is left, then within it: the lanes that are folded
-        // with themselves are not looked at.
-        while vectors > 1 {
-            vectors /= 2;
-            for vector in 0..vectors {
-                let (left, right) = (totals[2 * vector], totals[2 * vector + 1]);
-                totals[vector] = Q::fold_neighbours(left, right, combine);
-            }
-        }
-        let mut lanes = Q::LANES;
-        let mut total = totals[0];
-        while lanes > 1 {
-            total = Q::fold_neighbours(total, total, combine);
-            lanes /= 2;
-        }
-        total.first()
+        tree.total(&operator)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::row;
     use crate::tests::levels;
+    use upsweep_core::Direction;
 
     /// Values whose sums and products show in which order they were made.
     fn items<A: Element>(seed: u64, of: impl Fn(f64) -> A) -> Vec<A> {
@@ -279,15 +410,30 @@ mod tests {
         A: Element + bytemuck::NoUninit,
         O: Operator<A>,
     {
-        let rows = levels().into_iter().find_map(|level| find::<A, O>(level));
-        let Some(rows) = rows else { return };
+        let kernels = levels().into_iter().filter_map(|level| Some((level, find::<A, O>(level)?)));
+        for (level, rows) in kernels {
+            check_at(level, rows, operator, &of);
+        }
+    }
+
+    fn check_at<A, O>(level: Level, rows: Rows<A>, operator: O, of: &impl Fn(f64) -> A)
+    where
+        A: Element + bytemuck::NoUninit,
+        O: Operator<A>,
+    {
         let bits = |values: &[A]| bytemuck::cast_slice::<A, u8>(values).to_vec();
         for seed in 0..100 {
-            let input = items(seed, &of);
+            let input = items(seed, of);
             let input: &[A; LANES] = input.as_slice().try_into().expect("a row");
             let carry = of(7.3);
             let total = row::total_row(input, &operator);
             assert_eq!(bits(&[(rows.total)(input)]), bits(&[total]));
+            let many: Vec<A> = (seed..seed + 11).flat_map(|seed| items(seed, of)).collect();
+            let mut tree = Tree::<A>::new(&operator);
+            for row in many.as_chunks::<LANES>().0 {
+                tree.push(row::total_row(row, &operator), &operator);
+            }
+            assert_eq!(bits(&[(rows.total)(&many)]), bits(&[tree.total(&operator)]));
             let mut expected = [carry; LANES];
             let mut found = [carry; LANES];
             for exclusive in [false, true] {
@@ -297,11 +443,85 @@ mod tests {
                     row::scan_row::<A, O, false>(input, &mut expected, carry, &operator)
                 };
                 assert_eq!(bits(&[scanned]), bits(&[total]));
-                let mut tree = Tree::new(&operator);
-                (rows.scan)(input, &mut found, carry, exclusive, &mut tree);
-                assert_eq!(bits(&[tree.total(&operator)]), bits(&[total]));
+                let output = Output::Slice(&mut found);
+                let after = scan(rows, output, (input, carry, exclusive), &operator);
+                let next = operator.combine(carry, total);
+                assert_eq!(after.map(|next| bits(&[next])), Some(bits(&[next])));
                 assert_eq!(bits(&found), bits(&expected), "exclusive: {exclusive}");
+                for start in 0..64 / size_of::<A>() {
+                    check_lines(
+                        level,
+                        rows,
+                        (input, carry, exclusive),
+                        &expected,
+                        start,
+                        &operator,
+                    );
+                }
             }
+        }
+    }
+
+    /// Scans one row. Returns what comes into the next one, if it was done.
+    fn scan<A: Element, O: Operator<A>>(
+        rows: Rows<A>,
+        output: Output<'_, '_, A>,
+        (input, before, exclusive): (&[A; LANES], A, bool),
+        operator: &O,
+    ) -> Option<A> {
+        let mut carry = Carry::new(Some(before), operator);
+        let mut tile = TileCarry::new(&carry, operator);
+        let done = (rows.scan)(input, output, exclusive, &mut tile, &mut carry);
+        done.then(|| tile.before_next(operator))
+    }
+
+    /// The same past the caches: some items from elsewhere, then the row twice, at any place.
+    fn check_lines<A, O>(
+        level: Level,
+        rows: Rows<A>,
+        (input, carry, exclusive): (&[A; LANES], A, bool),
+        expected: &[A; LANES],
+        start: usize,
+        operator: &O,
+    ) where
+        A: Element + bytemuck::NoUninit,
+        O: Operator<A>,
+    {
+        const FIRST: usize = 13;
+        let bits = |values: &[A]| bytemuck::cast_slice::<A, u8>(values).to_vec();
+        let other = input[0];
+        let mut memory = vec![other; start + FIRST + 2 * LANES + 20];
+        let target = &mut memory[start..start + FIRST + 2 * LANES];
+        let mut lines = Lines::new(target, Direction::Forward, level);
+        let scan_to = |lines: &mut Lines<'_>| {
+            let output = Output::Lines(lines, Ahead::new(input));
+            scan(rows, output, (input, carry, exclusive), operator).is_some()
+        };
+        if lines.to_border() > 0 {
+            assert!(!scan_to(&mut lines), "the first line is not all of the target's");
+        }
+        isa::run(level, Push(&mut lines, &expected[..FIRST]));
+        for _ in 0..2 {
+            if !scan_to(&mut lines) {
+                isa::run(level, Push(&mut lines, expected));
+            }
+        }
+        lines.finish();
+        let found = &memory[start + FIRST..];
+        assert_eq!(bits(&memory[start..start + FIRST]), bits(&expected[..FIRST]), "{start}");
+        assert_eq!(bits(&found[..LANES]), bits(expected), "{start}");
+        assert_eq!(bits(&found[LANES..2 * LANES]), bits(expected), "{start}");
+        let others = memory[..start].iter().chain(&memory[start + FIRST + 2 * LANES..]);
+        assert!(others.copied().all(|item| bits(&[item]) == bits(&[other])), "{start}");
+    }
+
+    struct Push<'a, 'b, A>(&'a mut Lines<'b>, &'a [A]);
+
+    impl<A: Element> Kernel for Push<'_, '_, A> {
+        type Output = ();
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) {
+            self.0.push(simd, self.1, Ahead::new(self.1));
         }
     }
 
