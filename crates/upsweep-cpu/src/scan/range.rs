@@ -59,20 +59,18 @@ pub(crate) fn scan_range<T, U, O>(
     O: Operator<U::Acc>,
 {
     let kernels = &Kernels::find::<O>(settings.level);
-    if settings.streaming
-        && let Source::Separate(input) = source
-    {
-        isa::run(settings.level, ScanPast { settings, input, output, carry, kernels, ahead });
-        return;
-    }
-    let done = scan_directly(settings, source, output, carry, kernels);
-    if done < output.len() {
-        let source = match source {
-            Source::Separate(items) => Source::Separate(&items[done..]),
-            Source::InPlace => Source::InPlace,
-        };
-        let output = &mut output[done..];
-        isa::run(settings.level, ScanTiles { settings, source, output, carry, kernels });
+    let items = output.len();
+    // In place the lines that are written have just been read: nothing is gained past the caches.
+    if settings.streaming && matches!(source, Source::Separate(_)) {
+        let mut lines = Lines::new(output, settings.direction, settings.level);
+        let target = Target::<U>::Lines(&mut lines);
+        let scan = ScanTiles { settings, source, target, items, carry, kernels, ahead };
+        isa::run(settings.level, scan);
+        lines.finish();
+    } else {
+        let target = Target::Slice(output);
+        let scan = ScanTiles { settings, source, target, items, carry, kernels, ahead };
+        isa::run(settings.level, scan);
     }
 }
 
@@ -98,59 +96,6 @@ impl<A: Element> Kernels<A> {
     }
 }
 
-/// What needs no staging: the same type on both sides, forward, from one array to another
-/// through the caches. Returns how many items that were.
-#[inline]
-fn scan_directly<T, U, O>(
-    settings: &Settings<O>,
-    source: Source<'_, T>,
-    output: &mut [U],
-    carry: &mut Carry<U::Acc>,
-    kernels: &Kernels<U::Acc>,
-) -> usize
-where
-    T: Widen<U::Acc>,
-    U: Element,
-    O: Operator<U::Acc>,
-{
-    if settings.direction == Direction::Reverse {
-        return 0;
-    }
-    let (Source::Separate(input), Ok(output)) = (source, cast!(output, &mut [U::Acc])) else {
-        return 0;
-    };
-    let Ok(input) = cast!(input, &[U::Acc]) else {
-        return 0;
-    };
-    let len = match kernels.slide {
-        Some(_) => input.len() / LANES * LANES,
-        None => input.len(),
-    };
-    let (input, output) = (&input[..len], &mut output[..len]);
-    isa::run(settings.level, ScanDirectly { settings, input, output, carry, kernels });
-    len
-}
-
-struct ScanDirectly<'a, 'c, A, O> {
-    settings: &'a Settings<O>,
-    input: &'a [A],
-    output: &'a mut [A],
-    carry: &'c mut Carry<A>,
-    kernels: &'a Kernels<A>,
-}
-
-impl<A: Element, O: Operator<A>> Kernel for ScanDirectly<'_, '_, A, O> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, _: S) {
-        let Self { settings, input, output, carry, kernels } = self;
-        let mut tile = TileCarry::new(carry, &settings.operator);
-        tile.scan(settings, input, output, carry, kernels);
-        tile.finish(carry, &settings.operator);
-    }
-}
-
 /// Items of a piece of a tile: few, so that what is staged leaves room in the first-level cache.
 const PIECE: usize = 4 * LANES;
 
@@ -161,6 +106,12 @@ const _: () = assert!(TILE.is_multiple_of(PIECE) && ROWS == 16);
 struct Stage<A>([A; PIECE]);
 
 impl<A: Element> Stage<A> {
+    /// The stage, made if it is not there yet: short scans want none.
+    #[inline(always)]
+    fn ready(stage: &mut Option<Self>, padding: A) -> &mut Self {
+        stage.get_or_insert_with(|| Stage([padding; PIECE]))
+    }
+
     /// The `items` items that `fill` brings, in the order of the scan, made whole rows.
     #[inline(always)]
     fn fill<O: Operator<A>>(
@@ -197,13 +148,22 @@ impl<O> Settings<O> {
     }
 }
 
-/// Everything else that goes through the caches.
-struct ScanTiles<'a, 'c, T, U: Element, O> {
+/// Where the output goes.
+enum Target<'a, 'b, U> {
+    /// Through the caches.
+    Slice(&'a mut [U]),
+    /// Past them.
+    Lines(&'a mut Lines<'b>),
+}
+
+struct ScanTiles<'a, 'b, T, U: Element, O> {
     settings: &'a Settings<O>,
     source: Source<'a, T>,
-    output: &'a mut [U],
-    carry: &'c mut Carry<U::Acc>,
+    target: Target<'a, 'b, U>,
+    items: usize,
+    carry: &'a mut Carry<U::Acc>,
     kernels: &'a Kernels<U::Acc>,
+    ahead: &'a [T],
 }
 
 impl<T, U, O> Kernel for ScanTiles<'_, '_, T, U, O>
@@ -216,128 +176,104 @@ where
 
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { settings, source, output, carry, kernels } = self;
+        let Self { settings, source, mut target, items, carry, kernels, ahead } = self;
         let operator = &settings.operator;
-        let mut items_stage = Stage([operator.padding(); PIECE]);
-        let mut output_stage = Stage([operator.padding(); PIECE]);
+        let padding = operator.padding();
+        // Made when they are first needed.
+        let (mut items_stage, mut prefixes_stage, mut output_stage) = (None, None, None);
         let mut tile = TileCarry::new(carry, operator);
-        let items = output.len();
         let mut done = 0;
         while done < items {
-            let len = PIECE.min(items - done);
-            let at = settings.place(items, done, len);
-            let target = &mut output[at.clone()];
-            let input = items_stage.fill(
-                len,
-                settings,
-                #[inline(always)]
-                |stage| match source {
-                    Source::Separate(input) => half::widen(simd, &input[at], stage),
-                    Source::InPlace => {
-                        for (value, item) in stage.iter_mut().zip(&*target) {
-                            *value = item.to_acc();
-                        }
-                    }
-                },
-            );
-            if settings.direction == Direction::Forward
-                && input.len() == len
-                && let Ok(target) = cast!(&mut *target, &mut [U::Acc])
-            {
-                tile.scan(settings, input, target, carry, kernels);
-            } else {
-                let prefixes = &mut output_stage.0[..input.len()];
-                tile.scan(settings, input, prefixes, carry, kernels);
-                let prefixes = &mut prefixes[..len];
-                settings.turn(prefixes);
-                narrow(prefixes, target);
-            }
-            done += len;
-        }
-        tile.finish(carry, operator);
-    }
-}
-
-/// What goes past the caches.
-struct ScanPast<'a, 'c, T, U: Element, O> {
-    settings: &'a Settings<O>,
-    input: &'a [T],
-    output: &'a mut [U],
-    carry: &'c mut Carry<U::Acc>,
-    kernels: &'a Kernels<U::Acc>,
-    ahead: &'a [T],
-}
-
-impl<T, U, O> Kernel for ScanPast<'_, '_, T, U, O>
-where
-    T: Widen<U::Acc>,
-    U: Element,
-    O: Operator<U::Acc>,
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { settings, input, output, carry, kernels, ahead } = self;
-        let operator = &settings.operator;
-        let mut items_stage = Stage([operator.padding(); PIECE]);
-        let mut prefixes_stage = Stage([operator.padding(); PIECE]);
-        let mut output_stage = Stage([U::from_acc(operator.padding()); PIECE]);
-        let mut tile = TileCarry::new(carry, operator);
-        let items = output.len();
-        let mut lines = Lines::new(output, settings.direction, settings.level);
-        // Where any pieces will do, the first one ends at the end of a unit of memory, so that the
-        // others need not be shifted.
-        let mut next = match kernels.slide {
-            Some(_) if lines.to_border() > 0 => lines.to_border() / size_of::<U>(),
-            _ => PIECE,
-        };
-        let mut done = 0;
-        while done < items {
+            let rest = items - done;
+            let whole = rest / LANES * LANES;
             let ahead = Ahead::new(&ahead[done.min(ahead.len())..]);
             #[cfg(target_arch = "x86_64")]
             if let Some(kernel) = kernels.rows
+                && let Target::Lines(lines) = &mut target
                 && TypeId::of::<U>() == TypeId::of::<U::Acc>()
-                && let Some(input) = in_order(settings, &input[done..])
-                && let rows = &input[..input.len() / LANES * LANES]
-                && !rows.is_empty()
+                && let Some(rows) = in_order(settings, source, done..done + whole)
+                && whole > 0
             {
-                let output = rows::Output::Lines(&mut lines, ahead);
+                let output = rows::Output::Lines(lines, ahead);
                 let exclusive = settings.bounds == Bounds::Exclusive;
                 if (kernel.scan)(rows, output, exclusive, &mut tile, carry) {
-                    done += rows.len();
+                    done += whole;
                     continue;
                 }
             }
-            let len = next.min(items - done);
-            next = PIECE;
-            let piece = &input[settings.place(items, done, len)];
+            let same = TypeId::of::<U>() == TypeId::of::<U::Acc>();
+            let forward = settings.direction == Direction::Forward;
+            let len = match &target {
+                // Straight from input to output.
+                Target::Slice(_)
+                    if same
+                        && whole > 0
+                        && in_order::<_, U::Acc, _>(settings, source, 0..0).is_some() =>
+                {
+                    whole
+                }
+                // Where any pieces will do, the first one ends at the end of a unit of memory, so
+                // that the others need not be shifted.
+                Target::Lines(lines) if kernels.slide.is_some() && lines.to_border() > 0 => {
+                    lines.to_border() / size_of::<U>()
+                }
+                _ => PIECE,
+            };
+            let len = len.min(rest);
+            let at = settings.place(items, done, len);
             done += len;
-            let input = match in_order(settings, piece) {
+            let input = match in_order(settings, source, at.clone()) {
                 Some(input) if len.is_multiple_of(LANES) => input,
-                _ => items_stage.fill(
+                _ => Stage::ready(&mut items_stage, padding).fill(
                     len,
                     settings,
                     #[inline(always)]
-                    |stage| half::widen(simd, piece, stage),
+                    |stage| match (source, &target) {
+                        (Source::Separate(input), _) => {
+                            half::widen(simd, &input[at.clone()], stage);
+                        }
+                        (Source::InPlace, Target::Slice(output)) => {
+                            for (value, item) in stage.iter_mut().zip(&output[at.clone()]) {
+                                *value = item.to_acc();
+                            }
+                        }
+                        (Source::InPlace, Target::Lines(_)) => {
+                            unreachable!("a scan in place goes through the caches")
+                        }
+                    },
                 ),
             };
-            let prefixes = &mut prefixes_stage.0[..input.len()];
-            tile.scan(settings, input, prefixes, carry, kernels);
-            let prefixes = &mut prefixes[..len];
-            settings.turn(prefixes);
-            let output = match cast!(&*prefixes, &[U]) {
-                Ok(prefixes) => prefixes,
-                Err(prefixes) => {
-                    let output = &mut output_stage.0[..len];
-                    narrow(prefixes, output);
-                    output
+            let direct = same && forward && input.len() == len;
+            let prefixes = match &mut target {
+                Target::Slice(output) if direct => {
+                    cast!(&mut output[at.clone()], &mut [U::Acc]).ok()
                 }
+                _ => None,
             };
-            lines.push(simd, output, ahead);
+            let staged = prefixes.is_none();
+            let prefixes = match prefixes {
+                Some(prefixes) => prefixes,
+                None => &mut Stage::ready(&mut prefixes_stage, padding).0[..input.len()],
+            };
+            tile.scan(settings, input, prefixes, carry, kernels);
+            if !staged {
+                continue;
+            }
+            let prefixes = &mut Stage::ready(&mut prefixes_stage, padding).0[..len];
+            settings.turn(prefixes);
+            match &mut target {
+                Target::Slice(output) => narrow(prefixes, &mut output[at]),
+                Target::Lines(lines) => match cast!(&*prefixes, &[U]) {
+                    Ok(prefixes) => lines.push(simd, prefixes, ahead),
+                    Err(prefixes) => {
+                        let stage = Stage::ready(&mut output_stage, U::from_acc(padding));
+                        narrow(prefixes, &mut stage.0[..len]);
+                        lines.push(simd, &stage.0[..len], ahead);
+                    }
+                },
+            }
         }
         tile.finish(carry, operator);
-        lines.finish();
     }
 }
 
@@ -345,11 +281,12 @@ where
 #[inline(always)]
 fn in_order<'a, T: Element, A: Element, O>(
     settings: &Settings<O>,
-    items: &'a [T],
+    source: Source<'a, T>,
+    at: Range<usize>,
 ) -> Option<&'a [A]> {
-    match settings.direction {
-        Direction::Forward => cast!(items, &[A]).ok(),
-        Direction::Reverse => None,
+    match (source, settings.direction) {
+        (Source::Separate(items), Direction::Forward) => cast!(&items[at], &[A]).ok(),
+        _ => None,
     }
 }
 
@@ -430,7 +367,7 @@ impl<A: Element> TileCarry<A> {
         }
     }
 
-    /// Scans items; with a vector scan whole rows of them.
+    /// Scans whole rows. (With a vector scan, whole rows that may begin anywhere.)
     #[inline(always)]
     fn scan<O: Operator<A>>(
         &mut self,
@@ -447,45 +384,20 @@ impl<A: Element> TileCarry<A> {
             carry.set(self.before, operator);
             return;
         }
-        let whole = input.len() / LANES * LANES;
-        let (rows, rest) = input.split_at(whole);
-        let (rows_output, rest_output) = output.split_at_mut(whole);
         #[cfg(target_arch = "x86_64")]
-        let scanned = kernels.rows.is_some_and(|kernel| {
-            (kernel.scan)(rows, rows::Output::Slice(rows_output), exclusive, self, carry)
-        });
-        #[cfg(not(target_arch = "x86_64"))]
-        let scanned = false;
-        if !scanned {
-            let rows = rows.as_chunks::<LANES>().0;
-            for (row, prefixes) in rows.iter().zip(rows_output.as_chunks_mut::<LANES>().0) {
-                self.scan_row(row, prefixes, exclusive, carry, operator);
-            }
+        if let Some(kernel) = kernels.rows {
+            (kernel.scan)(input, rows::Output::Slice(output), exclusive, self, carry);
+            return;
         }
-        if !rest.is_empty() {
-            let mut row = [operator.padding(); LANES];
-            row[..rest.len()].copy_from_slice(rest);
-            let mut prefixes = row;
-            self.scan_row(&row, &mut prefixes, exclusive, carry, operator);
-            rest_output.copy_from_slice(&prefixes[..rest.len()]);
+        let outputs = output.as_chunks_mut::<LANES>().0;
+        for (row, prefixes) in input.as_chunks::<LANES>().0.iter().zip(outputs) {
+            let before = self.before_next(operator);
+            let total = match exclusive {
+                true => scan_row::<A, O, true>(row, prefixes, before, operator),
+                false => scan_row::<A, O, false>(row, prefixes, before, operator),
+            };
+            self.push(total, 0, carry, operator);
         }
-    }
-
-    #[inline(always)]
-    fn scan_row<O: Operator<A>>(
-        &mut self,
-        row: &[A; LANES],
-        prefixes: &mut [A; LANES],
-        exclusive: bool,
-        carry: &mut Carry<A>,
-        operator: &O,
-    ) {
-        let before = self.before_next(operator);
-        let total = match exclusive {
-            true => scan_row::<A, O, true>(row, prefixes, before, operator),
-            false => scan_row::<A, O, false>(row, prefixes, before, operator),
-        };
-        self.push(total, 0, carry, operator);
     }
 }
 
