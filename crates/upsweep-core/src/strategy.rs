@@ -220,6 +220,9 @@ pub struct CpuPolicy {
     pub scan_block_bytes: usize,
     /// Outputs of at least this many bytes are written past the caches.
     pub streaming_bytes: usize,
+    /// Inputs of a reduction of at least this many bytes are read in halves of lines where the
+    /// instruction set could read whole ones.
+    pub half_line_bytes: usize,
 }
 
 /// The numbers of a GPU strategy.

@@ -10,6 +10,7 @@ use upsweep_core::{
     Policy, Reduce, Result, Scan, Strategy, Widen,
 };
 
+use crate::isa::half_lines;
 use crate::limits::{hardware_threads, limits};
 use crate::policy::policy;
 use crate::reduce::{Extreme, REDUCE_CHUNK, ReduceState};
@@ -55,6 +56,15 @@ pub(crate) struct Means<'a> {
     pub(crate) forced: bool,
     /// The numbers.
     pub(crate) policy: &'a CpuPolicy,
+}
+
+impl Means<'_> {
+    /// The means for reading `bytes` bytes with little arithmetic.
+    #[inline]
+    fn to_read(self, bytes: usize) -> Self {
+        let past_caches = bytes >= self.policy.half_line_bytes;
+        Self { level: if past_caches { half_lines(self.level) } else { self.level }, ..self }
+    }
 }
 
 impl Cpu {
@@ -109,12 +119,18 @@ impl Cpu {
             return None;
         }
         let bytes = size_of_val(input);
-        Some(self.with_means(bytes, |means| reduce::position(means, input, extreme)))
+        // Converting short floats takes longer than reading them: there whole lines stay ahead.
+        let to_read = if size_of::<T>() == 2 && T::DTYPE.is_float() { 0 } else { bytes };
+        Some(
+            self.with_means(bytes, |means| {
+                reduce::position(&means.to_read(to_read), input, extreme)
+            }),
+        )
     }
 
     /// Reads all bytes once and returns a value that depends on each.
     pub fn probe_read(&self, bytes: &[u8]) -> u8 {
-        self.with_means(bytes.len(), |means| probe::read(means, bytes))
+        self.with_means(bytes.len(), |means| probe::read(&means.to_read(bytes.len()), bytes))
     }
 
     /// Copies all bytes.
@@ -141,9 +157,9 @@ impl Cpu {
         let operator = state.operator();
         if O::COMMUTATIVE {
             for piece in chunk.chunks(REDUCE_CHUNK) {
-                let total = self
-                    .with_means(size_of_val(piece), |means| reduce::total(means, piece, operator));
-                state.push(total);
+                state.push(self.with_means(size_of_val(piece), |means| {
+                    reduce::total(&means.to_read(size_of_val(chunk)), piece, operator)
+                }));
             }
         } else {
             self.with_means(size_of_val(chunk), |means| {
@@ -299,7 +315,8 @@ impl Backend for Cpu {
         let total = if self.is_scalar() {
             scalar::total(input, operator)
         } else {
-            self.with_means(size_of_val(input), |means| reduce::total(means, input, operator))
+            let bytes = size_of_val(input);
+            self.with_means(bytes, |means| reduce::total(&means.to_read(bytes), input, operator))
         };
         Ok(match problem.init {
             Some(init) => operator.combine(init, total),

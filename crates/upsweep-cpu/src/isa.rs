@@ -84,6 +84,17 @@ impl FromStr for InstructionSet {
     }
 }
 
+/// The level that loads and stores lines of 64 bytes in halves, where this one does it whole.
+pub(crate) fn half_lines(level: Level) -> Level {
+    #[cfg(target_arch = "x86_64")]
+    if matches!(level, Level::Avx512(_))
+        && let Some(avx2) = level.as_avx2()
+    {
+        return Level::Avx2(avx2);
+    }
+    level
+}
+
 /// A piece of work that is compiled once for each instruction set.
 ///
 /// Its body, and everything called from it, must be `#[inline(always)]`: only then is it part of

@@ -129,6 +129,7 @@ fn cpus() -> Vec<TestDevice> {
             block_bytes: end,
             scan_block_bytes: end,
             streaming_bytes: end,
+            half_line_bytes: end,
         };
         let options = CpuOptions { threads: Some(3), policy: Some(policy), ..<_>::default() };
         let set = sets.last().copied();

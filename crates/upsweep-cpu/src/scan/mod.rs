@@ -32,6 +32,8 @@ use upsweep_core::{CpuPolicy, Direction, Element, Flipped, Operator, Scan, Widen
 
 use crate::device::Means;
 #[cfg(target_arch = "x86_64")]
+use crate::isa::half_lines;
+#[cfg(target_arch = "x86_64")]
 use crate::simd::rows;
 use crate::simd::stream::{fence, streams};
 
@@ -91,7 +93,7 @@ fn scan_with<T, U, O>(
         fence();
         return;
     }
-    let settings = &Settings { level: half_lines::<U::Acc, _>(settings), ..*settings };
+    let settings = &Settings { level: level_for_threads::<U::Acc, _>(settings), ..*settings };
     let threads = means.threads.min(output.len().div_ceil(block));
     let blocks = Mutex::new(Blocks { index: 0, source, output, direction: settings.direction });
     let reverse = settings.direction == Direction::Reverse;
@@ -128,14 +130,10 @@ fn one_is_enough<A: Element, O: Operator<A>>(means: &Means<'_>, settings: &Setti
 /// The level for several threads that scan rows of floats past the caches: there AVX2, which writes lines
 /// in halves, is faster than AVX-512. Measured on a Zen 4 with two cores, in GB/s: `f32` 41 and 31,
 /// `f64` 45 and 33; one thread alone gets 33 and 38, 38 and 36.
-fn half_lines<A: Element, O: Operator<A>>(settings: &Settings<O>) -> Level {
+fn level_for_threads<A: Element, O: Operator<A>>(settings: &Settings<O>) -> Level {
     #[cfg(target_arch = "x86_64")]
-    if let Level::Avx512(_) = settings.level
-        && settings.streaming
-        && rows::find::<A, O>(settings.level).is_some()
-        && let Some(avx2) = settings.level.as_avx2()
-    {
-        return Level::Avx2(avx2);
+    if settings.streaming && rows::find::<A, O>(settings.level).is_some() {
+        return half_lines(settings.level);
     }
     settings.level
 }
