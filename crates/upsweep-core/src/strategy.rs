@@ -211,7 +211,8 @@ impl Display for Strategy {
 /// The numbers of a CPU strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuPolicy {
-    /// Inputs of fewer bytes than this stay on one thread.
+    /// Inputs of fewer bytes than this stay on one thread; above, each thread gets at least half as
+    /// many.
     pub serial_bytes: usize,
     /// Bytes that a thread of a reduction takes at once.
     pub block_bytes: usize,

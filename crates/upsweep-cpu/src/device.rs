@@ -15,6 +15,7 @@ use crate::limits::{hardware_threads, limits};
 use crate::policy::policy;
 use crate::reduce::{Extreme, REDUCE_CHUNK, ReduceState};
 use crate::scan::{Carry, ScanState, Source};
+use crate::team::Team;
 use crate::{InstructionSet, probe, reduce, scalar, scan};
 
 /// What to use of the CPU. Everything by default.
@@ -50,8 +51,8 @@ pub struct Workspace(());
 pub(crate) struct Means<'a> {
     /// The instruction set.
     pub(crate) level: Level,
-    /// Threads to use; if more than one, the caller is in the thread pool.
-    pub(crate) threads: usize,
+    /// The threads.
+    pub(crate) team: Team<'a>,
     /// Whether the caller asked for threads.
     pub(crate) forced: bool,
     /// The numbers.
@@ -208,22 +209,19 @@ impl Cpu {
         })
     }
 
-    /// Calls `work` on this thread or, for many bytes, in the pool.
+    /// Calls `work` with the means for `bytes` bytes of traffic.
     #[inline]
-    fn with_means<R: Send>(&self, bytes: usize, work: impl FnOnce(&Means<'_>) -> R + Send) -> R {
-        let mut means = Means {
-            level: self.level,
-            threads: 1,
-            forced: self.strategy == Some(CpuStrategy::SimdThreads),
-            policy: &self.policy,
-        };
-        match &self.pool {
+    fn with_means<R>(&self, bytes: usize, work: impl FnOnce(&Means<'_>) -> R) -> R {
+        let forced = self.strategy == Some(CpuStrategy::SimdThreads);
+        let team = match &self.pool {
             Some(pool) if self.choose(bytes) == CpuStrategy::SimdThreads => {
-                means.threads = pool.current_num_threads();
-                pool.install(|| work(&means))
+                let paid =
+                    if forced { usize::MAX } else { 2 * bytes / self.policy.serial_bytes.max(1) };
+                Team::new(pool).at_most(paid)
             }
-            _ => work(&means),
-        }
+            _ => Team::ALONE,
+        };
+        work(&Means { level: self.level, team, forced, policy: &self.policy })
     }
 
     fn is_scalar(&self) -> bool {

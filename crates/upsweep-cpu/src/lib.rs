@@ -2,6 +2,7 @@
 //!
 //! - [`Cpu`] is the device; it implements [`Backend`](upsweep_core::Backend).
 //! - `reduce` and `scan` hold the primitives, `simd` the only intrinsics.
+//! - `team` brings several threads to one call.
 //! - `isa` compiles every kernel once for each instruction set and chooses at run time.
 
 mod device;
@@ -13,6 +14,7 @@ mod reduce;
 mod scalar;
 mod scan;
 mod simd;
+mod team;
 
 pub use device::{Cpu, CpuOptions, Workspace};
 pub use isa::InstructionSet;

@@ -4,9 +4,8 @@ use upsweep_core::{CpuPolicy, Limits};
 
 /// The policy for a CPU with these limits.
 ///
-/// - `serial_bytes`: one core reads so much out of its caches while a second is woken and put to
-///   work. Measured on a Zen 4 with two cores: 4 MiB are read at 67 GB/s by one and 53 by two, 8 MiB
-///   at 41 and 96 (2026-11-21).
+/// - `serial_bytes`: below, waking a helper takes longer than its work. Measured on a Zen 4 with two
+///   cores: 2 MiB are read at 87 GB/s by one and 114 to 139 by two (2026-11-21).
 /// - `block_bytes`: a quarter of the second-level cache; enough to pay for handing out the block.
 /// - `scan_block_bytes`: a first-level cache full. Between the two times a block is read, the next
 ///   one is fetched line by line with the stores of this one; with blocks of 16 to 32 KiB two
@@ -20,7 +19,7 @@ use upsweep_core::{CpuPolicy, Limits};
 ///   33.8, `i16` 34.7 and 34.2 (2026-11-21).
 pub(crate) fn policy(limits: &Limits) -> CpuPolicy {
     CpuPolicy {
-        serial_bytes: 8 << 20,
+        serial_bytes: 2 << 20,
         block_bytes: (limits.l2_bytes / 4).max(1 << 16),
         scan_block_bytes: limits.l1_bytes.max(1 << 14),
         streaming_bytes: (limits.l3_bytes / 2).max(limits.l2_bytes).max(1 << 22),

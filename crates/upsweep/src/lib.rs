@@ -17,7 +17,8 @@
 //! - [`Device`] says where; [`Device::list`] says what there is, and why something is not.
 //! - [`reduce`], [`inclusive_scan`], [`exclusive_scan`] and their `_into` and `_in_place` forms
 //!   are one call each; [`Reduce`] and [`Scan`] state start values, direction and determinism.
-//! - [`ReducePlan`] and [`ScanPlan`] own their scratch memory: calls of a plan allocate nothing.
+//! - [`ReducePlan`] and [`ScanPlan`] own their scratch memory: calls of a plan allocate
+//!   nothing but some tens of bytes for each thread that is woken.
 //! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk, with the bits of the whole.
 //! - [`Operator`] and [`Element`] are traits: operators and items of your own are as fast.
 

@@ -10,7 +10,8 @@ use crate::{Device, Element, Error, Operator, Reduce, Result, Scan, View, ViewMu
 /// A reduction that is made once and run many times, on inputs of at most a given length.
 ///
 /// # Cost
-/// Owns its scratch memory: [`run`](ReducePlan::run) allocates nothing.
+/// Owns its scratch memory: [`run`](ReducePlan::run) allocates nothing but some tens of bytes for
+/// each thread that is woken.
 ///
 /// # Examples
 /// ```

@@ -1,7 +1,7 @@
 //! Reductions on a CPU.
 //!
-//! One thread folds tiles ([`tile`]); several share the aligned binary tree over them: a range is
-//! cut where the root of its tree is cut, so that any cutting gives the same bits.
+//! One thread folds tiles ([`tile`]); several share the aligned binary tree over them: each takes whole
+//! subtrees of one size, so that any size gives the same bits.
 
 mod extreme;
 pub(crate) mod narrow;
@@ -15,15 +15,16 @@ use castaway::cast;
 use fearless_simd::Level;
 pub use stream::{REDUCE_CHUNK, ReduceState};
 use upsweep_core::summation::TILE;
-use upsweep_core::{ArgMax, ArgMin, CpuPolicy, Element, Number, Operator, Widen, bf16, f16};
+use upsweep_core::{ArgMax, ArgMin, Element, Number, Operator, Widen, bf16, f16};
 
 use crate::device::Means;
 use crate::isa;
 use crate::scan::{Carry, total_in_order};
 use crate::simd::lanes::Lane;
+use crate::team::MOST_BLOCKS;
 use position::PositionOperator;
 use position::{Best, FindBest, FindFirst};
-use tile::FoldTiles;
+use tile::{FoldTiles, Tree};
 
 /// The value of all items, of which there is at least one.
 #[inline]
@@ -38,15 +39,17 @@ where
         total_in_order(means, items, operator, &mut carry);
         return carry.before_next(&operator);
     }
-    if means.threads > 1
-        && let Some(middle) = cut::<T>(items.len(), means.policy)
-    {
-        let (left, right) = items.split_at(middle);
-        let (left, right) =
-            rayon::join(|| total(means, left, operator), || total(means, right, operator));
-        return operator.combine(left, right);
+    let block = block_items(means, items);
+    if items.len() <= block {
+        return fold(means.level, items, operator);
     }
-    fold(means.level, items, operator)
+    let mut tree = <Tree<A>>::new(&operator);
+    means.team.fold(
+        items.len().div_ceil(block),
+        |index| fold(means.level, block_of(items, block, index), operator),
+        |value| tree.push_subtree(value, (block / TILE).ilog2(), &operator),
+    );
+    tree.total(&operator)
 }
 
 /// The value of all items, of which there is at least one, on this thread.
@@ -66,15 +69,20 @@ where
     isa::run(level, FoldTiles { items, operator, acc: PhantomData })
 }
 
-/// Where the tree over the tiles of `items` items is cut: behind the largest power of two of
-/// tiles that leaves something on the right. `None` if one thread shall take them all.
+/// Items that a thread takes at once: a power of two of tiles; all there are if the caller is alone.
 #[inline]
-fn cut<T>(items: usize, policy: &CpuPolicy) -> Option<usize> {
-    if items.saturating_mul(size_of::<T>()) <= policy.block_bytes || items <= TILE {
-        return None;
+fn block_items<T>(means: &Means<'_>, items: &[T]) -> usize {
+    if means.team.threads() <= 1 {
+        return items.len();
     }
-    let tiles = items.div_ceil(TILE);
-    Some((1 << (tiles - 1).ilog2()) * TILE)
+    let bytes = means.policy.block_bytes.max(size_of_val(items).div_ceil(MOST_BLOCKS));
+    let tiles = bytes.div_ceil(size_of::<T>().max(1) * TILE);
+    tiles.max(1).next_power_of_two() * TILE
+}
+
+/// The block with this number.
+fn block_of<T>(items: &[T], block: usize, index: usize) -> &[T] {
+    &items[index * block..items.len().min((index + 1) * block)]
 }
 
 /// Which extreme is looked for.
@@ -96,8 +104,8 @@ pub(crate) fn position<T: Number>(means: &Means<'_>, items: &[T], extreme: Extre
                 fn find(means: &Means<'_>, items: &[$type], extreme: Extreme) -> u64 {
                     type Acc = <$type as Element>::Acc;
                     let best = match extreme {
-                        Extreme::Smallest => best::<$type, Acc, _>(means, items, 0, ArgMin),
-                        Extreme::Largest => best::<$type, Acc, _>(means, items, 0, ArgMax),
+                        Extreme::Smallest => best::<$type, Acc, _>(means, items, ArgMin),
+                        Extreme::Largest => best::<$type, Acc, _>(means, items, ArgMax),
                     };
                     isa::run(means.level, FindFirst { items, best })
                 }
@@ -111,21 +119,25 @@ pub(crate) fn position<T: Number>(means: &Means<'_>, items: &[T], extreme: Extre
 
 /// The best value of a range of items, of which there is at least one, and its block.
 #[inline]
-fn best<T, A, O>(means: &Means<'_>, items: &[T], first: usize, operator: O) -> Best<A>
+fn best<T, A, O>(means: &Means<'_>, items: &[T], operator: O) -> Best<A>
 where
     T: Widen<A>,
     A: Lane,
     O: PositionOperator,
 {
-    if means.threads > 1
-        && let Some(middle) = cut::<T>(items.len(), means.policy)
-    {
-        let (left, right) = items.split_at(middle);
-        let (left, right) = rayon::join(
-            || best(means, left, first, operator),
-            || best(means, right, first + middle, operator),
-        );
-        return Best::better(left, right, operator);
+    let block = block_items(means, items);
+    if items.len() > block {
+        let mut best = None;
+        let find = |index| {
+            let (items, first) = (block_of(items, block, index), index * block);
+            isa::run(means.level, FindBest { items, first, operator, acc: PhantomData })
+        };
+        means.team.fold(items.len().div_ceil(block), find, |right| {
+            best = Some(best.map_or(right, |left| Best::better(left, right, operator)));
+        });
+        if let Some(best) = best {
+            return best;
+        }
     }
-    isa::run(means.level, FindBest { items, first, operator, acc: PhantomData })
+    isa::run(means.level, FindBest { items, first: 0, operator, acc: PhantomData })
 }

@@ -4,14 +4,10 @@
 //! on with the block. Blocks are taken in order, so whoever waits, waits for a thread that has
 //! already begun and needs nobody behind it: there is no deadlock, also not with one thread.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, TryLockError};
-use std::thread;
 
-/// Looks this often before the thread lets others run. A hand-over between two cores takes some 40
-/// nanoseconds, of two looks; but where both threads are on one core, or another program has the
-/// other, the one that is waited for runs only when this one stops looking.
-const SPINS: u32 = 1 << 6;
+use crate::team::{Team, wait_for};
 
 /// A value that is handed from block to block, in order.
 pub(crate) struct InTurn<S> {
@@ -44,49 +40,20 @@ impl<S: Copy + Send> InTurn<S> {
         Some(before)
     }
 
-    /// Calls `work` on `threads` threads of the current pool. `work` takes blocks until there
-    /// are none. If it panics on one thread, the others give up waiting, and the panic goes on.
-    pub(crate) fn on_threads(&self, threads: usize, work: &(impl Fn() + Sync)) {
-        if threads > 1 {
-            let half = threads / 2;
-            rayon::join(|| self.on_threads(half, work), || self.on_threads(threads - half, work));
-            return;
-        }
-        let guard = Guard(&self.broken);
-        work();
-        core::mem::forget(guard);
+    /// Calls `work` on every thread of `team`. `work` takes blocks until there are none. If it
+    /// panics on one thread, the others give up waiting, and the panic goes on.
+    pub(crate) fn on_threads(&self, team: Team<'_>, work: &(impl Fn() + Sync)) {
+        team.run_in_pool(&|| {
+            let guard = Guard(&self.broken);
+            work();
+            core::mem::forget(guard);
+        });
     }
 
     /// The value after the last block.
     pub(crate) fn into_state(self) -> S {
         self.state.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
-}
-
-/// Calls `look` until it gives something.
-fn wait_for<R>(mut look: impl FnMut() -> Option<R>) -> R {
-    let mut looks = 0u32;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        looks += 1;
-        if looks.is_multiple_of(SPINS) {
-            thread::yield_now();
-        } else {
-            core::hint::spin_loop();
-        }
-    }
-}
-
-/// Locks without sleeping: what is locked here is held for some ten instructions, and waking a
-/// thread that sleeps takes longer than the work of a whole block.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
-    wait_for(|| match mutex.try_lock() {
-        Ok(guard) => Some(Some(guard)),
-        Err(TryLockError::WouldBlock) => None,
-        Err(TryLockError::Poisoned(_)) => Some(None),
-    })
 }
 
 /// Says that its thread has panicked, unless it is forgotten.

@@ -23,7 +23,7 @@ use castaway::cast;
 use fearless_simd::Level;
 
 pub(crate) use carry::Carry;
-use in_turn::{InTurn, lock};
+use in_turn::InTurn;
 pub(crate) use range::Source;
 use range::{Settings, scan_range, total_of_block};
 pub use stream::ScanState;
@@ -36,6 +36,7 @@ use crate::isa::half_lines;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::rows;
 use crate::simd::stream::{fence, streams};
+use crate::team::lock;
 
 /// Scans all items. `carry` is what comes in, and afterwards what goes out.
 #[inline]
@@ -88,17 +89,17 @@ fn scan_with<T, U, O>(
     O: Operator<U::Acc>,
 {
     let block = block_items(means.policy, size_of::<T>().max(size_of::<U>()));
-    if means.threads <= 1 || output.len() <= block || one_is_enough(means, settings) {
+    if means.team.threads() <= 1 || output.len() <= block || one_is_enough(means, settings) {
         scan_range(settings, source, output, carry, &[]);
         fence();
         return;
     }
     let settings = &Settings { level: level_for_threads::<U::Acc, _>(settings), ..*settings };
-    let threads = means.threads.min(output.len().div_ceil(block));
+    let team = means.team.at_most(output.len().div_ceil(block));
     let blocks = Mutex::new(Blocks { index: 0, source, output, direction: settings.direction });
     let reverse = settings.direction == Direction::Reverse;
     let carries = InTurn::new(*carry);
-    carries.on_threads(threads, &|| {
+    carries.on_threads(team, &|| {
         let take = || lock(&blocks).and_then(|mut blocks| blocks.next(block));
         let mut next = take();
         while let Some(Block { index, source, output }) = next {
@@ -124,7 +125,7 @@ fn scan_with<T, U, O>(
 /// to 90; `f32` and `f64`, which are bound by arithmetic, one core 73 to 78, two 82 to 91
 /// (`benches/record/`). With more than two cores threads gain everywhere.
 fn one_is_enough<A: Element, O: Operator<A>>(means: &Means<'_>, settings: &Settings<O>) -> bool {
-    means.threads <= 2 && !means.forced && (O::EXACT || !settings.streaming)
+    means.team.threads() <= 2 && !means.forced && (O::EXACT || !settings.streaming)
 }
 
 /// The level for several threads that scan rows of floats past the caches: there AVX2, which writes lines
@@ -247,8 +248,8 @@ pub(crate) fn total_in_order<T, A, O>(
 {
     let windows = Mutex::new(items.chunks(WINDOW).enumerate());
     let carries = InTurn::new(*carry);
-    let threads = means.threads.min(items.len().div_ceil(WINDOW)).max(1);
-    carries.on_threads(threads, &|| {
+    let team = means.team.at_most(items.len().div_ceil(WINDOW));
+    carries.on_threads(team, &|| {
         while let Some((index, window)) = lock(&windows).and_then(|mut windows| windows.next()) {
             let total = total_of_block(means.level, window, false, operator);
             // A window that is not full is filled up with padding, which changes nothing.
