@@ -4,6 +4,7 @@ mod bench;
 mod shell;
 mod test;
 mod tools;
+mod vulkan;
 
 use std::process::ExitCode;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::shell::{
     Result, Steps, cargo, in_ci, output, program, root, run, run_and_keep, target_dir,
 };
-use crate::{bench, tools};
+use crate::{bench, tools, vulkan};
 
 /// Cargo projects outside the workspace, and the features they are looked at with.
 const OUTSIDE: [(&str, &str); 2] =
@@ -23,7 +23,15 @@ pub(crate) fn full() -> Result<()> {
         python = tools::python()?;
         Ok(python.display().to_string())
     })?;
-    steps.step("tests", || tests(Some(&python)))?;
+    let mut drivers = None;
+    steps.step("software Vulkan devices", || {
+        let (made, remark) = software_vulkan()?;
+        drivers = made;
+        Ok(remark)
+    })?;
+    let drivers = drivers.as_deref();
+    steps.step("tests", || tests(Some(&python), drivers))?;
+    steps.step("GPU tests under the Khronos validation layer", || validation(drivers))?;
     steps.step("summation vectors, checked by another program", || vectors(&python))?;
     steps.step("vector code under valgrind", memcheck)?;
     steps.step("fuzz targets", fuzz)?;
@@ -43,7 +51,9 @@ pub(crate) fn full() -> Result<()> {
 pub(crate) fn quick() -> Result<()> {
     let mut steps = Steps::default();
     format_and_lints(&mut steps)?;
-    steps.step("tests", || tests(tools::python_if_made().as_deref()))?;
+    steps.step("tests", || {
+        tests(tools::python_if_made().as_deref(), vulkan::software_if_made().as_deref())
+    })?;
     steps.summary();
     Ok(())
 }
@@ -89,11 +99,15 @@ fn documentation(steps: &mut Steps) -> Result<()> {
 }
 
 /// Unit tests, integration tests and the examples of the documentation. With a Python, the
-/// program's results are compared with numpy's.
-fn tests(python: Option<&Path>) -> Result<String> {
+/// program's results are compared with numpy's. With Vulkan drivers, GPU tests run on each of
+/// them and a device that is missing is a failure.
+fn tests(python: Option<&Path>, drivers: Option<&str>) -> Result<String> {
     let mut test = cargo("test --workspace");
     if let Some(python) = python {
         test.env("UPSWEEP_TEST_PYTHON", python);
+    }
+    if let Some(drivers) = drivers {
+        test.env("VK_DRIVER_FILES", drivers).env("UPSWEEP_TEST_REQUIRE", "wgpu");
     }
     let lines = run_and_keep(&mut test, |line| line.starts_with("test result:"))?;
     let count = |what: &str| -> u64 {
@@ -118,15 +132,45 @@ fn vectors(python: &Path) -> Result<String> {
     Ok(String::new())
 }
 
+/// The Vulkan drivers that GPU tests run on, and the remark of the step that makes them.
+fn software_vulkan() -> Result<(Option<String>, String)> {
+    match vulkan::software() {
+        Ok(drivers) => Ok((Some(drivers.clone()), drivers)),
+        Err(why) => {
+            not_done(&format!("GPU tests may find no device: {why}")).map(|said| (None, said))
+        }
+    }
+}
+
+/// GPU tests that fail when the validation layer has anything to say.
+fn validation(drivers: Option<&str>) -> Result<String> {
+    let Some(drivers) = drivers else {
+        return not_done("there are no software Vulkan devices");
+    };
+    let mut test = cargo("test -p upsweep-wgpu --test validation");
+    test.env("VK_LAYER_PATH", vulkan::validation_layer_folder());
+    test.env("VK_DRIVER_FILES", drivers).env("UPSWEEP_TEST_VALIDATION", "1");
+    let results = run_and_keep(&mut test, |line| line.starts_with("test result:"))?;
+    match results.first() {
+        Some(line) if !line.contains(" 0 passed") => Ok("no message".to_owned()),
+        _ => Err("no test of `validation` ran".to_owned()),
+    }
+}
+
+/// The remark of a step that this machine cannot do, which a build machine must be able to do.
+fn not_done(why: &str) -> Result<String> {
+    if in_ci() {
+        Err(why.to_owned())
+    } else {
+        Ok(format!("NOT DONE, on a build machine this is an error: {why}"))
+    }
+}
+
 /// The tests of the small vector operations, every memory access watched. valgrind knows no
 /// AVX-512, so the tests are told to stay below it.
 fn memcheck() -> Result<String> {
     if let Err(why) = tools::valgrind() {
-        return if in_ci() {
-            Err(why)
-        } else {
-            Ok(format!("NOT DONE, on a build machine this is an error: {why}"))
-        };
+        return not_done(&why);
     }
     // Everything, as in the step of the tests, so that nothing is built again.
     let messages = output(&mut cargo("test --workspace --no-run --quiet --message-format json"))?;

@@ -1,7 +1,7 @@
 //! Programs that chores need beside the Rust toolchain, installed where that is possible.
 
-use std::path::PathBuf;
-use std::process::Stdio;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::shell::{Result, exists, output, program, run, target_dir};
 
@@ -56,19 +56,45 @@ pub(crate) fn cpp() -> Result<()> {
 }
 
 /// Installs a Debian package, as root or with a `sudo` that asks nothing.
-fn apt(package: &str) -> Result<()> {
-    let root = output(program("id").arg("-u"))? == "0";
-    let apt_get = |arguments: &[&str]| {
-        let mut command = program(if root { "apt-get" } else { "sudo" });
-        if !root {
-            command.args(["-n", "apt-get"]);
-        }
-        command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
-        run(&mut command)
-    };
+pub(crate) fn apt(package: &str) -> Result<()> {
     println!("installing the Debian package {package}");
     let install = ["install", "--yes", "--no-install-recommends", package];
-    apt_get(&install)
-        .or_else(|_| apt_get(&["update"]).and_then(|()| apt_get(&install)))
+    or_after_update(|| run(&mut privileged_apt_get(&install)?))
         .map_err(|why| format!("'{package}' is not here and cannot be installed: {why}"))
+}
+
+/// Downloads a Debian package into an empty folder, without installing it, and returns the file.
+pub(crate) fn apt_download(package: &str, folder: &Path) -> Result<PathBuf> {
+    // By default root downloads as another user, who may not write here, and warns about it.
+    let mut download = program("apt-get");
+    download.args(["-o", "APT::Sandbox::User=root", "download", package]);
+    download.current_dir(folder).stdout(Stdio::null());
+    or_after_update(|| run(&mut download))
+        .map_err(|why| format!("'{package}' cannot be downloaded: {why}"))?;
+    let mut files = folder.read_dir().map_err(|why| format!("{}: {why}", folder.display()))?;
+    let file = files.find_map(|file| Some(file.ok()?.path()).filter(|path| is_deb(path)));
+    file.ok_or_else(|| format!("downloading '{package}' left no package"))
+}
+
+fn is_deb(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "deb")
+}
+
+/// Does what needs the list of packages, once more with a new list if it fails.
+fn or_after_update(mut work: impl FnMut() -> Result<()>) -> Result<()> {
+    work().or_else(|_| {
+        run(&mut privileged_apt_get(&["update"])?)?;
+        work()
+    })
+}
+
+/// `apt-get` as root, or through a `sudo` that asks nothing.
+fn privileged_apt_get(arguments: &[&str]) -> Result<Command> {
+    let root = output(program("id").arg("-u"))? == "0";
+    let mut command = program(if root { "apt-get" } else { "sudo" });
+    if !root {
+        command.args(["-n", "apt-get"]);
+    }
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").stdout(Stdio::null());
+    Ok(command)
 }

@@ -52,6 +52,7 @@ struct Facts<'a> {
     forward_progress: bool,
     int64: bool,
     float64: bool,
+    subnormals: bool,
 }
 
 impl<'a> Facts<'a> {
@@ -73,6 +74,7 @@ impl<'a> Facts<'a> {
             forward_progress: limits.forward_progress,
             int64: limits.int64,
             float64: limits.float64,
+            subnormals: limits.subnormals,
         }
     }
 }
@@ -127,6 +129,7 @@ fn table(list: &DeviceList) -> String {
         line("forward progress", yes(limits.forward_progress));
         line("64-bit integers", yes(limits.int64));
         line("64-bit floats", yes(limits.float64));
+        line("subnormal floats", yes(limits.subnormals));
     }
     let mut text = text.replace("  id", "id");
     for absent in &list.absent {

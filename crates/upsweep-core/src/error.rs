@@ -89,4 +89,44 @@ pub enum Error {
         /// Bytes that were asked for.
         bytes: usize,
     },
+    /// The device cannot compute with the element type.
+    #[error("device {device} cannot compute with {element}: {reason}")]
+    ElementUnsupported {
+        /// Id of the device.
+        device: String,
+        /// Name of the element type.
+        element: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The operator has no text in the language of the device's kernels.
+    #[error("operator {operator} has no text in {language}: it runs on the CPU only")]
+    OperatorUntranslated {
+        /// Name of the operator.
+        operator: &'static str,
+        /// Name of the language.
+        language: &'static str,
+    },
+    /// A buffer of the caller's that cannot be used as an array.
+    #[error("{reason}")]
+    Buffer {
+        /// What is wrong with it, with the numbers.
+        reason: String,
+    },
+    /// An array is in the memory of another device.
+    #[error("an array is on device {array}, the call is for device {device}")]
+    WrongDevice {
+        /// Id of the array's device.
+        array: String,
+        /// Id of the device that was called.
+        device: String,
+    },
+    /// The device was lost, or did not do what it was asked for.
+    #[error("device {device} failed: {reason}")]
+    DeviceFailed {
+        /// Id of the device.
+        device: String,
+        /// What it or its driver says.
+        reason: String,
+    },
 }

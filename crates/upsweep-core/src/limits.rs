@@ -37,6 +37,8 @@ pub struct Limits {
     pub int64: bool,
     /// Whether `f64` can be computed with.
     pub float64: bool,
+    /// Whether results that are too small for a normal float are kept, and not made zero.
+    pub subnormals: bool,
 }
 
 impl Limits {
@@ -59,6 +61,7 @@ impl Limits {
             forward_progress: false,
             int64: false,
             float64: false,
+            subnormals: false,
         }
     }
 }

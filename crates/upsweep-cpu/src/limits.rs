@@ -31,6 +31,7 @@ pub(crate) fn limits(threads: usize, set: InstructionSet) -> Limits {
     limits.forward_progress = true;
     limits.int64 = true;
     limits.float64 = true;
+    limits.subnormals = true;
     limits
 }
 

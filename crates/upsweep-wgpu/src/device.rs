@@ -1,0 +1,393 @@
+//! A GPU as a device: what it can do, its kernels, and the calls.
+
+use core::fmt;
+use core::num::NonZeroU64;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use upsweep_core::{Dtype, Error, Limits, Product, Reduce, Result};
+use wgpu::{BindingResource, BufferUsages, Features};
+
+use crate::backend::{Source, Workspace};
+use crate::reduce::{PARAMETERS, ReduceOptions};
+use crate::shader::{Shader, Types};
+use crate::slice::Slice;
+
+/// Features that are used where the adapter has them.
+const WANTED: Features = Features::SUBGROUP
+    .union(Features::SHADER_INT64)
+    .union(Features::SHADER_F64)
+    .union(Features::TIMESTAMP_QUERY)
+    .union(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
+
+/// What kernels must know of a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    /// Neighbouring threads that surely are in one subgroup; 1 if subgroups are not used.
+    pub(crate) subgroup: u32,
+    /// Most threads of a workgroup.
+    pub(crate) threads: u32,
+    /// Bytes of memory that a workgroup shares.
+    pub(crate) shared_bytes: u32,
+    /// Most workgroups in one dimension.
+    pub(crate) grid: u32,
+    /// Most bytes of one binding, and what its offset must be a multiple of.
+    pub(crate) binding_bytes: u64,
+    pub(crate) alignment: u64,
+}
+
+/// A GPU.
+pub struct Gpu {
+    id: String,
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+    pub(crate) facts: Facts,
+    limits: Limits,
+    pipelines: Mutex<HashMap<(Shader, &'static str), wgpu::ComputePipeline>>,
+}
+
+impl Gpu {
+    /// Every adapter there is, in a fixed order: discrete GPUs first, software last.
+    pub fn adapters() -> Vec<wgpu::Adapter> {
+        Self::adapters_with(wgpu::InstanceFlags::empty())
+    }
+
+    /// As [`adapters`](Gpu::adapters), with layers that watch what is done.
+    pub fn adapters_with(flags: wgpu::InstanceFlags) -> Vec<wgpu::Adapter> {
+        let backends = wgpu::Backends::PRIMARY;
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends,
+            flags,
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        });
+        let mut adapters = pollster::block_on(instance.enumerate_adapters(backends));
+        let rank = |adapter: &wgpu::Adapter| match adapter.get_info().device_type {
+            wgpu::DeviceType::DiscreteGpu => 0,
+            wgpu::DeviceType::IntegratedGpu => 1,
+            wgpu::DeviceType::VirtualGpu => 2,
+            wgpu::DeviceType::Other => 3,
+            wgpu::DeviceType::Cpu => 4,
+        };
+        adapters.sort_by_key(|adapter| (rank(adapter), adapter.get_info().name));
+        adapters
+    }
+
+    /// A device of its own on this adapter, with everything the adapter can do.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if the adapter gives no device.
+    pub fn open(id: &str, adapter: &wgpu::Adapter) -> Result<Self> {
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("upsweep"),
+            required_features: adapter.features() & WANTED,
+            required_limits: adapter.limits(),
+            memory_hints: wgpu::MemoryHints::Performance,
+            ..wgpu::DeviceDescriptor::default()
+        };
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
+            .map_err(|error| Error::NoDevice { id: id.to_owned(), reason: error.to_string() })?;
+        Ok(Self::from_wgpu(id, adapter, device, queue))
+    }
+
+    /// The caller's own device and queue. Features that it was not opened with are not used.
+    pub fn from_wgpu(
+        id: &str,
+        adapter: &wgpu::Adapter,
+        device: wgpu::Device,
+        queue: wgpu::Queue,
+    ) -> Self {
+        let info = adapter.get_info();
+        let (features, granted) = (device.features(), device.limits());
+        let subgroup =
+            if features.contains(Features::SUBGROUP) { info.subgroup_min_size.max(1) } else { 1 };
+        let facts = Facts {
+            subgroup,
+            threads: granted
+                .max_compute_invocations_per_workgroup
+                .min(granted.max_compute_workgroup_size_x),
+            shared_bytes: granted.max_compute_workgroup_storage_size,
+            grid: granted.max_compute_workgroups_per_dimension,
+            binding_bytes: granted.max_storage_buffer_binding_size.min(granted.max_buffer_size),
+            alignment: u64::from(granted.min_storage_buffer_offset_alignment).max(16),
+        };
+        let mut limits = Limits::least(info.name, format!("{:?}", info.backend).to_lowercase());
+        limits.driver = format!("{} {}", info.driver, info.driver_info).trim().to_owned();
+        limits.l1_bytes = facts.shared_bytes as usize;
+        limits.subgroup_sizes =
+            if subgroup > 1 { (info.subgroup_min_size, info.subgroup_max_size) } else { (1, 1) };
+        limits.threads_per_workgroup = facts.threads;
+        limits.binding_bytes = Some(facts.binding_bytes);
+        limits.workgroups_per_dimension = Some(facts.grid);
+        limits.forward_progress = info.device_type != wgpu::DeviceType::Cpu;
+        limits.int64 = features.contains(Features::SHADER_INT64);
+        limits.float64 = features.contains(Features::SHADER_F64);
+        let pipelines = Mutex::default();
+        let mut gpu = Self { id: id.to_owned(), device, queue, facts, limits, pipelines };
+        gpu.limits.subnormals = gpu.keeps_subnormals().unwrap_or(false);
+        gpu
+    }
+
+    /// No driver says of its own accord what becomes of small results.
+    fn keeps_subnormals(&self) -> Result<bool> {
+        let items = [f32::MIN_POSITIVE, 0.5];
+        let (problem, options) = (Reduce::new(Product), ReduceOptions::default());
+        let mut workspace = Workspace::default();
+        let product: f32 = self.reduce(&mut workspace, Source::Host(&items), &problem, &options)?;
+        Ok(product == f32::MIN_POSITIVE * 0.5)
+    }
+
+    /// The id it was opened with.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What the device can do.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The device and queue that work is submitted to.
+    pub fn wgpu(&self) -> (&wgpu::Device, &wgpu::Queue) {
+        (&self.device, &self.queue)
+    }
+
+    /// The pipeline of an entry point; compiled at its first use.
+    pub(crate) fn pipeline(
+        &self,
+        shader: &Shader,
+        entry: &'static str,
+    ) -> Result<wgpu::ComputePipeline> {
+        let key = (shader.clone(), entry);
+        let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = pipelines.get(&key) {
+            return Ok(pipeline.clone());
+        }
+        let pipeline = self.compile(&shader.text(), entry)?;
+        pipelines.insert(key, pipeline.clone());
+        Ok(pipeline)
+    }
+
+    /// Compiles an entry point of a shader.
+    pub(crate) fn compile(&self, text: &str, entry: &str) -> Result<wgpu::ComputePipeline> {
+        self.scoped(|| {
+            let descriptor = wgpu::ShaderModuleDescriptor {
+                label: Some(entry),
+                source: wgpu::ShaderSource::Wgsl(text.into()),
+            };
+            let checks = wgpu::ShaderRuntimeChecks {
+                force_loop_bounding: false,
+                ..wgpu::ShaderRuntimeChecks::checked()
+            };
+            // SAFETY: every loop of our kernels has an end that is known before it begins; all other
+            // checks stay.
+            let module = unsafe { self.device.create_shader_module_trusted(descriptor, checks) };
+            self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(entry),
+                layout: None,
+                module: &module,
+                entry_point: Some(entry),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    // Every kernel writes what it reads of a workgroup's memory.
+                    zero_initialize_workgroup_memory: false,
+                    ..wgpu::PipelineCompilationOptions::default()
+                },
+                cache: None,
+            })
+        })
+    }
+
+    /// Calls `work`, and gives the device's complaints about it as an error.
+    pub(crate) fn scoped<R>(&self, work: impl FnOnce() -> R) -> Result<R> {
+        let scopes = [
+            wgpu::ErrorFilter::Internal,
+            wgpu::ErrorFilter::OutOfMemory,
+            wgpu::ErrorFilter::Validation,
+        ]
+        .map(|filter| self.device.push_error_scope(filter));
+        let result = work();
+        let mut found = None;
+        for scope in scopes.into_iter().rev() {
+            found = found.or(pollster::block_on(scope.pop()));
+        }
+        match found {
+            None => Ok(result),
+            Some(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// The error for something that wgpu says.
+    pub(crate) fn failed(&self, reason: impl fmt::Display) -> Error {
+        Error::DeviceFailed { device: self.id.clone(), reason: format!("{reason:#}") }
+    }
+
+    /// Whether kernels of these types can run here.
+    pub(crate) fn check(&self, types: &Types) -> Result<()> {
+        let missing = |dtype: Dtype, reason: &str| {
+            Err(Error::ElementUnsupported {
+                device: self.id.clone(),
+                element: dtype.name().to_owned(),
+                reason: reason.to_owned(),
+            })
+        };
+        for dtype in [types.item, types.acc, types.output] {
+            match dtype {
+                Dtype::U64 | Dtype::I64 | Dtype::F64 if !self.limits.int64 => {
+                    return missing(dtype, "it has no 64-bit integers");
+                }
+                Dtype::F64 if !self.limits.float64 => {
+                    return missing(dtype, "it has no 64-bit floats");
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A buffer for the parameters of `dispatches` dispatches.
+    pub(crate) fn parameters(&self, dispatches: u64) -> Result<wgpu::Buffer> {
+        let usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
+        self.buffer("parameters", dispatches * PARAMETERS, usage)
+    }
+
+    /// The binding of one dispatch's parameters.
+    pub(crate) fn parameter_binding<'a>(
+        &self,
+        buffer: &'a wgpu::Buffer,
+        index: usize,
+    ) -> BindingResource<'a> {
+        BindingResource::Buffer(wgpu::BufferBinding {
+            buffer,
+            offset: index as u64 * PARAMETERS,
+            size: NonZeroU64::new(PARAMETERS),
+        })
+    }
+
+    /// The binding of a result, which begins where a binding may.
+    pub(crate) fn result_binding<'a>(&self, result: &Slice<'a>) -> BindingResource<'a> {
+        let offset = result.offset / self.facts.alignment * self.facts.alignment;
+        BindingResource::Buffer(wgpu::BufferBinding { buffer: result.buffer, offset, size: None })
+    }
+
+    /// Bytes in the binding in front of the result.
+    pub(crate) fn result_start(&self, result: &Slice<'_>) -> u32 {
+        (result.offset % self.facts.alignment) as u32
+    }
+
+    /// A bind group of a pipeline.
+    pub(crate) fn group(
+        &self,
+        pipeline: &wgpu::ComputePipeline,
+        bindings: &[(u32, BindingResource<'_>)],
+    ) -> Result<wgpu::BindGroup> {
+        let entries: Vec<_> = bindings
+            .iter()
+            .map(|(binding, resource)| wgpu::BindGroupEntry {
+                binding: *binding,
+                resource: resource.clone(),
+            })
+            .collect();
+        self.scoped(|| {
+            self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: None,
+                layout: &pipeline.get_bind_group_layout(0),
+                entries: &entries,
+            })
+        })
+    }
+
+    /// A buffer for kernels, holding zeros.
+    pub(crate) fn buffer(
+        &self,
+        label: &str,
+        bytes: u64,
+        usage: BufferUsages,
+    ) -> Result<wgpu::Buffer> {
+        let size = bytes.next_multiple_of(16).max(16);
+        let out_of_memory =
+            Error::OutOfMemory { bytes: usize::try_from(bytes).unwrap_or(usize::MAX) };
+        if size > self.device.limits().max_buffer_size {
+            return Err(out_of_memory);
+        }
+        let scope = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size,
+            usage,
+            mapped_at_creation: false,
+        });
+        match pollster::block_on(scope.pop()) {
+            None => Ok(buffer),
+            Some(_) => Err(out_of_memory),
+        }
+    }
+
+    /// A buffer with a copy of `bytes`.
+    pub(crate) fn upload(&self, label: &str, bytes: &[u8]) -> Result<wgpu::Buffer> {
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+        let buffer = self.buffer(label, bytes.len() as u64, usage)?;
+        let whole = bytes.len() / 4 * 4;
+        self.queue.write_buffer(&buffer, 0, &bytes[..whole]);
+        if whole < bytes.len() {
+            let mut rest = [0; 4];
+            rest[..bytes.len() - whole].copy_from_slice(&bytes[whole..]);
+            self.queue.write_buffer(&buffer, whole as u64, &rest);
+        }
+        Ok(buffer)
+    }
+
+    /// Copies a range of a buffer to the host, and waits for it.
+    pub(crate) fn download(
+        &self,
+        buffer: &wgpu::Buffer,
+        offset: u64,
+        output: &mut [u8],
+    ) -> Result<()> {
+        /// Bytes that are on their way at once.
+        const PIECE: u64 = 64 << 20;
+        let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
+        let staging = self.buffer("read back", PIECE.min(output.len() as u64 + 8), usage)?;
+        let mut done = 0u64;
+        while (done as usize) < output.len() {
+            // Copies begin and end at multiples of four bytes.
+            let from = (offset + done) / 4 * 4;
+            let skip = offset + done - from;
+            let take = (output.len() as u64 - done).min(staging.size() - 4 - skip);
+            let bytes = (skip + take).next_multiple_of(4);
+            let mut encoder = self.device.create_command_encoder(&<_>::default());
+            encoder.copy_buffer_to_buffer(buffer, from, &staging, 0, bytes);
+            self.queue.submit([encoder.finish()]);
+            let target = &mut output[done as usize..(done + take) as usize];
+            self.read(&staging, skip, target)?;
+            done += take;
+        }
+        Ok(())
+    }
+
+    /// Waits for all that was submitted, and copies what a mappable buffer holds.
+    pub(crate) fn read(&self, staging: &wgpu::Buffer, skip: u64, output: &mut [u8]) -> Result<()> {
+        let bytes = (skip + output.len() as u64).next_multiple_of(8).min(staging.size());
+        let (send, receive) = std::sync::mpsc::channel();
+        staging.map_async(wgpu::MapMode::Read, ..bytes, move |mapped| {
+            // Nobody listens when the wait below has failed.
+            let _ = send.send(mapped);
+        });
+        self.device
+            .poll(wgpu::PollType::wait_indefinitely())
+            .map_err(|error| self.failed(error))?;
+        receive.recv().map_err(|error| self.failed(error))?.map_err(|error| self.failed(error))?;
+        let view = staging.get_mapped_range(..bytes).map_err(|error| self.failed(error))?;
+        output.copy_from_slice(&view[skip as usize..skip as usize + output.len()]);
+        drop(view);
+        staging.unmap();
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gpu")
+            .field("id", &self.id)
+            .field("name", &self.limits.name)
+            .finish_non_exhaustive()
+    }
+}

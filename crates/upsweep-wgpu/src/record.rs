@@ -1,0 +1,35 @@
+//! Operations that are ready to be recorded into a command stream, the caller's or ours.
+
+/// One launch.
+#[derive(Clone, Debug)]
+pub(crate) struct Dispatch {
+    pub(crate) pipeline: wgpu::ComputePipeline,
+    pub(crate) group: wgpu::BindGroup,
+    pub(crate) size: [u32; 2],
+}
+
+/// An operation on certain arrays, with all that it needs: recording it allocates nothing of ours, submits nothing
+/// and waits for nothing.
+///
+/// It shares the scratch memory of the workspace that it was bound with: runs of one workspace's recordings must
+/// follow one another, as they do in one queue.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    pub(crate) dispatches: Vec<Dispatch>,
+}
+
+impl Recording {
+    /// Records the launches into a compute pass.
+    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
+        for Dispatch { pipeline, group, size: [x, y] } in &self.dispatches {
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(0, group, &[]);
+            pass.dispatch_workgroups(*x, *y, 1);
+        }
+    }
+
+    /// Number of launches.
+    pub fn launches(&self) -> usize {
+        self.dispatches.len()
+    }
+}

@@ -1,0 +1,344 @@
+//! Reductions on a GPU.
+//!
+//! One kernel, `reduce.wgsl`, folds tiles to one value for each workgroup. How a workgroup folds the values of its
+//! threads is in `cooperative.wgsl`, `shared_memory.wgsl` and `raking.wgsl`; how the values of workgroups become one,
+//! in `multi_level.wgsl`, `last_block.wgsl` and `atomic.wgsl`.
+
+mod policy;
+
+use upsweep_core::summation::{LANES, ROWS, TILE};
+use upsweep_core::{
+    AccessWidth, Arrangement, Error, GpuReduceStrategy, ReduceGlobal, ReduceLocal, Result,
+    Strategy, Tail, WorkgroupPolicy,
+};
+use wgpu::BufferUsages;
+
+use crate::device::{Facts, Gpu};
+use crate::record::{Dispatch, Recording};
+use crate::shader::types::access;
+use crate::shader::{Constants, STATE, Shader, Types, WORKGROUP};
+use crate::slice::Slice;
+
+/// Strategy and policy of a reduction; what is not given is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReduceOptions {
+    /// Which algorithm, at each level.
+    pub strategy: Option<GpuReduceStrategy>,
+    /// The numbers.
+    pub policy: Option<WorkgroupPolicy>,
+}
+
+/// The start value of a reduction, as bits.
+pub(crate) type Init = Option<[u32; 2]>;
+
+/// A reduction of arrays of at most a given length, ready to be recorded.
+#[derive(Debug)]
+pub(crate) struct Reduction {
+    types: Types,
+    shape: Shape,
+    strategy: GpuReduceStrategy,
+    pipeline: wgpu::ComputePipeline,
+    /// Folds partials, in the strategy of several launches.
+    fold: Option<wgpu::ComputePipeline>,
+    state: wgpu::Buffer,
+    items: u64,
+    /// Width of accesses, and whether arrays begin with one.
+    lies: (u32, bool),
+}
+
+/// The sizes of a kernel, derived from a policy. A policy that does not fit is brought to the nearest that does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    threads: u32,
+    width: u32,
+    access_items: u32,
+    /// Lanes of one thread.
+    lanes: u32,
+    rows_held: u32,
+}
+
+impl Shape {
+    fn new(
+        facts: &Facts,
+        types: &Types,
+        strategy: &GpuReduceStrategy,
+        width: u32,
+        policy: WorkgroupPolicy,
+    ) -> Self {
+        let access_items = width / types.item.size() as u32;
+        let shared = facts.shared_bytes / (4 * types.held().words());
+        let most = facts.threads.min(shared).min(1024);
+        let threads = floor_power_of_two(policy.threads_per_workgroup.clamp(32, most));
+        let least = access_items.max(LANES as u32 / threads);
+        let wanted = floor_power_of_two(policy.items_per_thread.max(1));
+        let lanes = match strategy.load.arrangement {
+            Arrangement::Striped => least,
+            Arrangement::Blocked => least.max(wanted).min(LANES as u32),
+        };
+        let rows_held = (wanted / lanes).clamp(1, ROWS as u32);
+        Self { threads, width, access_items, lanes, rows_held }
+    }
+
+    fn team(&self) -> u32 {
+        LANES as u32 / self.lanes
+    }
+
+    fn teams(&self) -> u32 {
+        self.threads / self.team()
+    }
+
+    fn constants(&self, facts: &Facts, strategy: &GpuReduceStrategy, aligned: bool) -> Constants {
+        let accesses = self.lanes / self.access_items;
+        let blocked = strategy.load.arrangement == Arrangement::Blocked;
+        let subgroup = if strategy.local == ReduceLocal::SharedMemory { 1 } else { facts.subgroup };
+        vec![
+            ("THREADS", self.threads),
+            ("SUBGROUP", subgroup),
+            ("ROWS", ROWS as u32),
+            ("ROW", LANES as u32),
+            ("TILE", TILE as u32),
+            ("LANES", self.lanes),
+            ("TEAM", self.team()),
+            ("TEAMS", self.teams()),
+            ("ACCESSES", accesses),
+            ("ROWS_HELD", self.rows_held),
+            ("ACCESSES_HELD", self.rows_held * accesses),
+            ("ACROSS", if blocked { self.lanes } else { self.access_items }),
+            ("BLOCKED", u32::from(blocked)),
+            ("EXACT_TAIL", u32::from(strategy.load.tail == Tail::Exact)),
+            ("ALIGNED", u32::from(aligned)),
+            ("LOOKS", LOOKS),
+        ]
+    }
+
+    /// Tiles that a team takes one after another: so many that workgroups are enough and not more, and that
+    /// the last one can fold what they leave.
+    fn tiles_per_team(&self, items: u64) -> Option<u32> {
+        let tiles = items.div_ceil(TILE as u64);
+        let teams = u64::from(self.teams());
+        let threads = u64::from(self.threads);
+        let mut each = 1u32;
+        loop {
+            let workgroups = tiles.div_ceil(teams * u64::from(each));
+            if workgroups <= policy::ENOUGH_WORKGROUPS.min(threads * threads) {
+                return Some(each);
+            }
+            if each >= self.team() {
+                return (workgroups <= threads * threads).then_some(each);
+            }
+            each *= 2;
+        }
+    }
+}
+
+/// Looks for a word that another workgroup has surely written. Some Vulkan devices on a CPU end loops silently
+/// after 65,535 steps.
+pub(crate) const LOOKS: u32 = 4096;
+
+/// Words in front of what workgroups publish; `state.wgsl`.
+const STATE_HEADER: u64 = 8;
+/// The word of the total.
+const TOTAL: u64 = 4;
+
+/// The bytes of an access.
+pub(crate) fn bytes(width: AccessWidth) -> u32 {
+    match width {
+        AccessWidth::Bytes4 => 4,
+        AccessWidth::Bytes8 => 8,
+        AccessWidth::Bytes16 => 16,
+    }
+}
+
+pub(crate) fn floor_power_of_two(value: u32) -> u32 {
+    1 << value.max(1).ilog2()
+}
+
+impl Reduction {
+    /// A reduction of arrays of at most `items` items that lie like `input`.
+    pub(crate) fn new(
+        gpu: &Gpu,
+        types: Types,
+        items: u64,
+        input: &Slice<'_>,
+        options: &ReduceOptions,
+    ) -> Result<Self> {
+        let facts = &gpu.facts;
+        gpu.check(&types)?;
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(facts, &types));
+        let refused = |reason: &str| Error::StrategyRefused {
+            device: gpu.id().to_owned(),
+            strategy: Strategy::GpuReduce(strategy).to_string(),
+            reason: reason.to_owned(),
+        };
+        if !types.op.is_commutative() {
+            return Err(Error::NotCommutative {
+                strategy: Strategy::GpuReduce(strategy).to_string(),
+                operator: types.op.name(),
+            });
+        }
+        if strategy.local != ReduceLocal::SharedMemory && facts.subgroup == 1 {
+            return Err(refused("the device has no subgroup operations"));
+        }
+        let bytes_all = items * types.item.size() as u64;
+        let asked = bytes(strategy.load.width);
+        if access(types.item, asked).is_none() {
+            return Err(refused(&format!("an access of {asked} bytes holds no {}", types.item)));
+        }
+        let lies = input.access(types.item, facts.alignment, asked);
+        let (width, aligned) = lies;
+        let wanted = options.policy.unwrap_or_else(|| policy::policy(bytes_all));
+        let mut shape = Shape::new(facts, &types, &strategy, width, wanted);
+        while shape.tiles_per_team(items).is_none() && shape.threads < facts.threads.min(1024) {
+            let more = WorkgroupPolicy { threads_per_workgroup: 2 * shape.threads, ..wanted };
+            shape = Shape::new(facts, &types, &strategy, width, more);
+        }
+        let atomic = types.op.atomic(types.held());
+        let mut parts = vec![
+            include_str!("reduce.wgsl"),
+            WORKGROUP,
+            match strategy.local {
+                ReduceLocal::SharedMemory => include_str!("shared_memory.wgsl"),
+                ReduceLocal::Raking => include_str!("raking.wgsl"),
+                ReduceLocal::Cooperative => include_str!("cooperative.wgsl"),
+            },
+        ];
+        match strategy.global {
+            ReduceGlobal::MultiLevel => parts.push(include_str!("multi_level.wgsl")),
+            ReduceGlobal::LastBlock => {
+                parts.extend([include_str!("last_block.wgsl"), STATE]);
+            }
+            ReduceGlobal::Atomic => {
+                if atomic.is_none() {
+                    return Err(refused(&format!(
+                        "there is no atomic {} of {}",
+                        types.op.name(),
+                        types.acc
+                    )));
+                }
+                parts.extend([include_str!("atomic.wgsl"), STATE]);
+            }
+        }
+        let shader = Shader {
+            width: shape.width,
+            constants: shape.constants(facts, &strategy, aligned),
+            parts,
+            entries: match strategy.global {
+                ReduceGlobal::MultiLevel => vec!["reduce", "fold_partials"],
+                _ => vec!["reduce"],
+            },
+            writes: false,
+            shared_words: false,
+            atomic: if strategy.global == ReduceGlobal::Atomic { atomic } else { None },
+            types: types.clone(),
+        };
+        let pipeline = gpu.pipeline(&shader, "reduce")?;
+        let fold = match strategy.global {
+            ReduceGlobal::MultiLevel => Some(gpu.pipeline(&shader, "fold_partials")?),
+            _ => None,
+        };
+        let workgroups = shape.workgroups(items).ok_or_else(|| {
+            refused("there are too many items for a workgroup to fold what workgroups leave")
+        })?;
+        let words = STATE_HEADER + 2 * u64::from(types.held().words()) * workgroups;
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        let state = gpu.buffer("state of a reduction", 4 * words, usage)?;
+        if shader.atomic.is_some() {
+            let empty = types.empty_total();
+            gpu.queue.write_buffer(&state, 4 * TOTAL, &empty.to_le_bytes());
+        }
+        Ok(Self { types, shape, strategy, pipeline, fold, state, items, lies })
+    }
+
+    /// Whether this reduction can be used for `input`.
+    pub(crate) fn suits(&self, gpu: &Gpu, types: &Types, input: &Slice<'_>) -> bool {
+        let asked = bytes(self.strategy.load.width);
+        self.types == *types
+            && input.items <= self.items
+            && input.access(types.item, gpu.facts.alignment, asked) == self.lies
+    }
+
+    /// Everything for a reduction of `input` into `result`, which has room for it.
+    pub(crate) fn bind(
+        &self,
+        gpu: &Gpu,
+        input: &Slice<'_>,
+        result: &Slice<'_>,
+        init: Init,
+    ) -> Result<Recording> {
+        let items = usize::try_from(input.items).unwrap_or(usize::MAX);
+        if input.items > self.items {
+            let planned = usize::try_from(self.items).unwrap_or(usize::MAX);
+            return Err(Error::PlanTooSmall { input: items, planned });
+        }
+        let facts = &gpu.facts;
+        let each = self.shape.tiles_per_team(self.items).unwrap_or(1);
+        let chunk = u64::from(self.shape.teams() * each) * TILE as u64;
+        let windows = input.windows(self.types.item, facts.binding_bytes, facts.alignment, chunk);
+        let all = input.items.div_ceil(chunk).max(1);
+        let mut dispatches = Vec::with_capacity(windows.len());
+        let parameters = gpu.parameters(windows.len() as u64)?;
+        let mut bytes = vec![0u8; windows.len() * PARAMETERS as usize];
+        for (index, window) in windows.iter().enumerate() {
+            let first = window.first / chunk;
+            let flags = u32::from(init.is_some()) | u32::from(input.items == 0) << 1;
+            let [low, high] = init.unwrap_or_default();
+            let words = [
+                window.items,
+                window.start,
+                each,
+                first as u32,
+                all as u32,
+                flags,
+                window.first as u32,
+                (window.first >> 32) as u32,
+                low,
+                high,
+                0,
+                gpu.result_start(result),
+            ];
+            let at = index * PARAMETERS as usize;
+            bytes[at..at + 48].copy_from_slice(bytemuck::cast_slice(&words));
+            let group = gpu.group(
+                &self.pipeline,
+                &[
+                    (0, window.binding(input.buffer)),
+                    (1, gpu.result_binding(result)),
+                    (2, self.state.as_entire_binding()),
+                    (3, gpu.parameter_binding(&parameters, index)),
+                ],
+            )?;
+            let workgroups = u64::from(window.items).div_ceil(chunk).max(1) as u32;
+            let pipeline = self.pipeline.clone();
+            dispatches.push(Dispatch { pipeline, group, size: grid(workgroups, facts.grid) });
+        }
+        gpu.queue.write_buffer(&parameters, 0, &bytes);
+        if let Some(pipeline) = self.fold.as_ref().filter(|_| all > 1) {
+            let group = gpu.group(
+                pipeline,
+                &[
+                    (1, gpu.result_binding(result)),
+                    (2, self.state.as_entire_binding()),
+                    (3, gpu.parameter_binding(&parameters, 0)),
+                ],
+            )?;
+            dispatches.push(Dispatch { pipeline: pipeline.clone(), group, size: [1, 1] });
+        }
+        Ok(Recording { dispatches })
+    }
+}
+
+impl Shape {
+    fn workgroups(&self, items: u64) -> Option<u64> {
+        let each = self.tiles_per_team(items)?;
+        Some(items.div_ceil(u64::from(self.teams() * each) * TILE as u64).max(1))
+    }
+}
+
+/// Bytes from one dispatch's parameters to the next's.
+pub(crate) const PARAMETERS: u64 = 256;
+
+/// A grid of at least `workgroups` workgroups, folded where one dimension does not hold them.
+pub(crate) fn grid(workgroups: u32, most: u32) -> [u32; 2] {
+    let x = workgroups.min(most).max(1);
+    [x, workgroups.div_ceil(x).max(1)]
+}

@@ -1,0 +1,42 @@
+//! The numbers of a reduction on a GPU: a pure function of the device's limits and the problem.
+
+use upsweep_core::{
+    AccessWidth, Arrangement, GpuReduceStrategy, Load, ReduceGlobal, ReduceLocal, Tail,
+    WorkgroupPolicy,
+};
+
+use crate::device::Facts;
+use crate::shader::Types;
+
+/// The strategy where none is asked for: striped loads of 16 bytes; subgroups where the device has them; one
+/// launch, with a hardware atomic where the type has one.
+pub(crate) fn strategy(facts: &Facts, types: &Types) -> GpuReduceStrategy {
+    let atomic = types.op.atomic(types.held()).is_some();
+    GpuReduceStrategy {
+        load: Load {
+            arrangement: Arrangement::Striped,
+            width: AccessWidth::Bytes16,
+            tail: Tail::Exact,
+        },
+        local: if facts.subgroup > 1 {
+            ReduceLocal::Cooperative
+        } else {
+            ReduceLocal::SharedMemory
+        },
+        global: if atomic { ReduceGlobal::Atomic } else { ReduceGlobal::LastBlock },
+    }
+}
+
+/// The policy where none is asked for.
+///
+/// - 256 threads; up to 2^18 bytes 64, so that a small array too makes many workgroups busy.
+/// - 16 bytes times 8 rows on their way for each thread.
+pub(crate) fn policy(bytes: u64) -> WorkgroupPolicy {
+    WorkgroupPolicy {
+        threads_per_workgroup: if bytes <= 1 << 18 { 64 } else { 256 },
+        items_per_thread: 32,
+    }
+}
+
+/// Workgroups that fill the largest devices several times over. More only make the last fold longer.
+pub(crate) const ENOUGH_WORKGROUPS: u64 = 1024;

@@ -1,0 +1,54 @@
+// A scan in three launches: 4n of traffic.
+//
+//     local       scans every chunk by itself, writes it, and leaves its total
+//     spine       one workgroup: what comes into every window
+//     propagate   reads what was written, puts the carry in front, and writes it again
+//
+// The carry meets items that are finished sums, not groups, so this is for operators whose grouping cannot be seen.
+
+fn run_local(workgroup: u32, thread: u32) {
+    if (workgroup >= parameters.dispatch_chunks) {
+        return;
+    }
+    begin_run();
+    let chunk = parameters.first_chunk + workgroup;
+    var held: Held;
+    scan_chunk(chunk, thread, &held);
+    let total = chunk_total(thread);
+    if (thread == 0u) {
+        publish(chunk, total);
+        window_carry = padding();
+    }
+    aggregates[thread] = padding();
+    workgroupBarrier();
+    carry_tiles(chunk, 0u, false, thread);
+    finish_chunk(chunk, thread, &held);
+}
+
+fn run_propagate(workgroup: u32, thread: u32) {
+    begin_run();
+    if (workgroup < parameters.dispatch_chunks) {
+        let chunk = parameters.first_chunk + workgroup;
+        let first = chunk - chunk % CHUNKS_OF_WINDOW;
+        var total = padding();
+        if (first + thread < chunk) {
+            total = find(first + thread).acc;
+        }
+        let upto = scan_across(total, thread, CHUNKS_OF_WINDOW);
+        let before = from_thread(upto, thread, CHUNKS_OF_WINDOW - 1u);
+        let carry = then(find(parameters.prefixes + chunk / CHUNKS_OF_WINDOW).acc, before);
+        for (var r = 0u; r < UNITS; r++) { // unrolled
+            let number = unit_of(thread, r);
+            let at = (chunk - parameters.first_chunk) * CHUNK + number * UNIT;
+            var unit = load_unit(at);
+            for (var k = 0u; k < UNIT; k++) { // unrolled
+                unit.items[k] = then(carry, unit.items[k]);
+            }
+            if (INCLUSIVE == 0u && chunk == 0u && number == 0u && (parameters.flags & 1u) == 0u) {
+                unit.items[0] = identity();
+            }
+            store_unit(at, unit);
+        }
+    }
+    count_finished(thread);
+}

@@ -1,0 +1,338 @@
+//! Shaders: a generated header in front of plain WGSL.
+//!
+//! The header says sizes, types and the operator; the `.wgsl` files say what is done. Declarations of WGSL may
+//! stand in any order, so that nothing else is needed to put a shader together.
+
+pub(crate) mod operator;
+pub(crate) mod types;
+pub(crate) mod unroll;
+
+use core::fmt::Write;
+use std::collections::HashMap;
+
+use upsweep_core::Dtype;
+
+pub use operator::Extreme;
+pub(crate) use operator::{Held, Numbers, Op};
+pub(crate) use types::Scalar;
+use types::{access, pack, unpack};
+
+/// The types of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Types {
+    /// Of the items that are read.
+    pub(crate) item: Dtype,
+    /// In which they are combined.
+    pub(crate) acc: Dtype,
+    /// Of the items that are written.
+    pub(crate) output: Dtype,
+    /// What they are combined with.
+    pub(crate) op: Op,
+    /// Bits of the operator's identity and padding.
+    pub(crate) identity: [u32; 2],
+    pub(crate) padding: [u32; 2],
+}
+
+impl Types {
+    /// How values are held while they are combined.
+    pub(crate) fn held(&self) -> Held {
+        self.op.held(Scalar::of(self.acc))
+    }
+
+    /// Whether the grouping of items cannot be seen in the result.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.op.is_exact(Scalar::of(self.acc))
+    }
+
+    /// What the first word of a value is combined with to be in the order of unsigned integers.
+    fn sign_of_total(&self) -> u32 {
+        let compares = matches!(self.op, Op::Min | Op::Max);
+        let signed = self.held() != Held::Plain(Scalar::U32);
+        if compares && signed { 1 << 31 } else { 0 }
+    }
+
+    /// The word of a total that nothing has been added to.
+    pub(crate) fn empty_total(&self) -> u32 {
+        let [bits, _] = self.padding;
+        let key = match self.held() {
+            Held::Key(_) => bits ^ ((bits as i32 >> 31) as u32 & 0x7fff_ffff),
+            _ => bits,
+        };
+        key ^ self.sign_of_total()
+    }
+
+    /// Bytes of a result.
+    pub(crate) fn result_bytes(&self) -> u64 {
+        match self.held() {
+            Held::Position(_) => 8,
+            _ => self.acc.size() as u64,
+        }
+    }
+
+    fn numbers(&self) -> Numbers {
+        let narrow = match self.acc {
+            Dtype::U8 => "(_ & 0xffu)",
+            Dtype::U16 => "(_ & 0xffffu)",
+            Dtype::I8 => "extractBits(_, 0u, 8u)",
+            Dtype::I16 => "extractBits(_, 0u, 16u)",
+            _ => "_",
+        };
+        Numbers {
+            item: Scalar::of(self.item),
+            value: Scalar::of(self.acc),
+            identity: self.identity,
+            padding: self.padding,
+            narrow: narrow.to_owned(),
+        }
+    }
+}
+
+/// Named sizes of a kernel.
+pub(crate) type Constants = Vec<(&'static str, u32)>;
+
+/// Everything that makes one shader.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Shader {
+    pub(crate) types: Types,
+    /// Bytes of one access.
+    pub(crate) width: u32,
+    pub(crate) constants: Constants,
+    /// The texts behind the header.
+    pub(crate) parts: Vec<&'static str>,
+    /// Entry points: `name` calls `run_name` with the numbers of the workgroup and of the thread.
+    pub(crate) entries: Vec<&'static str>,
+    /// Whether it writes items.
+    pub(crate) writes: bool,
+    /// Whether the output's words are written with atomics.
+    pub(crate) shared_words: bool,
+    /// WGSL's function that combines a value with the total, if that is asked for.
+    pub(crate) atomic: Option<&'static str>,
+}
+
+/// What the threads of one workgroup do together.
+pub(crate) const WORKGROUP: &str = include_str!("workgroup.wgsl");
+
+/// What workgroups tell each other.
+pub(crate) const STATE: &str = include_str!("state.wgsl");
+
+impl Shader {
+    /// The shader as WGSL.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        for (name, value) in &self.constants {
+            let _ = writeln!(text, "const {name} = {value}u;");
+        }
+        text += &self.header();
+        let mut names: HashMap<&str, u32> = self.constants.iter().copied().collect();
+        names.insert("WORDS", self.types.held().words());
+        for (name, dtype) in
+            [("ACCESS_ITEMS", self.types.item), ("OUT_ACCESS_ITEMS", self.types.output)]
+        {
+            names.insert(name, self.width / dtype.size() as u32);
+        }
+        for part in &self.parts {
+            text.push('\n');
+            text += &unroll::unroll(part, &names);
+        }
+        for entry in &self.entries {
+            text += &self.entry(entry);
+        }
+        text
+    }
+
+    fn subgroups(&self) -> bool {
+        self.constants.iter().any(|(name, value)| *name == "SUBGROUP" && *value > 1)
+    }
+
+    /// An entry point. The grid may be folded.
+    fn entry(&self, name: &str) -> String {
+        let (parameter, keep) = if self.subgroups() {
+            (
+                "    @builtin(subgroup_invocation_id) lane_of_thread: u32,\n",
+                "    lane = lane_of_thread;\n",
+            )
+        } else {
+            ("", "")
+        };
+        format!(
+            "\n@compute @workgroup_size(THREADS)\n\
+             fn {name}(\n\
+             \x20   @builtin(workgroup_id) id: vec3<u32>,\n\
+             \x20   @builtin(num_workgroups) count: vec3<u32>,\n\
+             \x20   @builtin(local_invocation_index) thread: u32,\n{parameter}) {{\n{keep}\
+             \x20   run_{name}(id.y * count.x + id.x, thread);\n}}\n"
+        )
+    }
+
+    fn header(&self) -> String {
+        let Types { item, acc, output, op, .. } = &self.types;
+        let mut text = format!(
+            "alias Item = {};\nalias Value = {};\nalias Stored = {};\n",
+            Scalar::of(*item).name(),
+            Scalar::of(*acc).name(),
+            Scalar::of(*output).name(),
+        );
+        text += &op.text(&self.types.numbers());
+        text += &words(self.types.held(), self.subgroups());
+        text += &result_words(&self.types);
+        if let Some((name, items)) = access(*item, self.width) {
+            let unpacked = unpack(*item, self.width, "access").join(", ");
+            let _ = write!(
+                text,
+                "alias Access = {name};\n\
+                 const ACCESS_ITEMS = {items}u;\n\
+                 fn unpack(access: Access) -> array<Item, ACCESS_ITEMS> {{\n\
+                 \x20   return array<Item, ACCESS_ITEMS>({unpacked});\n}}\n",
+            );
+        }
+        if let Some((name, items)) = access(*output, self.width) {
+            let values: Vec<String> = (0..items).map(|k| format!("items[{k}]")).collect();
+            let convert = if Scalar::of(*acc) == Scalar::of(*output) {
+                "leave(acc)".to_owned()
+            } else {
+                format!("{}(leave(acc))", Scalar::of(*output).name())
+            };
+            if self.writes {
+                let _ = write!(
+                    text,
+                    "alias OutAccess = {name};\n\
+                     const OUT_ACCESS_ITEMS = {items}u;\n\
+                     fn stored(acc: Acc) -> Stored {{ return {convert}; }}\n\
+                     fn pack(items: array<Stored, OUT_ACCESS_ITEMS>) -> OutAccess {{ return {}; }}\n",
+                    pack(*output, self.width, &values),
+                );
+                if self.shared_words {
+                    text += &bits_of(*output);
+                } else {
+                    text += &write_part(*output, self.width);
+                }
+            }
+        }
+        if let Some(function) = self.atomic {
+            text += &total(function, &self.types);
+        }
+        text += ROUNDING;
+        text
+    }
+}
+
+/// A short item as bits of a word.
+fn bits_of(output: Dtype) -> String {
+    let bits = 8 * output.size();
+    format!(
+        "const OUT_BITS = {bits}u;\n\
+         const OUT_MASK = {:#x}u;\n\
+         fn bits_of(item: Stored) -> u32 {{ return {}; }}\n",
+        (1u64 << bits) - 1,
+        types::stored(output, "item"),
+    )
+}
+
+/// How one item of an access in the output is written. Neighbours of a short one in its word are kept.
+fn write_part(output: Dtype, width: u32) -> String {
+    let size = output.size() as u32;
+    let bits = types::stored(output, "item");
+    let word = if width / size.max(4) > 1 {
+        "output[access][part / WORD_ITEMS]"
+    } else {
+        "output[access]"
+    };
+    let items = (4 / size).max(1);
+    if items == 1 {
+        return format!(
+            "const WORD_ITEMS = 1u;\n\
+             fn write_part(access: u32, part: u32, item: Stored) {{ {word} = {bits}; }}\n"
+        );
+    }
+    format!(
+        "{}const WORD_ITEMS = {items}u;\n\
+         fn write_part(access: u32, part: u32, item: Stored) {{\n\
+         \x20   let shift = (part % WORD_ITEMS) * OUT_BITS;\n\
+         \x20   {word} = ({word} & ~(OUT_MASK << shift)) | (bits_of(item) << shift);\n}}\n",
+        bits_of(output),
+    )
+}
+
+/// The words of a value that is combined, and their way between the threads of a subgroup.
+fn words(held: Held, subgroups: bool) -> String {
+    let count = held.words();
+    let words: Vec<String> = (0..count).map(|k| format!("words[{k}]")).collect();
+    let mut text = format!(
+        "const WORDS = {count}u;\n\
+         alias Words = array<u32, WORDS>;\n\
+         fn words_of(acc: Acc) -> Words {{ return Words({}); }}\n\
+         fn acc_of(words: Words) -> Acc {{ return {}; }}\n",
+        held.words_of("acc").join(", "),
+        held.of_words(&words),
+    );
+    if subgroups {
+        text += "/// This thread's number in its subgroup.\nvar<private> lane: u32;\n";
+        for (name, function) in
+            [("shuffled", "subgroupShuffle"), ("shuffled_xor", "subgroupShuffleXor")]
+        {
+            let moved: Vec<String> =
+                words.iter().map(|word| format!("{function}({word}, lane)")).collect();
+            let _ = write!(
+                text,
+                "fn {name}(acc: Acc, lane: u32) -> Acc {{\n\
+                 \x20   let words = words_of(acc);\n\
+                 \x20   return acc_of(Words({}));\n}}\n",
+                moved.join(", "),
+            );
+        }
+    }
+    text
+}
+
+/// The total as a word for WGSL's atomics, which order words as unsigned integers.
+fn total(function: &str, types: &Types) -> String {
+    let flip = match types.sign_of_total() {
+        0 => String::new(),
+        sign => format!(" ^ {sign:#x}u"),
+    };
+    format!(
+        "fn ordered(acc: Acc) -> u32 {{ return words_of(acc)[0]{flip}; }}\n\
+         fn unordered(word: u32) -> Acc {{ return acc_of(Words(word{flip})); }}\n\
+         fn add_to_total(acc: Acc) -> u32 {{ return {function}(&state[TOTAL], ordered(acc)); }}\n"
+    )
+}
+
+/// The words of a result: of a position its index, else the value.
+fn result_words(types: &Types) -> String {
+    let words = match types.held() {
+        Held::Position(_) => vec!["acc.low".to_owned(), "acc.high".to_owned()],
+        held => {
+            let mut words = held.scalar().words_of("value");
+            if types.acc.size() < 4 {
+                words = vec![types::stored(types.acc, "value")];
+            }
+            let text = format!(
+                "const RESULT_WORDS = {}u;\n\
+                 const RESULT_BITS = {}u;\n\
+                 fn result_of(acc: Acc) -> array<u32, RESULT_WORDS> {{\n\
+                 \x20   let value = leave(acc);\n\
+                 \x20   return array<u32, RESULT_WORDS>({});\n}}\n\
+                 fn init() -> Acc {{ return hold({}); }}\n",
+                words.len(),
+                8 * types.acc.size(),
+                words.join(", "),
+                held.scalar().of_words(
+                    &["parameters.init.x".into(), "parameters.init.y".into()][..words.len()]
+                ),
+            );
+            return text;
+        }
+    };
+    format!(
+        "const RESULT_WORDS = 2u;\n\
+         const RESULT_BITS = 64u;\n\
+         fn result_of(acc: Acc) -> array<u32, RESULT_WORDS> {{\n\
+         \x20   return array<u32, RESULT_WORDS>({});\n}}\n\
+         fn init() -> Acc {{ return padding(); }}\n",
+        words.join(", ")
+    )
+}
+
+/// Rounding to the short floats, to nearest, ties to even; what WGSL's own functions do with ties and
+/// subnormals is up to the device.
+const ROUNDING: &str = include_str!("rounding.wgsl");

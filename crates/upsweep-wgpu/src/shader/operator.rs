@@ -1,0 +1,322 @@
+//! Operators in WGSL.
+//!
+//! `Min` and `Max` of floats are those of integers in the same order: a key in which −0 comes before +0 and a
+//! NaN at the end where it wins. So they are exact on every device, whatever its own `min` makes of NaN.
+
+use core::any::TypeId;
+
+use upsweep_core::{
+    BitAnd, BitOr, BitXor, Element, Language, Max, Min, Operator, Product, Source, Sum,
+};
+
+use super::types::Scalar;
+
+/// What items are combined with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Op {
+    Sum,
+    Product,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    /// The first position of the smallest or largest item.
+    First(Extreme),
+    /// One of the caller's, with its text.
+    Custom {
+        name: &'static str,
+        exact: bool,
+        commutative: bool,
+        combine: String,
+    },
+}
+
+/// Which extreme is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extreme {
+    /// The smallest value.
+    Smallest,
+    /// The largest value.
+    Largest,
+}
+
+/// How values are held while they are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Held {
+    /// As they are.
+    Plain(Scalar),
+    /// A float as the key of its order: the scalar is the float's.
+    Key(Scalar),
+    /// The key of an item of this scalar, and its position.
+    Position(Scalar),
+}
+
+impl Op {
+    /// The operator that `O` is; `None` if it has no text in WGSL.
+    pub(crate) fn of<A: Element, O: Operator<A>>(operator: &O) -> Option<Self> {
+        let known = [
+            (TypeId::of::<Sum>(), Op::Sum),
+            (TypeId::of::<Product>(), Op::Product),
+            (TypeId::of::<Min>(), Op::Min),
+            (TypeId::of::<Max>(), Op::Max),
+            (TypeId::of::<BitAnd>(), Op::And),
+            (TypeId::of::<BitOr>(), Op::Or),
+            (TypeId::of::<BitXor>(), Op::Xor),
+        ];
+        if let Some((_, op)) = known.into_iter().find(|(id, _)| *id == TypeId::of::<O>()) {
+            return Some(op);
+        }
+        let Source { combine, .. } = operator.source(Language::Wgsl)?;
+        Some(Op::Custom {
+            name: O::NAME,
+            exact: O::EXACT,
+            commutative: O::COMMUTATIVE,
+            combine: combine.into_owned(),
+        })
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Op::Sum => "sum",
+            Op::Product => "product",
+            Op::Min => "min",
+            Op::Max => "max",
+            Op::And => "and",
+            Op::Or => "or",
+            Op::Xor => "xor",
+            Op::First(Extreme::Smallest) => "argmin",
+            Op::First(Extreme::Largest) => "argmax",
+            Op::Custom { name, .. } => name,
+        }
+    }
+
+    /// How values of type `scalar` are held while they are combined.
+    pub(crate) fn held(&self, scalar: Scalar) -> Held {
+        match self {
+            Op::Min | Op::Max if scalar.is_float() => Held::Key(scalar),
+            Op::First(_) => Held::Position(scalar),
+            _ => Held::Plain(scalar),
+        }
+    }
+
+    /// Whether the grouping of values of type `scalar` cannot be seen in the result.
+    pub(crate) fn is_exact(&self, scalar: Scalar) -> bool {
+        match self {
+            Op::Custom { exact, .. } => *exact,
+            Op::Sum | Op::Product => !scalar.is_float(),
+            _ => true,
+        }
+    }
+
+    pub(crate) fn is_commutative(&self) -> bool {
+        match self {
+            Op::Custom { commutative, .. } => *commutative,
+            _ => true,
+        }
+    }
+
+    /// The function of WGSL's that does this to a word of shared memory, in the order in which it wants
+    /// values, if there is one.
+    pub(crate) fn atomic(&self, held: Held) -> Option<&'static str> {
+        if held.scalar().is_wide() || matches!(held, Held::Position(_)) {
+            return None;
+        }
+        match (self, held) {
+            (Op::Sum, Held::Plain(Scalar::U32 | Scalar::I32)) => Some("atomicAdd"),
+            (Op::Min, _) => Some("atomicMin"),
+            (Op::Max, _) => Some("atomicMax"),
+            (Op::And, _) => Some("atomicAnd"),
+            (Op::Or, _) => Some("atomicOr"),
+            (Op::Xor, _) => Some("atomicXor"),
+            _ => None,
+        }
+    }
+
+    /// The type `Acc` and the functions `hold`, `leave`, `enter`, `combine`, `identity` and `padding`
+    /// for items of type `Item` that are combined as a `Value`.
+    pub(crate) fn text(&self, numbers: &Numbers) -> String {
+        let Numbers { item, value, identity, padding, narrow } = numbers;
+        let held = self.held(*value);
+        let widened =
+            if item == value { "item".to_owned() } else { format!("{}(item)", value.name()) };
+        if let Op::First(extreme) = self {
+            return position(*extreme, held, &widened);
+        }
+        let mut text = match held {
+            Held::Key(float) => {
+                let nan = if *self == Op::Min { held.least() } else { held.most() };
+                format!(
+                    "{}alias Acc = Key;\n\
+                     fn hold(value: Value) -> Acc {{\n\
+                     \x20   let key = key_of(value);\n\
+                     \x20   return select(key, {nan}, is_nan_key(key));\n}}\n\
+                     fn leave(acc: Acc) -> Value {{ return value_of(acc); }}\n",
+                    keys(float)
+                )
+            }
+            _ => "alias Acc = Value;\n\
+                  fn hold(value: Value) -> Acc { return value; }\n\
+                  fn leave(acc: Acc) -> Value { return acc; }\n"
+                .to_owned(),
+        };
+        let combined = match self {
+            Op::Sum => "left + right".to_owned(),
+            Op::Product => "left * right".to_owned(),
+            Op::Min => "min(left, right)".to_owned(),
+            Op::Max => "max(left, right)".to_owned(),
+            Op::And => "left & right".to_owned(),
+            Op::Or => "left | right".to_owned(),
+            Op::Xor => "left ^ right".to_owned(),
+            Op::Custom { combine, .. } => {
+                text += &format!("fn combined(left: Acc, right: Acc) -> Acc {{ {combine} }}\n");
+                narrow.replace('_', "combined(left, right)")
+            }
+            Op::First(_) => unreachable!("positions have returned"),
+        };
+        let constant = |bits: &[u32; 2]| {
+            let words: Vec<String> = bits.iter().map(|word| format!("{word:#x}u")).collect();
+            value.of_words(&words[..value.words() as usize])
+        };
+        text += &format!(
+            "fn enter(item: Item, index: u32) -> Acc {{ return hold({widened}); }}\n\
+             fn combine(left: Acc, right: Acc) -> Acc {{ return {combined}; }}\n\
+             fn identity() -> Acc {{ return hold({}); }}\n\
+             fn padding() -> Acc {{ return hold({}); }}\n",
+            constant(identity),
+            constant(padding),
+        );
+        text
+    }
+}
+
+/// The numbers that an operator is given.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Numbers {
+    /// What items are when they are unpacked.
+    pub(crate) item: Scalar,
+    /// What they are combined as.
+    pub(crate) value: Scalar,
+    /// Bits of the identity.
+    pub(crate) identity: [u32; 2],
+    /// Bits of the padding.
+    pub(crate) padding: [u32; 2],
+    /// What brings a value `_` of a short type back to its range.
+    pub(crate) narrow: String,
+}
+
+/// What [`Op::text`] gives for the search for a position.
+fn position(extreme: Extreme, held: Held, widened: &str) -> String {
+    let (better, worst, end) = match extreme {
+        Extreme::Smallest => ("<", held.most(), held.least()),
+        Extreme::Largest => (">", held.least(), held.most()),
+    };
+    let key = if held.scalar().is_float() {
+        // −0 and +0 are equal: −0 has the key −1, which nothing else has.
+        format!(
+            "{}fn hold_key(value: Value) -> Key {{\n\
+             \x20   let key = key_of(value);\n\
+             \x20   return select(select(key, {end}, is_nan_key(key)), Key(0), key == Key(-1));\n}}\n",
+            keys(held.scalar())
+        )
+    } else {
+        "alias Key = Value;\nfn hold_key(value: Value) -> Key { return value; }\n".to_owned()
+    };
+    format!(
+        "{key}struct Acc {{ key: Key, low: u32, high: u32 }}\n\
+         fn enter(item: Item, index: u32) -> Acc {{\n\
+         \x20   let low = parameters.index_low + index;\n\
+         \x20   return Acc(hold_key({widened}), low, parameters.index_high + u32(low < index));\n}}\n\
+         fn earlier(left: Acc, right: Acc) -> bool {{\n\
+         \x20   return (left.high < right.high) | ((left.high == right.high) & (left.low < right.low));\n}}\n\
+         fn combine(left: Acc, right: Acc) -> Acc {{\n\
+         \x20   let wins = (right.key {better} left.key) | ((right.key == left.key) & earlier(right, left));\n\
+         \x20   return Acc(select(left.key, right.key, wins), select(left.low, right.low, wins), \
+         select(left.high, right.high, wins));\n}}\n\
+         fn padding() -> Acc {{ return Acc({worst}, 0xffffffffu, 0xffffffffu); }}\n\
+         fn identity() -> Acc {{ return padding(); }}\n"
+    )
+}
+
+/// The functions between a float and its key: bits, the lower ones turned round where the sign is set, so that
+/// keys are in the order of the values.
+fn keys(float: Scalar) -> String {
+    let (key, shift, rest, infinity, name) = match float {
+        Scalar::F64 => ("i64", "63u", "0x7fffffffffffffffli", "0x7ff0000000000000li", "f64"),
+        _ => ("i32", "31u", "0x7fffffffi", "0x7f800000i", "f32"),
+    };
+    format!(
+        "alias Key = {key};\n\
+         fn turned(bits: Key) -> Key {{ return bits ^ ((bits >> {shift}) & {rest}); }}\n\
+         fn key_of(value: {name}) -> Key {{ return turned(bitcast<Key>(value)); }}\n\
+         fn value_of(key: Key) -> {name} {{ return bitcast<{name}>(turned(key)); }}\n\
+         fn is_nan_key(key: Key) -> bool {{ return (turned(key) & {rest}) > {infinity}; }}\n"
+    )
+}
+
+impl Held {
+    /// The type of the value, of the float behind a key, of the item at a position.
+    pub(crate) fn scalar(self) -> Scalar {
+        match self {
+            Held::Plain(scalar) | Held::Key(scalar) | Held::Position(scalar) => scalar,
+        }
+    }
+
+    /// The type of what is compared.
+    fn key(self) -> Scalar {
+        match self {
+            Held::Plain(scalar) => scalar,
+            Held::Key(Scalar::F64) | Held::Position(Scalar::F64) => Scalar::I64,
+            Held::Key(Scalar::F32) | Held::Position(Scalar::F32) => Scalar::I32,
+            Held::Key(scalar) | Held::Position(scalar) => scalar,
+        }
+    }
+
+    /// Words of memory that hold a value.
+    pub(crate) fn words(self) -> u32 {
+        self.key().words() + if matches!(self, Held::Position(_)) { 2 } else { 0 }
+    }
+
+    /// Expressions for the words of `value`.
+    pub(crate) fn words_of(self, value: &str) -> Vec<String> {
+        match self {
+            Held::Position(_) => {
+                let mut words = self.key().words_of(&format!("{value}.key"));
+                words.extend([format!("{value}.low"), format!("{value}.high")]);
+                words
+            }
+            _ => self.key().words_of(value),
+        }
+    }
+
+    /// An expression for the value with these words.
+    pub(crate) fn of_words(self, words: &[String]) -> String {
+        match self {
+            Held::Position(_) => {
+                let (key, position) = words.split_at(self.key().words() as usize);
+                format!("Acc({}, {})", self.key().of_words(key), position.join(", "))
+            }
+            _ => self.key().of_words(words),
+        }
+    }
+
+    /// The least key.
+    fn least(self) -> String {
+        match self.key() {
+            Scalar::U32 => "0u".into(),
+            Scalar::U64 => "0lu".into(),
+            Scalar::I64 => "bitcast<i64>(0x8000000000000000lu)".into(),
+            _ => "bitcast<i32>(0x80000000u)".into(),
+        }
+    }
+
+    /// The largest key.
+    fn most(self) -> String {
+        match self.key() {
+            Scalar::U32 => "0xffffffffu".into(),
+            Scalar::U64 => "0xfffffffffffffffflu".into(),
+            Scalar::I64 => "0x7fffffffffffffffli".into(),
+            _ => "0x7fffffffi".into(),
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Ranges of buffers.
+
+use upsweep_core::{Dtype, Error, Result};
+
+/// Items in a range of a buffer. The buffer is the caller's or ours; nothing is copied.
+#[derive(Clone, Copy, Debug)]
+pub struct Slice<'a> {
+    pub(crate) buffer: &'a wgpu::Buffer,
+    /// Byte at which the first item begins.
+    pub(crate) offset: u64,
+    pub(crate) items: u64,
+}
+
+/// A piece of a slice that one binding can hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    /// Number of its first item.
+    pub(crate) first: u64,
+    pub(crate) items: u32,
+    /// The binding: byte at which it begins, and its length.
+    pub(crate) offset: u64,
+    pub(crate) bytes: u64,
+    /// Items in the binding in front of the first.
+    pub(crate) start: u32,
+}
+
+impl<'a> Slice<'a> {
+    /// `items` items of type `dtype` from byte `offset` of `buffer` on.
+    ///
+    /// # Errors
+    /// [`Error::Buffer`] if the buffer is too short, its usage does not contain `STORAGE`, or the items are not
+    /// aligned to their own size.
+    pub fn new(buffer: &'a wgpu::Buffer, dtype: Dtype, offset: u64, items: u64) -> Result<Self> {
+        let refused = |reason| Err(Error::Buffer { reason });
+        let end =
+            items.checked_mul(dtype.size() as u64).and_then(|bytes| bytes.checked_add(offset));
+        if end.is_none_or(|end| end > buffer.size()) {
+            return refused(format!(
+                "a buffer of {} bytes does not hold {items} items of {dtype} from byte {offset} on",
+                buffer.size()
+            ));
+        }
+        if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
+            return refused(format!("a buffer needs usage STORAGE, and has {:?}", buffer.usage()));
+        }
+        if !offset.is_multiple_of(dtype.size() as u64) {
+            return refused(format!("items of {dtype} cannot begin at byte {offset}"));
+        }
+        Ok(Self { buffer, offset, items })
+    }
+
+    /// Whether this is the same range of the same buffer.
+    pub(crate) fn is(&self, other: &Slice<'_>) -> bool {
+        self.buffer == other.buffer && self.offset == other.offset
+    }
+
+    /// The width of accesses, at most `wanted` bytes, with which every item can be reached, and whether the first
+    /// item begins an access.
+    pub(crate) fn access(&self, dtype: Dtype, alignment: u64, wanted: u32) -> (u32, bool) {
+        let size = dtype.size() as u64;
+        let end = self.offset + self.items * size;
+        let mut width = u64::from(wanted);
+        // Bindings begin at multiples of more than 16 bytes, and hold whole accesses only.
+        while width > size.max(4) && end.next_multiple_of(width) > self.buffer.size() {
+            width /= 2;
+        }
+        (width as u32, (self.offset % alignment).is_multiple_of(width))
+    }
+
+    /// The pieces that bindings of at most `most` bytes, beginning at multiples of `alignment`, can hold, each
+    /// but the last of a multiple of `multiple` items. At least one.
+    pub(crate) fn windows(
+        &self,
+        dtype: Dtype,
+        most: u64,
+        alignment: u64,
+        multiple: u64,
+    ) -> Vec<Window> {
+        self.windows_of(dtype, most, alignment, multiple, false)
+    }
+
+    /// As [`windows`](Slice::windows), from the end backwards if `turned`.
+    pub(crate) fn windows_of(
+        &self,
+        dtype: Dtype,
+        most: u64,
+        alignment: u64,
+        multiple: u64,
+        turned: bool,
+    ) -> Vec<Window> {
+        let held = (most - alignment - 16) / dtype.size() as u64 / multiple * multiple;
+        let count = self.items.div_ceil(held).max(1);
+        (0..count)
+            .map(|index| {
+                let before = index * held;
+                let items = held.min(self.items - before);
+                let first = if turned { self.items - before - items } else { before };
+                self.window(dtype, alignment, first, items as u32)
+            })
+            .collect()
+    }
+
+    /// The piece of `items` items from number `first` on.
+    pub(crate) fn window(&self, dtype: Dtype, alignment: u64, first: u64, items: u32) -> Window {
+        let size = dtype.size() as u64;
+        let byte = self.offset + first * size;
+        let offset = byte / alignment * alignment;
+        let end = byte + u64::from(items) * size;
+        // Whole accesses of every width, as far as the buffer goes.
+        let bytes =
+            (end - offset).next_multiple_of(16).max(16).min((self.buffer.size() - offset) / 4 * 4);
+        Window { first, items, offset, bytes, start: ((byte - offset) / size) as u32 }
+    }
+}
+
+impl Window {
+    /// The binding of this window of `buffer`.
+    pub(crate) fn binding<'a>(&self, buffer: &'a wgpu::Buffer) -> wgpu::BindingResource<'a> {
+        wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer,
+            offset: self.offset,
+            size: core::num::NonZeroU64::new(self.bytes),
+        })
+    }
+}

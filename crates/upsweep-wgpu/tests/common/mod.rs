@@ -1,0 +1,32 @@
+//! Every GPU there is, for tests.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::sync::OnceLock;
+
+use upsweep_testing::skipped;
+use upsweep_wgpu::Gpu;
+
+/// Names backends, separated by commas: a run fails where one of them has no device.
+const REQUIRE_VARIABLE: &str = "UPSWEEP_TEST_REQUIRE";
+
+/// Every GPU. Without any, tests are reported as skipped, or fail where one is required.
+pub(crate) fn gpus() -> &'static [Gpu] {
+    static GPUS: OnceLock<Vec<Gpu>> = OnceLock::new();
+    GPUS.get_or_init(|| {
+        let open = |(number, adapter): (usize, &wgpu::Adapter)| {
+            let gpu = Gpu::open(&format!("wgpu:{number}"), adapter);
+            gpu.unwrap_or_else(|error| panic!("{error}"))
+        };
+        let gpus: Vec<Gpu> = Gpu::adapters().iter().enumerate().map(open).collect();
+        if gpus.is_empty() {
+            let required = std::env::var(REQUIRE_VARIABLE).unwrap_or_default();
+            assert!(
+                !required.split(',').any(|backend| backend == "wgpu"),
+                "there is no GPU to test"
+            );
+            skipped("wgpu", "there is no adapter");
+        }
+        gpus
+    })
+}

@@ -1,0 +1,182 @@
+//! Cells of the strategy space give the result of the reference, with policies from the smallest to the largest, or
+//! are refused with a reason.
+
+mod common;
+
+use upsweep_core::{
+    AccessWidth, Arrangement, Error, GpuReduceStrategy, GpuScanStrategy, Load, Reduce,
+    ReduceGlobal, ReduceLocal, Scan, ScanGlobal, ScanLocal, Sum, Tail, WorkgroupPolicy, reference,
+};
+use upsweep_testing::Input;
+use upsweep_wgpu::{Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace};
+
+/// Both ends of every field of a policy, and something between.
+const POLICIES: [(u32, u32); 3] = [(32, 1), (1024, 32), (256, 8)];
+
+/// Longest first: what a long array leaves in the workspace must not be found by a short one.
+const LENGTHS: [usize; 9] = [150_001, 0, 1, 127, 129, 2047, 2049, 8193, 65_537];
+
+/// Names how many cells there are to one that is tested; 1 tests all, which takes software devices half an hour.
+const EVERY_VARIABLE: &str = "UPSWEEP_TEST_EVERY";
+
+/// A spread of the cells, of which each GPU takes its share. The number of one to the next has no factor in
+/// common with the numbers of choices, so that every choice of every level is met.
+fn shared(cells: usize, mut body: impl FnMut(&Gpu, usize)) {
+    let gpus = common::gpus();
+    let every = std::env::var(EVERY_VARIABLE).map_or(13, |every| every.parse().expect("a number"));
+    for cell in (0..cells).step_by(every) {
+        if let Some(gpu) = gpus.get(cell / every % gpus.len().max(1)) {
+            body(gpu, cell);
+        }
+    }
+}
+
+fn loads() -> Vec<Load> {
+    let mut loads = Vec::new();
+    for &arrangement in Arrangement::ALL {
+        for &width in AccessWidth::ALL {
+            for &tail in Tail::ALL {
+                loads.push(Load { arrangement, width, tail });
+            }
+        }
+    }
+    loads
+}
+
+fn policy(cell: usize) -> WorkgroupPolicy {
+    let (threads_per_workgroup, items_per_thread) = POLICIES[cell % POLICIES.len()];
+    WorkgroupPolicy { threads_per_workgroup, items_per_thread }
+}
+
+fn is_refusal<T>(result: &Result<T, Error>) -> bool {
+    matches!(result, Err(Error::StrategyRefused { reason, .. }) if !reason.is_empty())
+}
+
+#[test]
+fn reductions_give_the_bits_of_the_order() {
+    let mut cells = Vec::new();
+    for load in loads() {
+        for &local in ReduceLocal::ALL {
+            for &global in ReduceGlobal::ALL {
+                cells.push(GpuReduceStrategy { load, local, global });
+            }
+        }
+    }
+    let (mut ran, mut refused) = (0, 0);
+    shared(cells.len(), |gpu, cell| {
+        let strategy = cells[cell];
+        // The policy changes with every round through the three global strategies.
+        let options = ReduceOptions { strategy: Some(strategy), policy: Some(policy(cell / 3)) };
+        let (mut integers, mut floats) = (Workspace::default(), Workspace::default());
+        for length in LENGTHS {
+            let context = format!("{gpu:?}: {strategy:?} of {length} items");
+            let items: Vec<u32> = Input::Full.array(cell as u64, length);
+            let problem = Reduce::new(Sum);
+            let found =
+                gpu.reduce::<u32, u32, _>(&mut integers, Source::Host(&items), &problem, &options);
+            assert_eq!(found, Ok(reference::reduce(&items, &problem)), "{context}");
+            let items: Vec<f32> = Input::Mixed.array(cell as u64, length);
+            let problem = Reduce::new(Sum).init(0.375f32);
+            let found =
+                gpu.reduce::<f32, f32, _>(&mut floats, Source::Host(&items), &problem, &options);
+            if strategy.global == ReduceGlobal::Atomic {
+                assert!(
+                    is_refusal(&found),
+                    "{context}: there is no atomic sum of floats: {found:?}"
+                );
+                refused += 1;
+                continue;
+            }
+            let expected = reference::specified::reduce(&items, &problem);
+            assert_eq!(found.map(f32::to_bits), Ok(expected.to_bits()), "{context}");
+            ran += 1;
+        }
+    });
+    assert!(common::gpus().is_empty() || ran > 0 && refused > 0);
+}
+
+#[test]
+fn scans_give_the_bits_of_the_order() {
+    let mut cells = Vec::new();
+    for load in loads() {
+        for &local in ScanLocal::ALL {
+            for &global in ScanGlobal::ALL {
+                cells.push(GpuScanStrategy { load, local, global });
+            }
+        }
+    }
+    let mut ran = 0;
+    shared(cells.len(), |gpu, cell| {
+        let strategy = cells[cell];
+        let options =
+            ScanOptions { strategy: Some(strategy), policy: Some(policy(cell / 5)), stalled: None };
+        let (mut integers, mut floats) = (Workspace::default(), Workspace::default());
+        for length in LENGTHS {
+            let context = format!("{gpu:?}: {strategy:?} of {length} items");
+            let items: Vec<u32> = Input::Full.array(cell as u64, length);
+            let mut output = vec![0xaaaa_aaaau32; length];
+            let problem = Scan::exclusive(Sum);
+            let (from, to) = (Source::Host(&items[..]), Target::Host(&mut output[..]));
+            let found = gpu.scan::<u32, u32, _>(&mut integers, from, to, &problem, &options);
+            let unsafe_here =
+                strategy.global == ScanGlobal::LookBack && !gpu.limits().forward_progress;
+            if length > 0 && (unsafe_here || strategy.global == ScanGlobal::Aggregates) {
+                assert!(is_refusal(&found), "{context}: {found:?}");
+                continue;
+            }
+            assert_eq!(found, Ok(()), "{context}");
+            assert!(output == reference::scan::<u32, u32, _>(&items, &problem), "{context}");
+            // The order of floats is followed, or the strategy that cannot is refused.
+            let items: Vec<f32> = Input::Mixed.array(cell as u64, length);
+            let mut output = vec![f32::NAN; length];
+            let problem = Scan::inclusive(Sum).init(0.375f32);
+            let (from, to) = (Source::Host(&items[..]), Target::Host(&mut output[..]));
+            let found = gpu.scan::<f32, f32, _>(&mut floats, from, to, &problem, &options);
+            let nests = strategy.local == ScanLocal::Blelloch
+                || strategy.global == ScanGlobal::ScanThenPropagate;
+            if nests && length > 0 {
+                assert!(is_refusal(&found), "{context}: {found:?}");
+                continue;
+            }
+            assert_eq!(found, Ok(()), "{context}");
+            let expected: Vec<f32> = reference::specified::scan(&items, &problem);
+            let same = output.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits());
+            assert!(same, "{context}");
+            ran += 1;
+        }
+    });
+    assert!(common::gpus().is_empty() || ran > 0);
+}
+
+/// A chunk that never says its total: the chunks behind it find it out themselves.
+#[test]
+fn a_stalled_chunk_stops_nobody() {
+    for gpu in common::gpus() {
+        let load = Load {
+            arrangement: Arrangement::Striped,
+            width: AccessWidth::Bytes16,
+            tail: Tail::Exact,
+        };
+        let global = ScanGlobal::LookBackFallback;
+        let strategy = GpuScanStrategy { load, local: ScanLocal::Cooperative, global };
+        let policy = WorkgroupPolicy { threads_per_workgroup: 256, items_per_thread: 8 };
+        let items: Vec<f32> = Input::Mixed.array(9, 200_000);
+        let problem = Scan::inclusive(Sum);
+        let expected: Vec<f32> = reference::specified::scan(&items, &problem);
+        // In the middle of a window, at its end, and the very first.
+        for stalled in [40, 31, 0] {
+            let options = ScanOptions {
+                strategy: Some(strategy),
+                policy: Some(policy),
+                stalled: Some(stalled),
+            };
+            let mut workspace = Workspace::default();
+            // In place: a missing total must be found before its chunk is overwritten.
+            let mut data = items.clone();
+            gpu.scan_in_place(&mut workspace, Target::Host(&mut data), &problem, &options)
+                .unwrap_or_else(|error| panic!("{gpu:?}: chunk {stalled} is stalled: {error}"));
+            let same = data.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits());
+            assert!(same, "{gpu:?}: chunk {stalled} is stalled");
+        }
+    }
+}
