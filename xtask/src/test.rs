@@ -107,7 +107,7 @@ fn tests(python: Option<&Path>, drivers: Option<&str>) -> Result<String> {
         test.env("UPSWEEP_TEST_PYTHON", python);
     }
     if let Some(drivers) = drivers {
-        test.env("VK_DRIVER_FILES", drivers).env("UPSWEEP_TEST_REQUIRE", "wgpu");
+        test.env("VK_DRIVER_FILES", drivers).env("UPSWEEP_TEST_GPU", "required");
     }
     let lines = run_and_keep(&mut test, |line| line.starts_with("test result:"))?;
     let count = |what: &str| -> u64 {

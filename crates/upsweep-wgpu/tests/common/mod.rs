@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use upsweep_testing::skipped;
 use upsweep_wgpu::Gpu;
 
-/// Names backends, separated by commas: a run fails where one of them has no device.
-const REQUIRE_VARIABLE: &str = "UPSWEEP_TEST_REQUIRE";
+/// If it is `required`, a run without any GPU fails.
+const GPU_VARIABLE: &str = "UPSWEEP_TEST_GPU";
 
 /// Every GPU. Without any, tests are reported as skipped, or fail where one is required.
 pub(crate) fn gpus() -> &'static [Gpu] {
