@@ -18,7 +18,8 @@ use crate::{Device, Element, Number, Operator, Reduce, Result, Sum, View, Widen,
 /// end. Floats have the same bits on every device ([`summation`](crate::summation)).
 ///
 /// # Cost
-/// Reads the input once. Allocates nothing. Returns when the value is there.
+/// Reads the input once. Allocates nothing but some tens of bytes for each thread that is woken.
+/// Returns when the value is there.
 ///
 /// # Errors
 /// Those of the device; none on the CPU.
@@ -54,7 +55,8 @@ where
 /// As for [`reduce`], in `A`.
 ///
 /// # Cost
-/// Reads the input once. Allocates nothing. Returns when the value is there.
+/// Reads the input once. Allocates nothing but some tens of bytes for each thread that is woken.
+/// Returns when the value is there.
 ///
 /// # Errors
 /// Those of the device; none on the CPU.
@@ -111,7 +113,8 @@ where
 /// −0 and +0 are equal; a NaN counts as smaller than every number, so that the first NaN is found.
 ///
 /// # Cost
-/// Reads the input once. Allocates nothing. Returns when the value is there.
+/// Reads the input once. Allocates nothing but some tens of bytes for each thread that is woken.
+/// Returns when the value is there.
 ///
 /// # Errors
 /// Those of the device; none on the CPU.
@@ -137,7 +140,8 @@ where
 /// −0 and +0 are equal; a NaN counts as larger than every number, so that the first NaN is found.
 ///
 /// # Cost
-/// Reads the input once. Allocates nothing. Returns when the value is there.
+/// Reads the input once. Allocates nothing but some tens of bytes for each thread that is woken.
+/// Returns when the value is there.
 ///
 /// # Errors
 /// Those of the device; none on the CPU.
@@ -190,7 +194,8 @@ mean!(u8 f64 i8 f64 u16 f64 i16 f64 u32 f64 i32 f64 u64 f64 i64 f64 f16 f32 bf16
 /// The same bits on every device: the sum follows [`summation`](crate::summation).
 ///
 /// # Cost
-/// Reads the input once. Allocates nothing. Returns when the value is there.
+/// Reads the input once. Allocates nothing but some tens of bytes for each thread that is woken.
+/// Returns when the value is there.
 ///
 /// # Errors
 /// Those of the device; none on the CPU.

@@ -15,8 +15,9 @@ pub(crate) fn strategy(facts: &Facts, forward_progress: bool) -> GpuScanStrategy
             width: AccessWidth::Bytes16,
             tail: Tail::Exact,
         },
-        // Without subgroup operations, all of it goes through shared memory.
-        local: if facts.subgroup > 1 { ScanLocal::Cooperative } else { ScanLocal::Blelloch },
+        // Without subgroup operations one thread rakes: slow, but in the order of summation, which Blelloch's
+        // tree is not.
+        local: if facts.subgroup > 1 { ScanLocal::Cooperative } else { ScanLocal::Raking },
         global: if forward_progress {
             ScanGlobal::LookBackFallback
         } else {
@@ -25,7 +26,9 @@ pub(crate) fn strategy(facts: &Facts, forward_progress: bool) -> GpuScanStrategy
     }
 }
 
-/// The policy where none is asked for: chunks of 4,096 items, of 2,048 for arrays of at most 2^20 bytes.
+/// The policy where none is asked for: chunks of 4,096 items, of 2,048 for arrays of at most 2^20 bytes. Near the best
+/// of the first sweep on an H200 for the strategy with fallback (512 or 256 threads, 16 items), which is to be made again
+/// (`docs/decisions/2026-11-21-wgpu-first-figures.md`).
 pub(crate) fn policy(bytes: u64) -> WorkgroupPolicy {
     WorkgroupPolicy {
         threads_per_workgroup: 256,
