@@ -156,8 +156,8 @@ where
         upsweep_core::reference::specified::reduce(&items, &problem)
     };
     for global in [ReduceGlobal::Atomic, ReduceGlobal::LastBlock, ReduceGlobal::MultiLevel] {
-        for threads in [32, 64, 128, 256, 512] {
-            for items_per_thread in [16, 32, 64, 128] {
+        for threads in [128, 256, 512] {
+            for items_per_thread in [16, 32, 64] {
                 let strategy = GpuReduceStrategy {
                     load: loads(AccessWidth::Bytes16),
                     local: ReduceLocal::Cooperative,
@@ -213,8 +213,8 @@ where
     let mut found = expected.clone();
     for &global in ScanGlobal::ALL.iter().filter(|&&global| global != ScanGlobal::ScanThenPropagate)
     {
-        for threads in [128, 256, 512] {
-            for items_per_thread in [8, 16, 32, 64] {
+        for threads in [256, 512] {
+            for items_per_thread in [16, 32, 64] {
                 let strategy = GpuScanStrategy {
                     load: loads(AccessWidth::Bytes16),
                     local: ScanLocal::Cooperative,

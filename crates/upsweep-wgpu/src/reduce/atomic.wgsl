@@ -1,5 +1,7 @@
 // One atomic of each workgroup on the total; the last to finish takes it away. `ATOMIC` is the header's.
 
+fn prepare() {}
+
 fn finish(total: Acc, workgroup: u32, thread: u32) {
     if (thread > 0u) {
         return;

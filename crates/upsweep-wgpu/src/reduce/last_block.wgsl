@@ -1,5 +1,10 @@
 // Every workgroup publishes its value; the last to finish folds them, in order.
 
+/// The run's number is on its way while items are folded.
+fn prepare() {
+    mark = (atomicLoad(&state[RUN]) + 1u) << 16u;
+}
+
 fn finish(total: Acc, workgroup: u32, thread: u32) {
     if (parameters.workgroups == 1u) {
         if (thread == 0u) {
@@ -7,7 +12,6 @@ fn finish(total: Acc, workgroup: u32, thread: u32) {
         }
         return;
     }
-    mark = (atomicLoad(&state[RUN]) + 1u) << 16u;
     if (thread == 0u) {
         publish(workgroup, total);
     }

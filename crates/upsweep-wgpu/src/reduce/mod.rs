@@ -55,6 +55,8 @@ struct Shape {
     /// Lanes of one thread.
     lanes: u32,
     rows_held: u32,
+    /// Workgroups that are enough.
+    enough: u64,
 }
 
 impl Shape {
@@ -76,7 +78,8 @@ impl Shape {
             Arrangement::Blocked => least.max(wanted).min(LANES as u32),
         };
         let rows_held = (wanted / lanes).clamp(1, ROWS as u32);
-        Self { threads, width, access_items, lanes, rows_held }
+        let enough = policy::enough_workgroups(strategy.global);
+        Self { threads, width, access_items, lanes, rows_held, enough }
     }
 
     fn team(&self) -> u32 {
@@ -120,7 +123,7 @@ impl Shape {
         let mut each = 1u32;
         loop {
             let workgroups = tiles.div_ceil(teams * u64::from(each));
-            if workgroups <= policy::ENOUGH_WORKGROUPS.min(threads * threads) {
+            if workgroups <= self.enough.min(threads * threads) {
                 return Some(each);
             }
             if each >= self.team() {

@@ -2,6 +2,8 @@
 
 @group(0) @binding(2) var<storage, read_write> partials: array<u32>;
 
+fn prepare() {}
+
 fn finish(total: Acc, workgroup: u32, thread: u32) {
     if (thread > 0u) {
         return;

@@ -29,17 +29,21 @@ pub(crate) fn strategy(facts: &Facts, types: &Types) -> GpuReduceStrategy {
 
 /// The policy where none is asked for.
 ///
-/// - 256 threads; up to 2^18 bytes 64, so that a small array too makes many workgroups busy. On an H200 the best
-///   of the sweep is 512 threads from 2^24 items up, 2 to 3 % faster, and 128 at 2^20
-///   (`benches/record/nvidia-h200/2026-11-21-wgpu-sweep.csv`); software devices have at most 256.
-/// - 32 items of `f32`: 16 bytes times 8 rows on their way for each thread; 16 to 128 are equal in the sweep.
+/// - Up to 2^18 bytes 64 threads, so that a small array too makes many workgroups busy; 512 from 2^25 bytes on, 2 to
+///   3 % faster than 256 on an H200 (`benches/record/nvidia-h200/2026-11-21-wgpu-reduce.csv`).
+/// - 16 items of `f32` on their way for each thread: 16 bytes times 4 rows; 16 to 128 are within 1 %.
 pub(crate) fn policy(bytes: u64) -> WorkgroupPolicy {
-    WorkgroupPolicy {
-        threads_per_workgroup: if bytes <= 1 << 18 { 64 } else { 256 },
-        items_per_thread: 32,
-    }
+    let threads_per_workgroup = match bytes {
+        0..=0x4_0000 => 64,
+        0x4_0001..=0x1ff_ffff => 256,
+        _ => 512,
+    };
+    WorkgroupPolicy { threads_per_workgroup, items_per_thread: 16 }
 }
 
-/// Workgroups that fill the largest devices several times over. On an H200 256, 512, 1,024 and 4,096 were within noise
-/// of each other in a draft of the kernel (2026-11-21).
-pub(crate) const ENOUGH_WORKGROUPS: u64 = 1024;
+/// Workgroups that fill the largest devices several times over: those that run are not all as fast, and the last ones
+/// even that out. On an H200 4,096 sum 2^28 `u32` at 4,451 GB/s, 1,024 at 4,395, 16,384 at 4,394; where one workgroup
+/// folds what the others leave, 1,024 are as fast or faster (`f32`: 4,317, 4,254, 4,281).
+pub(crate) fn enough_workgroups(global: ReduceGlobal) -> u64 {
+    if global == ReduceGlobal::Atomic { 4096 } else { 1024 }
+}

@@ -9,7 +9,8 @@
 //
 // A workgroup holds TEAMS teams. Each takes a run of `tiles_per_team` neighbouring tiles, a power of two; member k
 // keeps the value of its team's tile k, so that the values of a workgroup's threads, in order, are the leaves of the
-// tree. What is not there is padding. `finish` does with the workgroup's value what the strategy says.
+// tree. What is not there is padding. `prepare` and `finish` do before and after that
+// what the strategy says.
 //
 // The operator must commute. Source of the shape: docs/decisions/2026-11-21-order-of-summation.md.
 
@@ -44,6 +45,7 @@ fn run_reduce(workgroup: u32, thread: u32) {
     if (first_tile >= max(tiles, 1u)) {
         return;
     }
+    prepare();
     let member = thread % TEAM;
     let team_tile = first_tile + (thread / TEAM) * parameters.tiles_per_team;
     var kept = padding();

@@ -11,8 +11,8 @@
 //
 // `scan_chunk` scans every level from the smallest up: S of the items of each group, S of the groups of each row, of
 // the rows of each tile, leaving the totals of tiles in `tile_totals`. `finish_chunk` brings a carry down again, so
-// that each item takes part in one operation after the carry is known. In between, `kept_*.wgsl` says where units are,
-// and `slots.wgsl` what comes into tiles.
+// that each item takes part in one operation after the carry is known. What comes into
+// tiles, one subgroup finds out: `slots.wgsl`.
 //
 // S are aligned prefixes: of a power of two of values, those of the left half, and those of the right half with the
 // left half's total in front (J. Sklansky, 1960). What is not there is padding.
@@ -43,7 +43,7 @@ struct Parameters {
 @group(0) @binding(3) var<uniform> parameters: Parameters;
 
 /// What a thread holds of a chunk.
-alias Held = array<Kept, UNITS>;
+alias Held = array<Unit, UNITS>;
 
 var<workgroup> row_totals: array<Acc, CHUNK_ROWS>;
 /// What comes before each row within its tile.
@@ -61,17 +61,13 @@ fn first_of(chunk: u32) -> u32 {
     return (chunk - parameters.first_chunk) * CHUNK;
 }
 
-/// Scans the groups, rows and tiles of a chunk. BATCH units are on their way from memory at once.
+/// Scans the groups, rows and tiles of a chunk.
 fn scan_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
-    for (var batch = 0u; batch < UNITS; batch += BATCH) { // unrolled
-        var units: array<Unit, BATCH>;
-        for (var b = 0u; b < BATCH; b++) { // unrolled
-            units[b] = load_unit(first_of(chunk) + unit_of(thread, batch + b) * UNIT);
-        }
-        for (var b = 0u; b < BATCH; b++) { // unrolled
-            let number = unit_of(thread, batch + b);
-            (*held)[batch + b] = keep(scan_row(units[b], thread, number), number);
-        }
+    for (var r = 0u; r < UNITS; r++) { // unrolled
+        (*held)[r] = load_unit(first_of(chunk) + unit_of(thread, r) * UNIT);
+    }
+    for (var r = 0u; r < UNITS; r++) { // unrolled
+        (*held)[r] = scan_row((*held)[r], thread, unit_of(thread, r));
     }
     let upto = scan_rows(thread);
     let before = previous(upto, thread, ROWS);
@@ -117,7 +113,7 @@ fn finish_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
         let row = number / ROW_THREADS;
         let carry = then(tile_carries[row / ROWS], rows_before[row]);
         let starts = chunk == 0u && number == 0u;
-        store_unit(first_of(chunk) + number * UNIT, with_carry(kept((*held)[r], number), carry, starts));
+        store_unit(first_of(chunk) + number * UNIT, with_carry((*held)[r], carry, starts));
     }
 }
 

@@ -71,8 +71,6 @@ struct Shape {
     items: u32,
     /// Neighbouring items of one thread.
     unit: u32,
-    /// Whether items wait for their carry in shared memory.
-    in_shared_memory: bool,
 }
 
 impl Shape {
@@ -94,17 +92,10 @@ impl Shape {
             .max(GROUP as u32);
         let least = (TILE as u32 / threads).max(least_unit);
         let most_items = (WINDOW as u32 / threads).min(LANES as u32).max(least);
-        let mut items = floor_power_of_two(policy.items_per_thread.max(1)).clamp(least, most_items);
+        let items = floor_power_of_two(policy.items_per_thread.max(1)).clamp(least, most_items);
         let blocked = strategy.load.arrangement == Arrangement::Blocked;
-        // What does not fit into registers waits in shared memory, as far as that goes.
-        let room =
-            (facts.shared_bytes / (4 * words)).saturating_sub(3 * threads + WINDOW as u32 / 128);
-        while items > least && items > REGISTER_ITEMS && threads * items > room {
-            items /= 2;
-        }
-        let in_shared_memory = !blocked && items > REGISTER_ITEMS && threads * items <= room;
         let unit = if blocked { items } else { least_unit };
-        Self { threads, items, unit, in_shared_memory }
+        Self { threads, items, unit }
     }
 
     fn chunk(&self) -> u32 {
@@ -136,7 +127,6 @@ impl Shape {
             ("ITEMS", self.items),
             ("UNIT", self.unit),
             ("UNITS", units),
-            ("BATCH", if self.in_shared_memory { units.min(UNITS_ON_THEIR_WAY) } else { units }),
             ("TOTAL_BATCH", units.min(total_batch)),
             ("UNIT_GROUPS", self.unit / GROUP as u32),
             ("ROW_THREADS", LANES as u32 / self.unit),
@@ -163,10 +153,7 @@ impl Shape {
     }
 }
 
-/// Items of a thread that wait in registers; more wait in shared memory.
-const REGISTER_ITEMS: u32 = 32;
-
-/// Units that a thread loads at once, where it does not keep them all in registers.
+/// Units that a thread loads at once where it keeps none.
 const UNITS_ON_THEIR_WAY: u32 = 4;
 
 /// Rounds in which the subgroup that looks sees totals, each of as many as it has threads. Subgroups below the second
@@ -276,7 +263,8 @@ impl Scanning {
         let lies = Lies::new(gpu, &types, form, input, output, asked);
         let items = input.items;
         let item_bytes = types.item.size().max(types.output.size()) as u64;
-        let policy = options.policy.unwrap_or_else(|| policy::policy(items * item_bytes));
+        let policy =
+            options.policy.unwrap_or_else(|| policy::policy(facts, items * item_bytes, !nests));
         let shape = Shape::new(facts, &types, &strategy, lies, policy);
         let mut parts = vec![
             include_str!("chunk.wgsl"),
@@ -285,11 +273,6 @@ impl Scanning {
             WORKGROUP,
             STATE,
         ];
-        parts.push(if shape.in_shared_memory {
-            include_str!("kept_in_shared_memory.wgsl")
-        } else {
-            include_str!("kept_in_registers.wgsl")
-        });
         match strategy.local {
             ScanLocal::Cooperative if facts.subgroup == 1 => {
                 return Err(refused("the device has no subgroup operations".to_owned()));

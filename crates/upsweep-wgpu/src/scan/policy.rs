@@ -26,12 +26,20 @@ pub(crate) fn strategy(facts: &Facts, forward_progress: bool) -> GpuScanStrategy
     }
 }
 
-/// The policy where none is asked for: chunks of 4,096 items, of 2,048 for arrays of at most 2^20 bytes. Near the best
-/// of the first sweep on an H200 for the strategy with fallback (512 or 256 threads, 16 items), which is to be made again
-/// (`docs/decisions/2026-11-21-wgpu-first-figures.md`).
-pub(crate) fn policy(bytes: u64) -> WorkgroupPolicy {
-    WorkgroupPolicy {
-        threads_per_workgroup: 256,
-        items_per_thread: if bytes <= 1 << 20 { 8 } else { 16 },
-    }
+/// The policy where none is asked for, `exact` saying whether the operator's grouping cannot be seen.
+///
+/// Chunks must be many enough to fill the device and large enough to hide what they wait for: the more bytes are held
+/// in registers, the faster. On an H200 64 items of 256 threads scan 2^28 `u32` at 3,051 GB/s, 32 of 512 threads at
+/// 2,833; floats also hold what comes before each group, so that 64 items are too many there (2,398 against 2,815). At
+/// 2^24 items 32 of 512 are best; below 2^22 bytes 8 of 256.
+/// (`benches/record/nvidia-h200/2026-11-21-wgpu-scan.csv`).
+pub(crate) fn policy(facts: &Facts, bytes: u64, exact: bool) -> WorkgroupPolicy {
+    let (threads_per_workgroup, items_per_thread) = match bytes {
+        0..=0x3f_ffff => (256, 8),
+        // Devices with narrow subgroups have few registers.
+        _ if facts.subgroup < 32 => (256, 16),
+        0x2000_0000.. if exact => (256, 64),
+        _ => (512, 32),
+    };
+    WorkgroupPolicy { threads_per_workgroup, items_per_thread }
 }

@@ -22,8 +22,11 @@ fn run_upsweep(workgroup: u32, thread: u32) {
 fn run_spine(workgroup: u32, thread: u32) {
     var carry = start_value();
     let windows = (parameters.chunks + CHUNKS_OF_WINDOW - 1u) / CHUNKS_OF_WINDOW;
+    // The next totals are on their way while these are folded.
+    var next = window_total(thread);
     for (var first = 0u; first < windows; first += THREADS) {
-        let total = window_total(first + thread);
+        let total = next;
+        next = window_total(first + THREADS + thread);
         var before: Acc;
         if (EXACT == 1u) {
             let upto = scan_across(total, thread, THREADS);
@@ -33,8 +36,8 @@ fn run_spine(workgroup: u32, thread: u32) {
             workgroupBarrier();
             window_totals[thread] = total;
             workgroupBarrier();
-            if (thread == 0u) {
-                carry = fold_windows(carry);
+            if (thread < SUBGROUP) {
+                carry = fold_in_turn(carry);
             }
             workgroupBarrier();
             before = window_totals[thread];
@@ -62,19 +65,20 @@ fn window_total(window: u32) -> Acc {
     return totals[0];
 }
 
-/// Replaces every window's total by what comes into it, one after another, and gives what comes into the next.
-/// Eight totals are on their way at once.
-fn fold_windows(start: Acc) -> Acc {
+/// Replaces every window's total by what comes into it, one after another, and gives what comes into the next. One
+/// subgroup does that, each thread holding a total.
+fn fold_in_turn(start: Acc) -> Acc {
     var carry = start;
-    for (var first = 0u; first < THREADS; first += 8u) {
-        var totals: array<Acc, 8>;
-        for (var k = 0u; k < 8u; k++) { // unrolled
-            totals[k] = window_totals[first + k];
+    for (var first = 0u; first < THREADS; first += SUBGROUP) {
+        let total = window_totals[first + lane];
+        var before = carry;
+        for (var k = 0u; k < SUBGROUP; k++) { // unrolled
+            if (lane == k) {
+                before = carry;
+            }
+            carry = then(carry, shuffled(total, k));
         }
-        for (var k = 0u; k < 8u; k++) { // unrolled
-            window_totals[first + k] = carry;
-            carry = then(carry, totals[k]);
-        }
+        window_totals[first + lane] = before;
     }
     return carry;
 }

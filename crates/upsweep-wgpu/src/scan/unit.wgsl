@@ -82,7 +82,6 @@ fn store_unit(first: u32, unit: Unit) {
 /// to `row_totals`.
 fn scan_row(loaded: Unit, thread: u32, number: u32) -> Unit {
     var unit = loaded;
-    var upto: array<Acc, UNIT_GROUPS>;
     for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
         const i = 4u * g;
         let pair = then(unit.items[i], unit.items[i + 1u]);
@@ -90,7 +89,10 @@ fn scan_row(loaded: Unit, thread: u32, number: u32) -> Unit {
         unit.items[i + 1u] = pair;
         unit.items[i + 2u] = then(pair, unit.items[i + 2u]);
         unit.items[i + 3u] = then(pair, other);
-        upto[g] = unit.items[i + 3u];
+    }
+    var upto: array<Acc, UNIT_GROUPS>;
+    for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
+        upto[g] = unit.items[4u * g + 3u];
     }
     for (var width = 1u; width < UNIT_GROUPS; width *= 2u) { // unrolled
         for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
@@ -118,11 +120,15 @@ fn scan_row(loaded: Unit, thread: u32, number: u32) -> Unit {
     if (thread % ROW_THREADS == ROW_THREADS - 1u) {
         row_totals[number / ROW_THREADS] = upto[UNIT_GROUPS - 1u];
     }
+    if (EXACT == 1u) {
+        // Where the grouping cannot be seen, what comes before each group need not wait apart from the items.
+        return prefixes(unit, padding());
+    }
     return unit;
 }
 
-/// A unit with what comes into its row in front.
-fn with_carry(scanned: Unit, row_carry: Acc, starts: bool) -> Unit {
+/// Every item's prefix, `row_carry` coming into the row.
+fn prefixes(scanned: Unit, row_carry: Acc) -> Unit {
     var unit = scanned;
     for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
         const i = 4u * g;
@@ -137,6 +143,19 @@ fn with_carry(scanned: Unit, row_carry: Acc, starts: bool) -> Unit {
             }
             unit.items[i] = carry;
         }
+    }
+    return unit;
+}
+
+/// A scanned unit with what comes into its row in front; `starts` if it is the first of all.
+fn with_carry(scanned: Unit, row_carry: Acc, starts: bool) -> Unit {
+    var unit = scanned;
+    if (EXACT == 1u) {
+        for (var k = 0u; k < UNIT; k++) { // unrolled
+            unit.items[k] = then(row_carry, unit.items[k]);
+        }
+    } else {
+        unit = prefixes(unit, row_carry);
     }
     if (starts && INCLUSIVE == 0u && (parameters.flags & 1u) == 0u) {
         unit.items[0] = identity();
