@@ -37,22 +37,41 @@ pub struct Workspace {
     result: Option<Mailbox>,
 }
 
-/// Where a small result is written by kernels and read by the host.
+/// Where a small result is written by kernels and read by the host: one buffer where the device lets the host map
+/// what kernels write, which spares a copy.
 #[derive(Debug)]
 struct Mailbox {
     device: wgpu::Buffer,
-    host: wgpu::Buffer,
+    host: Option<wgpu::Buffer>,
 }
 
 impl Mailbox {
     const BYTES: u64 = 16;
 
     fn new(gpu: &Gpu) -> Result<Self> {
-        let device =
-            gpu.buffer("result", Self::BYTES, BufferUsages::STORAGE | BufferUsages::COPY_SRC)?;
-        let host =
-            gpu.buffer("result", Self::BYTES, BufferUsages::MAP_READ | BufferUsages::COPY_DST)?;
-        Ok(Self { device, host })
+        let kernels = BufferUsages::STORAGE;
+        let host = BufferUsages::MAP_READ;
+        if gpu.device.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {
+            return Ok(Self {
+                device: gpu.buffer("result", Self::BYTES, kernels | host)?,
+                host: None,
+            });
+        }
+        let device = gpu.buffer("result", Self::BYTES, kernels | BufferUsages::COPY_SRC)?;
+        let host = gpu.buffer("result", Self::BYTES, host | BufferUsages::COPY_DST)?;
+        Ok(Self { device, host: Some(host) })
+    }
+
+    /// Records the copy to the host, if one is needed.
+    fn send(&self, encoder: &mut wgpu::CommandEncoder) {
+        if let Some(host) = &self.host {
+            encoder.copy_buffer_to_buffer(&self.device, 0, host, 0, Self::BYTES);
+        }
+    }
+
+    /// The buffer that the host maps.
+    fn host(&self) -> &wgpu::Buffer {
+        self.host.as_ref().unwrap_or(&self.device)
     }
 }
 
@@ -157,10 +176,10 @@ impl Gpu {
         let recording = self.bind_reduction(workspace, types, &input, &result, init, options)?;
         let mut encoder = self.device.create_command_encoder(&<_>::default());
         recording.record(&mut encoder.begin_compute_pass(&<_>::default()));
-        encoder.copy_buffer_to_buffer(&mailbox.device, 0, &mailbox.host, 0, Mailbox::BYTES);
+        mailbox.send(&mut encoder);
         self.scoped(|| self.queue.submit([encoder.finish()]))?;
         let mut found = [0u8; 8];
-        self.read(&mailbox.host, 0, &mut found)?;
+        self.read(mailbox.host(), 0, &mut found)?;
         workspace.result = Some(mailbox);
         let mut words: [u32; 2] = bytemuck::cast(found);
         if bytes < 8 {

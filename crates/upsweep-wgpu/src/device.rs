@@ -17,6 +17,7 @@ use crate::slice::Slice;
 const WANTED: Features = Features::SUBGROUP
     .union(Features::SHADER_INT64)
     .union(Features::SHADER_F64)
+    .union(Features::MAPPABLE_PRIMARY_BUFFERS)
     .union(Features::TIMESTAMP_QUERY)
     .union(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
 

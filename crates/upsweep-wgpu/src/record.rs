@@ -28,6 +28,13 @@ impl Recording {
         }
     }
 
+    /// The same operation so many times, one after another.
+    #[must_use]
+    pub fn repeated(&self, times: usize) -> Self {
+        let launches = self.dispatches.len() * times;
+        Self { dispatches: self.dispatches.iter().cycle().take(launches).cloned().collect() }
+    }
+
     /// Number of launches.
     pub fn launches(&self) -> usize {
         self.dispatches.len()
