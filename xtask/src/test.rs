@@ -30,7 +30,15 @@ pub(crate) fn full() -> Result<()> {
         Ok(remark)
     })?;
     let drivers = drivers.as_deref();
-    steps.step("tests", || tests(Some(&python), drivers))?;
+    let mut validator = false;
+    steps.step("spirv-val, which kernels are checked with", || match tools::spirv_val() {
+        Ok(()) => {
+            validator = true;
+            Ok(String::new())
+        }
+        Err(why) => not_done(&why),
+    })?;
+    steps.step("tests", || tests(Some(&python), drivers, validator))?;
     steps.step("GPU tests under the Khronos validation layer", || validation(drivers))?;
     steps.step("summation vectors, checked by another program", || vectors(&python))?;
     steps.step("vector code under valgrind", memcheck)?;
@@ -52,7 +60,7 @@ pub(crate) fn quick() -> Result<()> {
     let mut steps = Steps::default();
     format_and_lints(&mut steps)?;
     steps.step("tests", || {
-        tests(tools::python_if_made().as_deref(), vulkan::software_if_made().as_deref())
+        tests(tools::python_if_made().as_deref(), vulkan::software_if_made().as_deref(), false)
     })?;
     steps.summary();
     Ok(())
@@ -100,14 +108,17 @@ fn documentation(steps: &mut Steps) -> Result<()> {
 
 /// Unit tests, integration tests and the examples of the documentation. With a Python, the
 /// program's results are compared with numpy's. With Vulkan drivers, GPU tests run on each of
-/// them and a device that is missing is a failure.
-fn tests(python: Option<&Path>, drivers: Option<&str>) -> Result<String> {
+/// them and a device that is missing is a failure. With a validator, so is its absence.
+fn tests(python: Option<&Path>, drivers: Option<&str>, validator: bool) -> Result<String> {
     let mut test = cargo("test --workspace");
     if let Some(python) = python {
         test.env("UPSWEEP_TEST_PYTHON", python);
     }
     if let Some(drivers) = drivers {
         test.env("VK_DRIVER_FILES", drivers).env("UPSWEEP_TEST_GPU", "required");
+    }
+    if validator {
+        test.env("UPSWEEP_TEST_SPIRV_VAL", "required");
     }
     let lines = run_and_keep(&mut test, |line| line.starts_with("test result:"))?;
     let count = |what: &str| -> u64 {

@@ -34,6 +34,8 @@ pub(crate) struct Facts {
     /// Most bytes of one binding, and what its offset must be a multiple of.
     pub(crate) binding_bytes: u64,
     pub(crate) alignment: u64,
+    /// Whether workgroups that have started are sure to go on.
+    pub(crate) forward_progress: bool,
 }
 
 /// A GPU.
@@ -109,6 +111,7 @@ impl Gpu {
             grid: granted.max_compute_workgroups_per_dimension,
             binding_bytes: granted.max_storage_buffer_binding_size.min(granted.max_buffer_size),
             alignment: u64::from(granted.min_storage_buffer_offset_alignment).max(16),
+            forward_progress: info.device_type != wgpu::DeviceType::Cpu,
         };
         let mut limits = Limits::least(info.name, format!("{:?}", info.backend).to_lowercase());
         limits.driver = format!("{} {}", info.driver, info.driver_info).trim().to_owned();
@@ -118,7 +121,7 @@ impl Gpu {
         limits.threads_per_workgroup = facts.threads;
         limits.binding_bytes = Some(facts.binding_bytes);
         limits.workgroups_per_dimension = Some(facts.grid);
-        limits.forward_progress = info.device_type != wgpu::DeviceType::Cpu;
+        limits.forward_progress = facts.forward_progress;
         limits.int64 = features.contains(Features::SHADER_INT64);
         limits.float64 = features.contains(Features::SHADER_F64);
         let pipelines = Mutex::default();

@@ -14,6 +14,8 @@ mod reduce;
 mod scan;
 mod shader;
 mod slice;
+#[cfg(test)]
+mod translation;
 
 pub use backend::{Source, Target, Workspace};
 pub use device::Gpu;
