@@ -56,47 +56,34 @@ impl Mailbox {
     }
 }
 
-/// The types of a kernel; `id` is named in errors.
-pub(crate) fn types<T, A, U, O>(id: &str, operator: &O) -> Result<Types>
-where
-    T: Element,
-    A: Element,
-    U: Element,
-    O: Operator<A>,
-{
-    let number = |dtype: Option<Dtype>, name: &str| {
-        dtype.ok_or_else(|| Error::ElementUnsupported {
-            device: id.to_owned(),
-            element: name.to_owned(),
-            reason: "it is not a number".to_owned(),
-        })
-    };
-    let op = Op::of(operator)
-        .ok_or(Error::OperatorUntranslated { operator: O::NAME, language: "WGSL" })?;
-    Ok(Types {
-        item: number(dtype_of::<T>(), core::any::type_name::<T>())?,
-        acc: number(dtype_of::<A>(), core::any::type_name::<A>())?,
-        output: number(dtype_of::<U>(), core::any::type_name::<U>())?,
-        op,
-        identity: words(operator.identity()).unwrap_or_default(),
-        padding: words(operator.padding()).unwrap_or_default(),
-    })
-}
-
-/// The types of the search for an extreme of items of type `T`.
-pub(crate) fn types_of_position<T: Number>(extreme: Extreme) -> Types {
-    let acc = dtype_of::<T::Acc>().unwrap_or(T::DTYPE);
-    Types {
-        item: T::DTYPE,
-        acc,
-        output: acc,
-        op: Op::First(extreme),
-        identity: [0; 2],
-        padding: [0; 2],
-    }
-}
-
 impl Gpu {
+    /// The types of a kernel.
+    fn types<T, A, U, O>(&self, operator: &O) -> Result<Types>
+    where
+        T: Element,
+        A: Element,
+        U: Element,
+        O: Operator<A>,
+    {
+        let number = |dtype: Option<Dtype>, name: &str| {
+            dtype.ok_or_else(|| Error::ElementUnsupported {
+                device: self.id().to_owned(),
+                element: name.to_owned(),
+                reason: "it is not a number".to_owned(),
+            })
+        };
+        let op = Op::of(operator)
+            .ok_or(Error::OperatorUntranslated { operator: O::NAME, language: "WGSL" })?;
+        Ok(Types {
+            item: number(dtype_of::<T>(), core::any::type_name::<T>())?,
+            acc: number(dtype_of::<A>(), core::any::type_name::<A>())?,
+            output: number(dtype_of::<U>(), core::any::type_name::<U>())?,
+            op,
+            identity: words(operator.identity()).unwrap_or_default(),
+            padding: words(operator.padding()).unwrap_or_default(),
+        })
+    }
+
     /// Combines all items into one value, and waits for it.
     ///
     /// # Errors
@@ -113,7 +100,7 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
-        let types = types::<T, A, A, O>(self.id(), &problem.operator)?;
+        let types = self.types::<T, A, A, O>(&problem.operator)?;
         let init = problem.init.map(|init| words(init).unwrap_or_default());
         let found = self.reduce_words(workspace, input, types, init, options)?;
         from_words(found).ok_or_else(|| self.failed("a result of an unknown type"))
@@ -130,7 +117,15 @@ impl Gpu {
         extreme: Extreme,
         options: &ReduceOptions,
     ) -> Result<Option<u64>> {
-        let types = types_of_position::<T>(extreme);
+        let acc = dtype_of::<T::Acc>().unwrap_or(T::DTYPE);
+        let types = Types {
+            item: T::DTYPE,
+            acc,
+            output: acc,
+            op: Op::First(extreme),
+            identity: [0; 2],
+            padding: [0; 2],
+        };
         let [low, high] = self.reduce_words(workspace, input, types, None, options)?;
         let position = u64::from(low) | u64::from(high) << 32;
         Ok((position != u64::MAX).then_some(position))
@@ -216,7 +211,7 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
-        let types = types::<T, A, A, O>(self.id(), &problem.operator)?;
+        let types = self.types::<T, A, A, O>(&problem.operator)?;
         let init = problem.init.map(|init| words(init).unwrap_or_default());
         self.bind_reduction(workspace, types, &input, &result, init, options)
     }
@@ -238,7 +233,7 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
-        let types = types::<T, U::Acc, U, O>(self.id(), &problem.operator)?;
+        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
         let init = problem.init.map(|init| words(init).unwrap_or_default());
         let form = Form::new(problem, input.is(&output));
         self.bind_scanning(workspace, types, form, [&input, &output], init, options)
@@ -261,7 +256,7 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
-        let types = types::<T, U::Acc, U, O>(self.id(), &problem.operator)?;
+        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
         self.check(&types)?;
         let uploaded;
         let from = match input {
@@ -289,7 +284,7 @@ impl Gpu {
         T: Element + Widen<<T as Element>::Acc>,
         O: Operator<T::Acc>,
     {
-        let types = types::<T, T::Acc, T, O>(self.id(), &problem.operator)?;
+        let types = self.types::<T, T::Acc, T, O>(&problem.operator)?;
         self.check(&types)?;
         self.scan_to(workspace, None, data, types, problem, options)
     }

@@ -20,11 +20,11 @@ use wgpu::naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use wgpu::naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use wgpu::naga::{AddressSpace, Module, ResourceBinding, ShaderStage, StorageAccess, front};
 
-use crate::backend::{types, types_of_position};
+use crate::bits::words;
 use crate::device::Facts;
 use crate::reduce::{self, Reduction};
 use crate::scan::{self, Form, Lies, Scanning};
-use crate::shader::{Extreme, Shader, Types};
+use crate::shader::{Extreme, Op, Shader, Types};
 
 /// If it is `required`, a run without `spirv-val` fails.
 const VALIDATOR_VARIABLE: &str = "UPSWEEP_TEST_SPIRV_VAL";
@@ -258,6 +258,17 @@ fn accepted_by_validator(words: &[u32], context: &str) {
     assert!(said.status.success(), "{context}: {text}{}", String::from_utf8_lossy(&said.stdout));
 }
 
+fn types<T: Number, A: Number, U: Number, O: Operator<A>>(operator: O) -> Types {
+    Types {
+        item: T::DTYPE,
+        acc: A::DTYPE,
+        output: U::DTYPE,
+        op: Op::of(&operator).expect("it has a text in WGSL"),
+        identity: words(operator.identity()).expect("a number"),
+        padding: words(operator.padding()).expect("a number"),
+    }
+}
+
 /// An operator of a caller's, not commutative: the later of two values that are not 0.
 #[derive(Clone, Copy)]
 struct Last;
@@ -304,7 +315,7 @@ fn reduce_kernel(
 #[test]
 fn every_cell_of_a_reduction() {
     let mut translator = Translator::new();
-    let both = [types::<u32, u32, u32, _>("", &Sum), types::<f32, f32, f32, _>("", &Sum)];
+    let both = [types::<u32, u32, u32, _>(Sum), types::<f32, f32, f32, _>(Sum)];
     let (mut cells, mut refused) = (0, 0);
     for load in loads() {
         for &local in ReduceLocal::ALL {
@@ -312,7 +323,7 @@ fn every_cell_of_a_reduction() {
                 let strategy = GpuReduceStrategy { load, local, global };
                 for (number, device) in DEVICES.into_iter().enumerate() {
                     let facts = facts(device);
-                    let types = both[(cells + number) % 2].as_ref().expect("numbers");
+                    let types = &both[(cells + number) % 2];
                     let policy = policy(cells / 9 + number / 2);
                     let aligned = (cells + number) % 3 > 0;
                     let made =
@@ -365,7 +376,7 @@ fn form(number: usize, everywhere: bool) -> Form {
 #[test]
 fn every_cell_of_a_scan() {
     let mut translator = Translator::new();
-    let both = [types::<u32, u32, u32, _>("", &Sum), types::<f32, f32, f32, _>("", &Sum)];
+    let both = [types::<u32, u32, u32, _>(Sum), types::<f32, f32, f32, _>(Sum)];
     let (mut cells, mut refused) = (0, 0);
     for load in loads() {
         for &local in ScanLocal::ALL {
@@ -373,7 +384,7 @@ fn every_cell_of_a_scan() {
                 let strategy = GpuScanStrategy { load, local, global };
                 for (number, device) in DEVICES.into_iter().enumerate() {
                     let facts = facts(device);
-                    let types = both[(cells + number) % 2].as_ref().expect("numbers");
+                    let types = &both[(cells + number) % 2];
                     // A sum of floats in the order of summation on half of the devices.
                     let everywhere = number % 4 < 2;
                     let form = form(cells + number / 2, everywhere);
@@ -452,13 +463,13 @@ fn by_default(
 fn kernels_of<T, A, O>(translator: &mut Translator, counts: &mut usize, operator: O)
 where
     T: Number + Widen<A>,
-    A: Element,
+    A: Number,
     O: Operator<A>,
 {
-    let reduced = types::<T, A, A, O>("", &operator).expect("numbers");
+    let reduced = types::<T, A, A, O>(operator);
     by_default(translator, &reduced, counts, O::COMMUTATIVE, false);
     if core::any::TypeId::of::<T::Acc>() == core::any::TypeId::of::<A>() {
-        let scanned = types::<T, A, T, O>("", &operator).expect("numbers");
+        let scanned = types::<T, A, T, O>(operator);
         by_default(translator, &scanned, counts, false, true);
     }
 }
@@ -505,7 +516,9 @@ fn every_search_for_a_position() {
     macro_rules! positions {
         ($($item:ident)*) => { $(
             for extreme in [Extreme::Smallest, Extreme::Largest] {
-                let types = types_of_position::<$item>(extreme);
+                let op = Op::First(extreme);
+                let of_sum = types::<$item, <$item as Element>::Acc, <$item as Element>::Acc, _>(Sum);
+                let types = Types { op, identity: [0; 2], padding: [0; 2], ..of_sum };
                 by_default(&mut translator, &types, &mut counts, true, false);
             }
         )* };
