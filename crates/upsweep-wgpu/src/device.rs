@@ -5,11 +5,12 @@ use core::num::NonZeroU64;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use upsweep_core::{Dtype, Error, Limits, Product, Reduce, Result};
+use upsweep_core::{Dtype, Error, Limits, Result};
 use wgpu::{BindingResource, BufferUsages, Features};
 
-use crate::backend::{Source, Workspace};
-use crate::reduce::{PARAMETERS, ReduceOptions};
+use crate::cache::{Folder, Pipelines};
+use crate::litmus::Outcome;
+use crate::reduce::PARAMETERS;
 use crate::shader::{Shader, Types};
 use crate::slice::Slice;
 
@@ -17,6 +18,7 @@ use crate::slice::Slice;
 const WANTED: Features = Features::SUBGROUP
     .union(Features::SHADER_INT64)
     .union(Features::SHADER_F64)
+    .union(Features::PIPELINE_CACHE)
     .union(Features::TIMESTAMP_QUERY)
     .union(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
 
@@ -34,6 +36,8 @@ pub(crate) struct Facts {
     /// Most bytes of one binding, and what its offset must be a multiple of.
     pub(crate) binding_bytes: u64,
     pub(crate) alignment: u64,
+    /// Whether words that carry their own proof go from workgroup to workgroup within a launch.
+    pub(crate) messages: bool,
     /// Whether workgroups that have started are sure to go on.
     pub(crate) forward_progress: bool,
 }
@@ -46,6 +50,8 @@ pub struct Gpu {
     pub(crate) facts: Facts,
     limits: Limits,
     pipelines: Mutex<HashMap<(Shader, &'static str), wgpu::ComputePipeline>>,
+    /// What the driver made of kernels before, if we keep that.
+    pub(crate) cache: Option<Pipelines>,
 }
 
 impl Gpu {
@@ -79,6 +85,11 @@ impl Gpu {
     /// # Errors
     /// [`Error::NoDevice`] if the adapter gives no device.
     pub fn open(id: &str, adapter: &wgpu::Adapter) -> Result<Self> {
+        Self::open_with(id, adapter, &Folder::of_user())
+    }
+
+    /// As [`open`](Gpu::open), with another folder for what is kept.
+    pub(crate) fn open_with(id: &str, adapter: &wgpu::Adapter, folder: &Folder) -> Result<Self> {
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("upsweep"),
             required_features: adapter.features() & WANTED,
@@ -88,15 +99,28 @@ impl Gpu {
         };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
             .map_err(|error| Error::NoDevice { id: id.to_owned(), reason: error.to_string() })?;
-        Ok(Self::from_wgpu(id, adapter, device, queue))
+        let cache = Pipelines::open(&device, &adapter.get_info(), folder.clone());
+        Ok(Self::with(id, adapter, (device, queue), folder, cache))
     }
 
-    /// The caller's own device and queue. Features that it was not opened with are not used.
+    /// The caller's own device and queue. Features that it was not opened with are not used, and what its driver
+    /// makes of kernels is not kept. Unless the same is known from before, a small launch tries out what the device
+    /// does; this waits for it.
     pub fn from_wgpu(
         id: &str,
         adapter: &wgpu::Adapter,
         device: wgpu::Device,
         queue: wgpu::Queue,
+    ) -> Self {
+        Self::with(id, adapter, (device, queue), &Folder::of_user(), None)
+    }
+
+    fn with(
+        id: &str,
+        adapter: &wgpu::Adapter,
+        (device, queue): (wgpu::Device, wgpu::Queue),
+        folder: &Folder,
+        cache: Option<Pipelines>,
     ) -> Self {
         let info = adapter.get_info();
         let (features, granted) = (device.features(), device.limits());
@@ -111,9 +135,11 @@ impl Gpu {
             grid: granted.max_compute_workgroups_per_dimension,
             binding_bytes: granted.max_storage_buffer_binding_size.min(granted.max_buffer_size),
             alignment: u64::from(granted.min_storage_buffer_offset_alignment).max(16),
-            forward_progress: info.device_type != wgpu::DeviceType::Cpu,
+            messages: false,
+            forward_progress: false,
         };
-        let mut limits = Limits::least(info.name, format!("{:?}", info.backend).to_lowercase());
+        let mut limits =
+            Limits::least(info.name.clone(), format!("{:?}", info.backend).to_lowercase());
         limits.driver = format!("{} {}", info.driver, info.driver_info).trim().to_owned();
         limits.l1_bytes = facts.shared_bytes as usize;
         limits.subgroup_sizes =
@@ -121,22 +147,24 @@ impl Gpu {
         limits.threads_per_workgroup = facts.threads;
         limits.binding_bytes = Some(facts.binding_bytes);
         limits.workgroups_per_dimension = Some(facts.grid);
-        limits.forward_progress = facts.forward_progress;
         limits.int64 = features.contains(Features::SHADER_INT64);
         limits.float64 = features.contains(Features::SHADER_F64);
         let pipelines = Mutex::default();
-        let mut gpu = Self { id: id.to_owned(), device, queue, facts, limits, pipelines };
-        gpu.limits.subnormals = gpu.keeps_subnormals().unwrap_or(false);
+        let mut gpu = Self { id: id.to_owned(), device, queue, facts, limits, pipelines, cache };
+        let outcome = gpu.litmus(&info, folder);
+        gpu.trust(outcome);
         gpu
     }
 
-    /// No driver says of its own accord what becomes of small results.
-    fn keeps_subnormals(&self) -> Result<bool> {
-        let items = [f32::MIN_POSITIVE, 0.5];
-        let (problem, options) = (Reduce::new(Product), ReduceOptions::default());
-        let mut workspace = Workspace::default();
-        let product: f32 = self.reduce(&mut workspace, Source::Host(&items), &problem, &options)?;
-        Ok(product == f32::MIN_POSITIVE * 0.5)
+    /// Uses of the device what was found to hold.
+    fn trust(&mut self, outcome: Outcome) {
+        if !outcome.subgroups {
+            (self.facts.subgroup, self.limits.subgroup_sizes) = (1, (1, 1));
+        }
+        self.facts.messages = outcome.messages;
+        self.facts.forward_progress = outcome.progress;
+        self.limits.forward_progress = outcome.progress;
+        self.limits.subnormals = outcome.subnormals;
     }
 
     /// The id it was opened with.
@@ -172,7 +200,7 @@ impl Gpu {
 
     /// Compiles an entry point of a shader.
     pub(crate) fn compile(&self, text: &str, entry: &str) -> Result<wgpu::ComputePipeline> {
-        self.scoped(|| {
+        let compiled = self.scoped(|| {
             let descriptor = wgpu::ShaderModuleDescriptor {
                 label: Some(entry),
                 source: wgpu::ShaderSource::Wgsl(text.into()),
@@ -194,9 +222,13 @@ impl Gpu {
                     zero_initialize_workgroup_memory: false,
                     ..wgpu::PipelineCompilationOptions::default()
                 },
-                cache: None,
+                cache: self.cache.as_ref().map(|pipelines| &pipelines.cache),
             })
-        })
+        })?;
+        if let Some(pipelines) = &self.cache {
+            pipelines.keep();
+        }
+        Ok(compiled)
     }
 
     /// Calls `work`, and gives the device's complaints about it as an error.

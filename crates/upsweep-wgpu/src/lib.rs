@@ -7,13 +7,17 @@
 
 mod backend;
 mod bits;
+mod cache;
 mod device;
+mod litmus;
 mod probe;
 mod record;
 mod reduce;
 mod scan;
 mod shader;
 mod slice;
+#[cfg(test)]
+mod testing;
 #[cfg(test)]
 mod translation;
 

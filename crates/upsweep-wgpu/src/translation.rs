@@ -25,6 +25,7 @@ use crate::device::Facts;
 use crate::reduce::{self, Reduction};
 use crate::scan::{self, Form, Lies, Scanning};
 use crate::shader::{Extreme, Op, Shader, Types};
+use crate::{litmus, probe};
 
 /// If it is `required`, a run without `spirv-val` fails.
 const VALIDATOR_VARIABLE: &str = "UPSWEEP_TEST_SPIRV_VAL";
@@ -45,8 +46,17 @@ const POLICIES: [Option<(u32, u32)>; 3] = [None, Some((32, 1)), Some((1024, 64))
 
 fn facts((subgroup, threads, shared_bytes): (u32, u32, u32)) -> Facts {
     let (grid, binding_bytes, alignment) = (65_535, 1 << 27, 256);
-    let forward_progress = true;
-    Facts { subgroup, threads, shared_bytes, grid, binding_bytes, alignment, forward_progress }
+    let (messages, forward_progress) = (true, true);
+    Facts {
+        subgroup,
+        threads,
+        shared_bytes,
+        grid,
+        binding_bytes,
+        alignment,
+        messages,
+        forward_progress,
+    }
 }
 
 fn policy(number: usize) -> Option<WorkgroupPolicy> {
@@ -88,23 +98,32 @@ impl Translator {
 
     /// Translates a kernel for a device with these facts.
     fn translate(&mut self, facts: &Facts, shader: &Shader, context: &str) {
-        let text = shader.text();
-        if !self.seen.insert(text.clone()) {
+        let dtypes = [shader.types.item, shader.types.acc, shader.types.output];
+        self.translate_text(facts, &shader.text(), &shader.entries, &dtypes, context);
+    }
+
+    fn translate_text(
+        &mut self,
+        facts: &Facts,
+        text: &str,
+        entries: &[&str],
+        dtypes: &[Dtype],
+        context: &str,
+    ) {
+        if !self.seen.insert(text.to_owned()) {
             return;
         }
-        let module = front::wgsl::parse_str(&text)
-            .unwrap_or_else(|error| panic!("{context}: {}", error.emit_to_string(&text)));
-        // What the device does not have, the kernel must not ask for.
-        let dtypes = [shader.types.item, shader.types.acc, shader.types.output];
+        let module = front::wgsl::parse_str(text)
+            .unwrap_or_else(|error| panic!("{context}: {}", error.emit_to_string(text)));
+        // What the device does not have, the kernel must not ask for. Everything of wgpu's but OpenGL unpacks f16.
         let any = |of: &[Dtype]| dtypes.iter().any(|dtype| of.contains(dtype));
-        // Everything of wgpu's but OpenGL unpacks f16.
+        let doubles = any(&[Dtype::F64]);
         let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
         capabilities.set(Capabilities::SUBGROUP, facts.subgroup > 1);
-        let doubles = any(&[Dtype::F64]);
         capabilities.set(Capabilities::SHADER_INT64, doubles || any(&[Dtype::U64, Dtype::I64]));
         let validate = |with| {
             let validated = Validator::new(ValidationFlags::all(), with).validate(&module);
-            validated.map_err(|error| error.emit_to_string(&text))
+            validated.map_err(|error| error.emit_to_string(text))
         };
         if doubles {
             // Only Vulkan has f64: wgpu gives no other device the capability, and refuses the kernel without it.
@@ -113,7 +132,7 @@ impl Translator {
             capabilities |= Capabilities::FLOAT64;
         }
         let info = validate(capabilities).unwrap_or_else(|error| panic!("{context}: {error}"));
-        for entry in &shader.entries {
+        for entry in entries {
             let words = to_spirv(&module, &info, entry);
             if self.validator {
                 accepted_by_validator(&words, context);
@@ -339,6 +358,19 @@ fn every_cell_of_a_reduction() {
     }
     assert_eq!(cells, 108);
     assert!(translator.seen.len() > 300 && refused > 0, "{} texts", translator.seen.len());
+}
+
+/// What is tried when a device is opened, and what its limits are measured with.
+#[test]
+fn kernels_beside_the_primitives() {
+    let mut translator = Translator::new();
+    for device in DEVICES {
+        let facts = facts(device);
+        let text = litmus::text(&facts);
+        translator.translate_text(&facts, &text, &["litmus"], &[], "litmus");
+        let probe = probe::text();
+        translator.translate_text(&facts, &probe, &["read_all", "copy_all"], &[], "probe");
+    }
 }
 
 fn scan_kernels(

@@ -178,6 +178,9 @@ impl Reduction {
         if strategy.local != ReduceLocal::SharedMemory && facts.subgroup == 1 {
             return Err(refused("the device has no subgroup operations"));
         }
+        if strategy.global != ReduceGlobal::MultiLevel && !facts.messages {
+            return Err(refused("workgroups of the device do not hear one another"));
+        }
         let bytes_all = items * types.item.size() as u64;
         let asked = bytes(strategy.load.width);
         if access(types.item, asked).is_none() {

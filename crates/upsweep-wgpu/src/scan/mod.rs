@@ -260,6 +260,9 @@ impl Scanning {
                         .to_owned(),
                 ));
             }
+            ScanGlobal::LookBack | ScanGlobal::LookBackFallback if !facts.messages => {
+                return Err(refused("workgroups of the device do not hear one another".to_owned()));
+            }
             ScanGlobal::LookBack | ScanGlobal::LookBackFallback => {
                 parts.push(include_str!("look_back.wgsl"));
                 vec!["scan"]

@@ -18,7 +18,7 @@ pub(crate) fn strategy(facts: &Facts) -> GpuScanStrategy {
         // Without subgroup operations one thread rakes: slow, but in the order of summation, which Blelloch's
         // tree is not.
         local: if facts.subgroup > 1 { ScanLocal::Cooperative } else { ScanLocal::Raking },
-        global: if facts.forward_progress {
+        global: if facts.messages && facts.forward_progress {
             ScanGlobal::LookBackFallback
         } else {
             ScanGlobal::ReduceThenScan
