@@ -99,6 +99,11 @@ fn outside_dir() -> PathBuf {
     target_dir().join("outside")
 }
 
+/// Where tests find what earlier ones kept, absolute because each runs in a folder of its own.
+fn cache_dir() -> PathBuf {
+    root().join(target_dir()).join("cache")
+}
+
 fn documentation(steps: &mut Steps) -> Result<()> {
     steps.step("documentation", || {
         let mut doc = cargo("doc --workspace --no-deps --quiet");
@@ -111,6 +116,7 @@ fn documentation(steps: &mut Steps) -> Result<()> {
 /// them and a device that is missing is a failure. With a validator, so is its absence.
 fn tests(python: Option<&Path>, drivers: Option<&str>, validator: bool) -> Result<String> {
     let mut test = cargo("test --workspace");
+    test.env("UPSWEEP_CACHE_DIR", cache_dir());
     if let Some(python) = python {
         test.env("UPSWEEP_TEST_PYTHON", python);
     }
@@ -159,6 +165,8 @@ fn validation(drivers: Option<&str>) -> Result<String> {
         return not_done("there are no software Vulkan devices");
     };
     let mut test = cargo("test -p upsweep-wgpu --test validation");
+    // Nothing is known from before, so that the trial of the device is watched too.
+    test.env("UPSWEEP_CACHE_DIR", "");
     test.env("VK_LAYER_PATH", vulkan::validation_layer_folder());
     test.env("VK_DRIVER_FILES", drivers).env("UPSWEEP_TEST_VALIDATION", "1");
     let results = run_and_keep(&mut test, |line| line.starts_with("test result:"))?;
