@@ -3,7 +3,7 @@
 use core::fmt;
 use core::num::NonZeroU64;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use upsweep_core::{Dtype, Error, Limits, Result};
 use wgpu::{BindingResource, BufferUsages, Features};
@@ -42,6 +42,30 @@ pub(crate) struct Facts {
     pub(crate) forward_progress: bool,
 }
 
+/// The interfaces that devices are reached through.
+const BACKENDS: wgpu::Backends = wgpu::Backends::PRIMARY;
+
+fn instance(flags: wgpu::InstanceFlags) -> wgpu::Instance {
+    wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends: BACKENDS,
+        flags,
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    })
+}
+
+fn of_instance(instance: &wgpu::Instance) -> Vec<wgpu::Adapter> {
+    let mut adapters = pollster::block_on(instance.enumerate_adapters(BACKENDS));
+    let rank = |adapter: &wgpu::Adapter| match adapter.get_info().device_type {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::VirtualGpu => 2,
+        wgpu::DeviceType::Other => 3,
+        wgpu::DeviceType::Cpu => 4,
+    };
+    adapters.sort_by_key(|adapter| (rank(adapter), adapter.get_info().name));
+    adapters
+}
+
 /// A GPU.
 pub struct Gpu {
     id: String,
@@ -52,32 +76,22 @@ pub struct Gpu {
     pipelines: Mutex<HashMap<(Shader, &'static str), wgpu::ComputePipeline>>,
     /// What the driver made of kernels before, if we keep that.
     pub(crate) cache: Option<Pipelines>,
+    /// Why the device was lost, if it is one of ours and was.
+    lost: Arc<OnceLock<String>>,
 }
 
 impl Gpu {
     /// Every adapter there is, in a fixed order: discrete GPUs first, software last.
     pub fn adapters() -> Vec<wgpu::Adapter> {
-        Self::adapters_with(wgpu::InstanceFlags::empty())
+        // One instance for all of them: wgpu names buffers by numbers that begin anew with every instance, so that
+        // it would take a buffer of one for a buffer of the other.
+        static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
+        of_instance(INSTANCE.get_or_init(|| instance(wgpu::InstanceFlags::empty())))
     }
 
     /// As [`adapters`](Gpu::adapters), with layers that watch what is done.
     pub fn adapters_with(flags: wgpu::InstanceFlags) -> Vec<wgpu::Adapter> {
-        let backends = wgpu::Backends::PRIMARY;
-        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
-            backends,
-            flags,
-            ..wgpu::InstanceDescriptor::new_without_display_handle()
-        });
-        let mut adapters = pollster::block_on(instance.enumerate_adapters(backends));
-        let rank = |adapter: &wgpu::Adapter| match adapter.get_info().device_type {
-            wgpu::DeviceType::DiscreteGpu => 0,
-            wgpu::DeviceType::IntegratedGpu => 1,
-            wgpu::DeviceType::VirtualGpu => 2,
-            wgpu::DeviceType::Other => 3,
-            wgpu::DeviceType::Cpu => 4,
-        };
-        adapters.sort_by_key(|adapter| (rank(adapter), adapter.get_info().name));
-        adapters
+        of_instance(&instance(flags))
     }
 
     /// A device of its own on this adapter, with everything the adapter can do.
@@ -91,7 +105,7 @@ impl Gpu {
     /// As [`open`](Gpu::open), with another folder for what is kept.
     pub(crate) fn open_with(id: &str, adapter: &wgpu::Adapter, folder: &Folder) -> Result<Self> {
         let descriptor = wgpu::DeviceDescriptor {
-            label: Some("upsweep"),
+            label: Some(id),
             required_features: adapter.features() & WANTED,
             required_limits: adapter.limits(),
             memory_hints: wgpu::MemoryHints::Performance,
@@ -100,7 +114,14 @@ impl Gpu {
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
             .map_err(|error| Error::NoDevice { id: id.to_owned(), reason: error.to_string() })?;
         let cache = Pipelines::open(&device, &adapter.get_info(), folder.clone());
-        Ok(Self::with(id, adapter, (device, queue), folder, cache))
+        // A caller's device has a callback of the caller's, and there is only one.
+        let lost = Arc::new(OnceLock::new());
+        let why = Arc::clone(&lost);
+        device.set_device_lost_callback(move |_, message| {
+            // Only the first reason counts.
+            let _ = why.set(message);
+        });
+        Ok(Self { lost, ..Self::with(id, adapter, (device, queue), folder, cache) })
     }
 
     /// The caller's own device and queue. Features that it was not opened with are not used, and what its driver
@@ -150,7 +171,8 @@ impl Gpu {
         limits.int64 = features.contains(Features::SHADER_INT64);
         limits.float64 = features.contains(Features::SHADER_F64);
         let pipelines = Mutex::default();
-        let mut gpu = Self { id: id.to_owned(), device, queue, facts, limits, pipelines, cache };
+        let (id, lost) = (id.to_owned(), Arc::default());
+        let mut gpu = Self { id, device, queue, facts, limits, pipelines, cache, lost };
         let outcome = gpu.litmus(&info, folder);
         gpu.trust(outcome);
         gpu
@@ -233,6 +255,15 @@ impl Gpu {
 
     /// Calls `work`, and gives the device's complaints about it as an error.
     pub(crate) fn scoped<R>(&self, work: impl FnOnce() -> R) -> Result<R> {
+        match self.watched(work) {
+            (result, None) => self.still_here().map(|()| result),
+            (_, Some(error)) => self.still_here().and(Err(self.failed(error))),
+        }
+    }
+
+    /// Calls `work`, and returns the device's first complaint about it. Nothing that wgpu may complain of is called
+    /// in any other way: what nobody watches for makes wgpu panic.
+    fn watched<R>(&self, work: impl FnOnce() -> R) -> (R, Option<wgpu::Error>) {
         let scopes = [
             wgpu::ErrorFilter::Internal,
             wgpu::ErrorFilter::OutOfMemory,
@@ -244,15 +275,28 @@ impl Gpu {
         for scope in scopes.into_iter().rev() {
             found = found.or(pollster::block_on(scope.pop()));
         }
-        match found {
-            None => Ok(result),
-            Some(error) => Err(self.failed(error)),
+        (result, found)
+    }
+
+    /// An error if the device was lost, of which wgpu says nothing when it is used.
+    fn still_here(&self) -> Result<()> {
+        match self.lost.get() {
+            None => Ok(()),
+            Some(why) => Err(self.failed(format!("it was lost: {why}"))),
         }
     }
 
-    /// The error for something that wgpu says.
+    /// The error for something that wgpu says, in one line.
     pub(crate) fn failed(&self, reason: impl fmt::Display) -> Error {
-        Error::DeviceFailed { device: self.id.clone(), reason: format!("{reason:#}") }
+        let reason = format!("{reason:#}");
+        let lines = reason.lines().map(str::trim).filter(|line| !line.is_empty());
+        let reason = lines.collect::<Vec<_>>().join(" ");
+        Error::DeviceFailed { device: self.id.clone(), reason }
+    }
+
+    /// Writes to a buffer before whatever is submitted next.
+    pub(crate) fn write(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.scoped(|| self.queue.write_buffer(buffer, offset, bytes))
     }
 
     /// Whether kernels of these types can run here.
@@ -343,16 +387,19 @@ impl Gpu {
         if size > self.device.limits().max_buffer_size {
             return Err(out_of_memory);
         }
-        let scope = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some(label),
-            size,
-            usage,
-            mapped_at_creation: false,
+        let (buffer, complaint) = self.watched(|| {
+            self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size,
+                usage,
+                mapped_at_creation: false,
+            })
         });
-        match pollster::block_on(scope.pop()) {
+        self.still_here()?;
+        match complaint {
             None => Ok(buffer),
-            Some(_) => Err(out_of_memory),
+            Some(wgpu::Error::OutOfMemory { .. }) => Err(out_of_memory),
+            Some(error) => Err(self.failed(error)),
         }
     }
 
@@ -361,11 +408,11 @@ impl Gpu {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         let buffer = self.buffer(label, bytes.len() as u64, usage)?;
         let whole = bytes.len() / 4 * 4;
-        self.queue.write_buffer(&buffer, 0, &bytes[..whole]);
+        self.write(&buffer, 0, &bytes[..whole])?;
         if whole < bytes.len() {
             let mut rest = [0; 4];
             rest[..bytes.len() - whole].copy_from_slice(&bytes[whole..]);
-            self.queue.write_buffer(&buffer, whole as u64, &rest);
+            self.write(&buffer, whole as u64, &rest)?;
         }
         Ok(buffer)
     }
@@ -388,9 +435,11 @@ impl Gpu {
             let skip = offset + done - from;
             let take = (output.len() as u64 - done).min(staging.size() - 4 - skip);
             let bytes = (skip + take).next_multiple_of(4);
-            let mut encoder = self.device.create_command_encoder(&<_>::default());
-            encoder.copy_buffer_to_buffer(buffer, from, &staging, 0, bytes);
-            self.queue.submit([encoder.finish()]);
+            self.scoped(|| {
+                let mut encoder = self.device.create_command_encoder(&<_>::default());
+                encoder.copy_buffer_to_buffer(buffer, from, &staging, 0, bytes);
+                self.queue.submit([encoder.finish()])
+            })?;
             let target = &mut output[done as usize..(done + take) as usize];
             self.read(&staging, skip, target)?;
             done += take;
@@ -402,13 +451,16 @@ impl Gpu {
     pub(crate) fn read(&self, staging: &wgpu::Buffer, skip: u64, output: &mut [u8]) -> Result<()> {
         let bytes = (skip + output.len() as u64).next_multiple_of(8).min(staging.size());
         let (send, receive) = std::sync::mpsc::channel();
-        staging.map_async(wgpu::MapMode::Read, ..bytes, move |mapped| {
-            // Nobody listens when the wait below has failed.
-            let _ = send.send(mapped);
-        });
+        self.scoped(|| {
+            staging.map_async(wgpu::MapMode::Read, ..bytes, move |mapped| {
+                // Nobody listens when the wait below has failed.
+                let _ = send.send(mapped);
+            });
+        })?;
         self.device
             .poll(wgpu::PollType::wait_indefinitely())
             .map_err(|error| self.failed(error))?;
+        self.still_here()?;
         receive.recv().map_err(|error| self.failed(error))?.map_err(|error| self.failed(error))?;
         let view = staging.get_mapped_range(..bytes).map_err(|error| self.failed(error))?;
         output.copy_from_slice(&view[skip as usize..skip as usize + output.len()]);

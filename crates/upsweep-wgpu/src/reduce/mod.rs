@@ -265,7 +265,7 @@ impl Reduction {
         let state = gpu.buffer("state of a reduction", 4 * words, usage)?;
         if shader.atomic.is_some() {
             let empty = types.empty_total();
-            gpu.queue.write_buffer(&state, 4 * TOTAL, &empty.to_le_bytes());
+            gpu.write(&state, 4 * TOTAL, &empty.to_le_bytes())?;
         }
         Ok(Self { types, shape, strategy, pipeline, fold, state, items, lies })
     }
@@ -332,7 +332,7 @@ impl Reduction {
             let pipeline = self.pipeline.clone();
             dispatches.push(Dispatch { pipeline, group, size: grid(workgroups, facts.grid) });
         }
-        gpu.queue.write_buffer(&parameters, 0, &bytes);
+        gpu.write(&parameters, 0, &bytes)?;
         if let Some(pipeline) = self.fold.as_ref().filter(|_| all > 1) {
             let group = gpu.group(
                 pipeline,

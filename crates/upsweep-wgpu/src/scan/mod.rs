@@ -458,7 +458,7 @@ impl Scanning {
             first_ticket += u64::from(*x) * u64::from(*y);
             arrays.push((read, write));
         }
-        gpu.queue.write_buffer(&parameters, 0, &bytes);
+        gpu.write(&parameters, 0, &bytes)?;
         let mut dispatches = Vec::new();
         for (stage, pipeline) in self.pipelines.iter().enumerate() {
             let spine = self.pipelines.len() == 3 && stage == 1;
