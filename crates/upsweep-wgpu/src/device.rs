@@ -179,7 +179,7 @@ impl Gpu {
     }
 
     /// Uses of the device what was found to hold.
-    fn trust(&mut self, outcome: Outcome) {
+    pub(crate) fn trust(&mut self, outcome: Outcome) {
         if !outcome.subgroups {
             (self.facts.subgroup, self.limits.subgroup_sizes) = (1, (1, 1));
         }

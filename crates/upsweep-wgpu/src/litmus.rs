@@ -29,8 +29,8 @@ const LOOKS: u32 = 1 << 14;
 
 /// Words in front of messages, and what lies in them; `litmus.wgsl`.
 const HEADER: usize = 8;
-const LEFT: usize = 6;
-const RIGHT: usize = 7;
+const SMALL: usize = 6;
+const FACTOR: usize = 7;
 
 /// What holds on a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,8 +87,8 @@ impl Gpu {
     fn try_out(&self, text: &str, workgroups: u32) -> Result<[u32; HEADER]> {
         let pipeline = self.compile(text, "litmus")?;
         let mut words = vec![0u32; HEADER + 2 * workgroups as usize];
-        words[LEFT] = f32::MIN_POSITIVE.to_bits();
-        words[RIGHT] = 0.5f32.to_bits();
+        words[SMALL] = f32::MIN_POSITIVE.to_bits();
+        words[FACTOR] = 0.5f32.to_bits();
         let state = self.upload("litmus", bytemuck::cast_slice(&words))?;
         let staging = self.buffer(
             "litmus",
@@ -113,12 +113,12 @@ impl Gpu {
 impl Outcome {
     /// What the words of the state say.
     fn of(words: [u32; HEADER], workgroups: u32, is_cpu: bool) -> Self {
-        let [tickets, finished, misplaced, late, wrong, small, ..] = words;
+        let [tickets, finished, misplaced, late, wrong, heard, small, _] = words;
         // If workgroups are missing, nothing that the others say counts.
         let all = tickets == workgroups && finished == workgroups;
         Self {
             subgroups: all && misplaced == 0,
-            messages: all && wrong == 0,
+            messages: all && wrong == 0 && heard > 0,
             progress: all && wrong == 0 && late == 0 && !is_cpu,
             subnormals: all && f32::from_bits(small) == f32::MIN_POSITIVE * 0.5,
         }
@@ -147,10 +147,16 @@ impl FromStr for Outcome {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use upsweep_core::{
+        AccessWidth, Arrangement, Error, GpuReduceStrategy, GpuScanStrategy, Load, Reduce,
+        ReduceGlobal, ReduceLocal, Scan, ScanGlobal, ScanLocal, Sum, Tail,
+    };
 
-    /// All is well: tickets, finished, misplaced, late, wrong, small, and two that nobody reads.
-    const WELL: [u32; HEADER] = [4096, 4096, 0, 0, 0, 0x0040_0000, 0, 0];
+    use super::*;
+    use crate::{ReduceOptions, ScanOptions, Source, Target, Workspace};
+
+    /// All is well: tickets, finished, misplaced, late, wrong, heard, small, and one that nobody reads.
+    const WELL: [u32; HEADER] = [4096, 4096, 0, 0, 0, 4064, 0x0040_0000, 0];
 
     #[test]
     fn the_state_is_read_right() {
@@ -165,7 +171,8 @@ mod tests {
         assert_eq!(with(2, 1), Outcome { subgroups: false, ..well });
         assert_eq!(with(3, 1), Outcome { progress: false, ..well });
         assert_eq!(with(4, 1), Outcome { messages: false, progress: false, ..well });
-        assert_eq!(with(5, 0), Outcome { subnormals: false, ..well });
+        assert_eq!(with(5, 0), Outcome { messages: false, ..well });
+        assert_eq!(with(6, 0), Outcome { subnormals: false, ..well });
         // A CPU is not trusted, though nobody waited in vain.
         assert_eq!(Outcome::of(WELL, WORKGROUPS, true), Outcome { progress: false, ..well });
     }
@@ -190,13 +197,60 @@ mod tests {
             }
             // Nobody says anything: all waits are in vain, and end.
             let silent = with("send(ticket);", "");
-            assert!(!silent.progress && silent.messages, "{gpu:?}: {silent:?}");
+            assert!(!silent.progress && !silent.messages, "{gpu:?}: {silent:?}");
             let torn = with("PROOF | (value >> 16u)", "PROOF | (value >> 17u)");
             assert!(!torn.messages && !torn.progress, "{gpu:?}: {torn:?}");
-            let flushed = with("left * ", "0.0 * left * ");
+            let flushed = with("small * ", "0.0 * small * ");
             assert!(!flushed.subnormals, "{gpu:?}: {flushed:?}");
             let killed = with("atomicAdd(&state[FINISHED], 1u);", "");
             assert_eq!(killed, Outcome::default(), "{gpu:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_hold_is_not_used() {
+        for mut gpu in crate::testing::gpus(&Folder::default()) {
+            for subgroups in [true, false] {
+                gpu.trust(Outcome { subgroups, ..Outcome::default() });
+                assert_eq!(gpu.limits().subgroup_sizes != (1, 1), subgroups, "{gpu:?}");
+                let items: Vec<u32> = (0..100_000).collect();
+                let mut workspace = Workspace::default();
+                let mut reduce = |strategy| {
+                    let (problem, policy) = (Reduce::new(Sum), None);
+                    let options = ReduceOptions { strategy, policy };
+                    gpu.reduce::<u32, u32, _>(
+                        &mut workspace,
+                        Source::Host(&items),
+                        &problem,
+                        &options,
+                    )
+                };
+                assert_eq!(reduce(None), Ok(704_982_704), "{gpu:?}");
+                let load = Load {
+                    arrangement: Arrangement::Striped,
+                    width: AccessWidth::Bytes4,
+                    tail: Tail::Exact,
+                };
+                for global in [ReduceGlobal::Atomic, ReduceGlobal::LastBlock] {
+                    let local = ReduceLocal::SharedMemory;
+                    let refused = reduce(Some(GpuReduceStrategy { load, local, global }));
+                    assert!(matches!(refused, Err(Error::StrategyRefused { .. })), "{refused:?}");
+                }
+                let mut workspace = Workspace::default();
+                let mut scan = |strategy| {
+                    let mut data = vec![1u32; 10_000];
+                    let (problem, to) = (Scan::inclusive(Sum), Target::Host(&mut data[..]));
+                    let options = ScanOptions { strategy, ..ScanOptions::default() };
+                    gpu.scan_in_place(&mut workspace, to, &problem, &options)?;
+                    Ok(data)
+                };
+                assert_eq!(scan(None), Ok((1..=10_000).collect()), "{gpu:?}");
+                for global in [ScanGlobal::LookBack, ScanGlobal::LookBackFallback] {
+                    let local = ScanLocal::Raking;
+                    let refused = scan(Some(GpuScanStrategy { load, local, global }));
+                    assert!(matches!(refused, Err(Error::StrategyRefused { .. })), "{refused:?}");
+                }
+            }
         }
     }
 

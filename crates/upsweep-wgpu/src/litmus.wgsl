@@ -17,10 +17,10 @@ const FINISHED = 1u;
 const MISPLACED = 2u;
 const LATE = 3u;
 const WRONG = 4u;
-const SMALL = 5u;
-/// Two floats with a product that is too small for a normal one.
-const LEFT = 6u;
-const RIGHT = 7u;
+const HEARD = 5u;
+/// Two floats; the first becomes their product, which is too small for a normal one.
+const SMALL = 6u;
+const FACTOR = 7u;
 const MESSAGES = 8u;
 
 /// What proves a message: no memory holds it by accident.
@@ -33,8 +33,9 @@ fn run_litmus(thread: u32, is_misplaced: bool) {
     if (thread == 0u) {
         let ticket = atomicAdd(&state[TICKET], 1u);
         if (ticket == 0u) {
-            let left = bitcast<f32>(atomicLoad(&state[LEFT]));
-            atomicStore(&state[SMALL], bitcast<u32>(left * bitcast<f32>(atomicLoad(&state[RIGHT]))));
+            let small = bitcast<f32>(atomicLoad(&state[SMALL]));
+            let product = small * bitcast<f32>(atomicLoad(&state[FACTOR]));
+            atomicStore(&state[SMALL], bitcast<u32>(product));
         }
         if (ticket >= STRIDE) {
             wait_for(ticket - STRIDE);
@@ -61,9 +62,8 @@ fn wait_for(ticket: u32) {
         let low = atomicLoad(&state[MESSAGES + 2u * ticket]);
         let high = atomicLoad(&state[MESSAGES + 2u * ticket + 1u]);
         if ((low & 0xffff0000u) == PROOF && (high & 0xffff0000u) == PROOF) {
-            if (((low & 0xffffu) | (high << 16u)) != message(ticket)) {
-                atomicAdd(&state[WRONG], 1u);
-            }
+            let is_right = ((low & 0xffffu) | (high << 16u)) == message(ticket);
+            atomicAdd(&state[select(WRONG, HEARD, is_right)], 1u);
             return;
         }
         if (look % 64u == 63u && atomicLoad(&state[LATE]) != 0u) {
