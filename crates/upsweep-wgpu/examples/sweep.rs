@@ -13,9 +13,12 @@ use upsweep_core::{
 use upsweep_wgpu::{Gpu, Recording, ReduceOptions, ScanOptions, Slice, Source, Workspace};
 use wgpu::BufferUsages;
 
-/// Runs of a recording that moves so many bytes: enough for the clock to rise. The first half only warms up.
+/// Device time that warms up: a GPU that was idle runs at a fraction of its clock.
+const WARM: Duration = Duration::from_millis(150);
+
+/// Measured runs of a recording that moves so many bytes.
 fn repeats(bytes: f64) -> u32 {
-    (2e10 / bytes).clamp(40.0, 1000.0) as u32
+    (5e9 / bytes).clamp(20.0, 400.0) as u32
 }
 
 const STORAGE: BufferUsages =
@@ -97,8 +100,13 @@ fn empty(gpu: &Gpu, bytes: u64) -> wgpu::Buffer {
 /// Median and quartiles in microseconds.
 fn timed(gpu: &Gpu, recording: &Recording, bytes: f64) -> Result<[f64; 3]> {
     let repeats = repeats(bytes);
-    let times = gpu.time(recording, repeats)?.expect("the device has timestamps");
-    let mut times: Vec<Duration> = times.into_iter().skip(repeats as usize / 2).collect();
+    let run = || Ok(gpu.time(recording, repeats)?.expect("the device has timestamps"));
+    let mut busy = Duration::ZERO;
+    while busy < WARM {
+        let times: Vec<Duration> = run()?;
+        busy += times.iter().sum::<Duration>().max(WARM / 100);
+    }
+    let mut times = run()?;
     times.sort_unstable();
     let at = |quarter: usize| times[(times.len() - 1) * quarter / 4].as_secs_f64() * 1e6;
     Ok([at(2), at(1), at(3)])
@@ -203,9 +211,10 @@ where
         upsweep_core::reference::specified::scan(&items, &problem)
     };
     let mut found = expected.clone();
-    for global in [ScanGlobal::LookBack, ScanGlobal::LookBackFallback, ScanGlobal::ReduceThenScan] {
-        for threads in [128, 256, 512, 1024] {
-            for items_per_thread in [8, 16, 32] {
+    for &global in ScanGlobal::ALL.iter().filter(|&&global| global != ScanGlobal::ScanThenPropagate)
+    {
+        for threads in [128, 256, 512] {
+            for items_per_thread in [8, 16, 32, 64] {
                 let strategy = GpuScanStrategy {
                     load: loads(AccessWidth::Bytes16),
                     local: ScanLocal::Cooperative,

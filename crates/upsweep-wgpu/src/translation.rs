@@ -401,8 +401,11 @@ fn scan_kernels(
 ) -> Result<(), Error> {
     let short = types.output.size() < 4;
     let shared_words = short && !out_aligned;
-    let width = if shared_words { 4 } else { reduce::bytes(strategy.load.width) };
-    let lies = Lies { width, aligned, out_aligned, shared_words };
+    let out_width = if shared_words { 4 } else { reduce::bytes(strategy.load.width) };
+    // As many items of the narrower array at once as of the wider, as `Lies` has it.
+    let (size, out_size) = (types.item.size() as u32, types.output.size() as u32);
+    let width = (out_width * size / size.max(out_size)).max(size).max(4);
+    let lies = Lies { width, out_width, aligned, out_aligned, shared_words };
     let device = ("none", facts);
     let (_, shaders) = Scanning::kernels(device, types, strategy, form, 1 << 20, lies, policy)?;
     let context = format!("{types:?} by {strategy:?}, {form:?} on {facts:?} with {policy:?}");
@@ -449,18 +452,16 @@ fn every_cell_of_a_scan() {
                         aligned,
                         policy,
                     );
-                    let missing = global == ScanGlobal::Aggregates;
                     let needs = local == ScanLocal::Cooperative && facts.subgroup == 1;
                     let nests = everywhere
                         && types.acc == Dtype::F32
                         && (local == ScanLocal::Blelloch
                             || global == ScanGlobal::ScanThenPropagate);
-                    assert_eq!(made.is_err(), missing || needs || nests, "{strategy:?}: {made:?}");
+                    assert_eq!(made.is_err(), needs || nests, "{strategy:?}: {made:?}");
                     tried[kind] += 1;
                     ran[kind] += usize::from(made.is_ok());
                 }
-                let runs = global != ScanGlobal::Aggregates;
-                assert!(ran.iter().all(|&ran| (ran > 0) == runs), "{strategy:?}: {ran:?}");
+                assert!(ran.iter().all(|&ran| ran > 0), "{strategy:?}: {ran:?}");
                 cell += 1;
             }
         }

@@ -235,3 +235,34 @@ fn mistakes_are_named() {
         assert!(structure.is_err(), "{structure:?}");
     }
 }
+
+/// The caller's own device, opened without a single feature: no subgroups, no 64-bit types.
+#[test]
+fn a_plain_device_follows_the_order_too() {
+    for adapter in Gpu::adapters() {
+        let descriptor = wgpu::DeviceDescriptor {
+            required_limits: adapter.limits(),
+            ..wgpu::DeviceDescriptor::default()
+        };
+        let (device, queue) =
+            pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
+        let gpu = Gpu::from_wgpu("plain", &adapter, device, queue);
+        assert_eq!(gpu.limits().subgroup_sizes, (1, 1));
+        let mut workspace = Workspace::default();
+        let items: Vec<f32> = Input::Mixed.array(4, 70_001);
+        let problem = Reduce::new(Sum);
+        let options = ReduceOptions::default();
+        let source = Source::Host(&items[..]);
+        let found = gpu.reduce::<f32, f32, _>(&mut workspace, source, &problem, &options);
+        let expected = reference::specified::reduce(&items, &problem);
+        assert_eq!(found.map(f32::to_bits), Ok(expected.to_bits()), "{gpu:?}");
+        let problem = Scan::exclusive(Sum);
+        let mut output = vec![f32::NAN; items.len()];
+        let target = Target::Host(&mut output[..]);
+        gpu.scan::<f32, f32, _>(&mut workspace, source, target, &problem, &ScanOptions::default())
+            .unwrap_or_else(|error| panic!("{gpu:?}: {error}"));
+        let expected: Vec<f32> = reference::specified::scan(&items, &problem);
+        let same = output.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits());
+        assert!(same, "{gpu:?}");
+    }
+}

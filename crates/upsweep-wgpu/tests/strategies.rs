@@ -118,9 +118,8 @@ fn scans_give_the_bits_of_the_order() {
             let problem = Scan::exclusive(Sum);
             let (from, to) = (Source::Host(&items[..]), Target::Host(&mut output[..]));
             let found = gpu.scan::<u32, u32, _>(&mut integers, from, to, &problem, &options);
-            let unsafe_here =
-                strategy.global == ScanGlobal::LookBack && !gpu.limits().forward_progress;
-            if length > 0 && (unsafe_here || strategy.global == ScanGlobal::Aggregates) {
+            let waits = matches!(strategy.global, ScanGlobal::LookBack | ScanGlobal::Aggregates);
+            if length > 0 && waits && !gpu.limits().forward_progress {
                 assert!(is_refusal(&found), "{context}: {found:?}");
                 continue;
             }

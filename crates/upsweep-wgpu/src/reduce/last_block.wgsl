@@ -7,7 +7,7 @@ fn finish(total: Acc, workgroup: u32, thread: u32) {
         }
         return;
     }
-    begin_run();
+    mark = (atomicLoad(&state[RUN]) + 1u) << 16u;
     if (thread == 0u) {
         publish(workgroup, total);
     }
@@ -36,4 +36,28 @@ fn finish(total: Acc, workgroup: u32, thread: u32) {
         write_result(all);
     }
     end_run(thread);
+}
+
+/// What was published, which has been or will be at once.
+fn wait_for(slot: u32) -> Acc {
+    for (var look = 0u; look < LOOKS; look++) {
+        let found = find(slot);
+        if (found.found) {
+            return found.acc;
+        }
+    }
+    atomicStore(&state[FAULT], 1u);
+    return padding();
+}
+
+/// The last workgroup makes the state ready for the next run.
+fn end_run(thread: u32) {
+    let next = (mark >> 16u) % 0xffffu;
+    if (next == 0u) {
+        forget_all(thread);
+    }
+    if (thread == 0u) {
+        atomicStore(&state[FINISHED], 0u);
+        atomicStore(&state[RUN], next);
+    }
 }

@@ -16,7 +16,7 @@ use wgpu::BufferUsages;
 use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording};
 use crate::shader::types::access;
-use crate::shader::{Constants, STATE, Shader, Types, WORKGROUP};
+use crate::shader::{Constants, PUBLISHED, STATE, Shader, Types, WORKGROUP};
 use crate::slice::Slice;
 
 /// Strategy and policy of a reduction; what is not given is chosen.
@@ -206,7 +206,7 @@ impl Reduction {
         match strategy.global {
             ReduceGlobal::MultiLevel => parts.push(include_str!("multi_level.wgsl")),
             ReduceGlobal::LastBlock => {
-                parts.extend([include_str!("last_block.wgsl"), STATE]);
+                parts.extend([include_str!("last_block.wgsl"), STATE, PUBLISHED]);
             }
             ReduceGlobal::Atomic => {
                 if atomic.is_none() {
@@ -221,6 +221,7 @@ impl Reduction {
         }
         let shader = Shader {
             width: shape.width,
+            out_width: shape.width,
             constants: shape.constants(facts, &strategy, aligned),
             parts,
             entries: match strategy.global {

@@ -1,8 +1,8 @@
 // A scan in a single pass over memory: 2n of traffic.
 //
-// A workgroup takes a ticket, which is the number of its chunk, so that whoever it waits for has begun. It publishes
-// its chunk's total at once. What comes into its window it learns from the newest window whose prefix is known and the
+// A workgroup takes a ticket, which is the number of its chunk. It publishes its chunk's total at once. What comes into its window it learns from the newest window whose prefix is known and the
 // totals of all chunks since, folded in their order, window by window: whichever prefix that was, the bits are the same.
+// One subgroup looks, the others wait for it once.
 // The chunk that ends a window publishes the prefix of the next.
 //
 // Every wait is bounded. With FALLBACK, a workgroup that has waited too long computes the missing total itself; so this
@@ -12,124 +12,105 @@
 // T. Smith, R. Levien, J. Owens, Decoupled Fallback (2025); totals only, so that timing cannot be seen: our own.
 
 const NONE = 0xffffffffu;
-/// Windows whose totals the threads of a workgroup look for at once.
-const WINDOWS_SEEN = THREADS / CHUNKS_OF_WINDOW;
 
-/// 1 + number of the newest window, and of the last chunk, counted from the first that is looked for.
-var<workgroup> newest_prefix: atomic<u32>;
-var<workgroup> last_missing: atomic<u32>;
-var<workgroup> window_totals: array<Acc, WINDOWS_SEEN>;
+/// The chunk whose total does not come; `NONE` once the carries are there.
+var<workgroup> missing: u32;
 
 fn run_scan(workgroup: u32, thread: u32) {
-    begin_run();
-    var ticket = 0u;
-    if (thread == 0u) {
-        ticket = atomicAdd(&state[TICKET], 1u);
+    // The grid is folded, and may be a little larger than the work.
+    if (workgroup >= parameters.workgroups) {
+        return;
     }
-    let number = from_first(ticket, thread) - parameters.first_ticket;
-    if (number < parameters.dispatch_chunks) {
-        scan_and_look_back(parameters.first_chunk + number, thread);
-    }
-    count_finished(thread);
-}
-
-fn scan_and_look_back(chunk: u32, thread: u32) {
-    let publishes = (parameters.flags & 4u) == 0u || chunk != parameters.stalled;
+    let ticket = take_ticket(thread);
+    let chunk = parameters.first_chunk + ticket;
     var held: Held;
-    // The chunk that is worked on: this one, or one whose total is missing.
-    var work = chunk;
+    scan_chunk(chunk, thread, &held);
     for (var round = 0u; round < ROUNDS; round++) {
-        scan_chunk(work, thread, &held);
-        let total = chunk_total(thread);
-        if (thread == 0u && !publishes && work == chunk) {
-            // As if asleep, until another has found the total out.
-            for (var look = 0u; look < LOOKS && !find(work).found; look++) {}
+        if (thread < SUBGROUP) {
+            if (round == 0u) {
+                publish_total(chunk);
+            }
+            look_back(chunk, round);
         }
-        // A chunk in place may have been overwritten since it was read, but then its total is published.
-        if (thread == 0u && (work == chunk || !find(work).found)) {
-            publish(work, total);
-        }
-        if (work != chunk) {
-            work = chunk;
-            continue;
-        }
-        work = look_back(chunk, publishes, thread);
-        if (work == NONE) {
+        workgroupBarrier();
+        if (FALLBACK == 0u || missing == NONE) {
             break;
         }
-    }
-    if (work != NONE && thread == 0u) {
-        atomicStore(&state[FAULT], 1u);
+        if (missing != chunk) {
+            let total = total_of_chunk(missing, thread);
+            // A chunk in place may have been overwritten since it was read, but then its total is published.
+            if (thread == 0u && !find(missing).found) {
+                publish(missing, total);
+            }
+        }
+        workgroupBarrier();
     }
     finish_chunk(chunk, thread, &held);
+    end_tickets(ticket == parameters.workgroups - 1u, thread);
 }
 
-/// Fills `tile_carries`; or gives the number of a chunk whose total does not come.
-fn look_back(chunk: u32, publishes: bool, thread: u32) -> u32 {
+/// Whether this chunk is to seem asleep, to test what others do.
+fn is_stalled(chunk: u32) -> bool {
+    return (parameters.flags & 4u) != 0u && chunk == parameters.stalled;
+}
+
+fn publish_total(chunk: u32) {
+    let total = scanned_total();
+    if (is_stalled(chunk)) {
+        // Until another has found the total out.
+        for (var look = 0u; look < LOOKS && !find(chunk).found; look++) {}
+    }
+    if (owns_last_tile()) {
+        publish(chunk, total);
+    }
+}
+
+/// Fills `tile_carries`; or says in `missing` which chunk's total does not come: its own if it is to look again.
+fn look_back(chunk: u32, round: u32) {
     let window = chunk / CHUNKS_OF_WINDOW;
-    let base = window - min(window, WINDOWS_SEEN - 1u);
+    let base = window - min(window, WINDOWS_SEEN);
     let first = base * CHUNKS_OF_WINDOW;
-    // Each thread looks for the total of one chunk, and some for the prefix of a window.
-    var aggregate = Found(padding(), first + thread >= chunk);
-    var prefix = Found(start_value(), base + thread == 0u);
-    let asks = base + thread <= window;
-    var known = 0u;
-    var gap = 0u;
+    // Lane j looks for what comes into window base + 1 + j. What comes into window 0 is known.
+    let asked = base + 1u + lane;
+    var own: Own;
+    var seen: Seen;
+    var prefix: Found;
+    var newest = 0u;
     var ready = false;
     for (var look = 0u; look < LOOKS_BACK; look++) {
-        if (!aggregate.found) {
-            aggregate = find(first + thread);
-        }
-        if (asks && !prefix.found) {
-            prefix = find(parameters.prefixes + base + thread);
-        }
-        if (thread == 0u) {
-            atomicStore(&newest_prefix, 0u);
-            atomicStore(&last_missing, 0u);
-        }
-        workgroupBarrier();
-        if (asks && prefix.found) {
-            atomicMax(&newest_prefix, thread + 1u);
-        }
-        if (!aggregate.found) {
-            atomicMax(&last_missing, thread + 1u);
-        }
-        workgroupBarrier();
-        known = atomicLoad(&newest_prefix);
-        gap = atomicLoad(&last_missing);
-        workgroupBarrier();
-        if (known > 0u && gap <= (known - 1u) * CHUNKS_OF_WINDOW) {
-            ready = true;
+        own = see_own(chunk);
+        prefix = find(parameters.prefixes + min(asked, window));
+        seen = see(first, window * CHUNKS_OF_WINDOW);
+        newest = most(select(0u, lane + 1u, prefix.found && asked <= window && lane < WINDOWS_SEEN));
+        ready = own.gap == 0u && (newest > 0u || base == 0u) && seen.gap <= newest * CHUNKS_OF_WINDOW;
+        if (ready) {
             break;
         }
     }
     if (!ready) {
-        if (FALLBACK == 1u) {
-            // Without any prefix there is nobody to make up for but the slow: wait on.
-            return select(chunk, first + gap - 1u, known > 0u && gap > 0u);
+        // Without any prefix there is nobody to make up for but the slow: look again.
+        var culprit = chunk;
+        if (own.gap > 0u) {
+            culprit = window * CHUNKS_OF_WINDOW + own.gap - 1u;
+        } else if (seen.gap > 0u && (newest > 0u || base == 0u)) {
+            culprit = first + seen.gap - 1u;
         }
-        if (thread == 0u) {
+        missing = culprit;
+        if (round + 1u == ROUNDS) {
             atomicStore(&state[FAULT], 1u);
         }
-        known = max(known, 1u);
+        return;
     }
-    aggregates[thread] = aggregate.acc;
-    let total = scan_across(aggregate.acc, thread, CHUNKS_OF_WINDOW);
-    if (thread % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1u) {
-        window_totals[thread / CHUNKS_OF_WINDOW] = total;
+    var carry = start_value();
+    let known = shuffled(prefix.acc, max(newest, 1u) - 1u);
+    if (newest > 0u) {
+        carry = known;
     }
-    if (thread == known - 1u) {
-        window_carry = prefix.acc;
+    carry = fold_windows(carry, seen, newest, window - base);
+    let next = carry_tiles(chunk, carry, own.totals);
+    let ends_window = chunk % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1u;
+    if (ends_window && owns_last_slot() && !is_stalled(chunk)) {
+        publish(parameters.prefixes + window + 1u, next);
     }
-    workgroupBarrier();
-    if (thread == 0u) {
-        var carry = window_carry;
-        for (var w = known - 1u; base + w < window; w++) {
-            carry = then(carry, window_totals[w]);
-        }
-        window_carry = carry;
-    }
-    workgroupBarrier();
-    carry_tiles(chunk, (window - base) * CHUNKS_OF_WINDOW, publishes, thread);
-    return NONE;
+    missing = NONE;
 }

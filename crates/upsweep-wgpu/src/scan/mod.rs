@@ -1,8 +1,8 @@
 //! Scans on a GPU.
 //!
-//! `chunk.wgsl` scans what one workgroup holds. How values go from thread to thread is in `cooperative.wgsl`,
-//! `raking.wgsl` and `blelloch.wgsl`; how chunks learn what comes before them, in `look_back.wgsl`,
-//! `reduce_then_scan.wgsl` and `scan_then_propagate.wgsl`.
+//! `chunk.wgsl` scans what one workgroup holds, `unit.wgsl` what one thread does. How values go from thread to thread
+//! is in `cooperative.wgsl`, `raking.wgsl` and `blelloch.wgsl`; how chunks learn what comes before them, in
+//! `look_back.wgsl`, `aggregates.wgsl`, `reduce_then_scan.wgsl` and `scan_then_propagate.wgsl`.
 
 pub(crate) mod policy;
 
@@ -17,7 +17,7 @@ use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording};
 use crate::reduce::{Init, LOOKS, PARAMETERS, bytes, floor_power_of_two, grid};
 use crate::shader::types::access;
-use crate::shader::{Constants, STATE, Shader, Types, WORKGROUP};
+use crate::shader::{Constants, PUBLISHED, STATE, Shader, Types, WORKGROUP};
 use crate::slice::Slice;
 
 /// Strategy and policy of a scan; what is not given is chosen.
@@ -56,7 +56,9 @@ impl Form {
 /// How the arrays of a scan lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lies {
+    /// Bytes of an access to the input, and to the output.
     pub(crate) width: u32,
+    pub(crate) out_width: u32,
     pub(crate) aligned: bool,
     pub(crate) out_aligned: bool,
     pub(crate) shared_words: bool,
@@ -69,6 +71,8 @@ pub(crate) struct Shape {
     items: u32,
     /// Neighbouring items of one thread.
     unit: u32,
+    /// Whether items wait for their carry in shared memory.
+    in_shared_memory: bool,
 }
 
 impl Shape {
@@ -79,21 +83,28 @@ impl Shape {
         lies: Lies,
         policy: WorkgroupPolicy,
     ) -> Self {
+        let words = types.held().words();
         // Two values of each thread in shared memory, and one of each row twice.
-        let shared = facts.shared_bytes / (16 * types.held().words());
-        let most = floor_power_of_two(facts.threads.min(shared).min(1024));
+        let most =
+            floor_power_of_two(facts.threads.min(facts.shared_bytes / (16 * words)).min(1024));
         // Two windows must fit among the chunks that the threads of a workgroup look at.
         let threads = floor_power_of_two(policy.threads_per_workgroup.clamp(64, most));
-        let held = |dtype: upsweep_core::Dtype| lies.width / dtype.size() as u32;
-        let least_unit = held(types.item).max(held(types.output)).max(GROUP as u32);
+        let least_unit = (lies.width / types.item.size() as u32)
+            .max(lies.out_width / types.output.size() as u32)
+            .max(GROUP as u32);
         let least = (TILE as u32 / threads).max(least_unit);
         let most_items = (WINDOW as u32 / threads).min(LANES as u32).max(least);
-        let items = floor_power_of_two(policy.items_per_thread.max(1)).clamp(least, most_items);
-        let unit = match strategy.load.arrangement {
-            Arrangement::Striped => least_unit,
-            Arrangement::Blocked => items,
-        };
-        Self { threads, items, unit }
+        let mut items = floor_power_of_two(policy.items_per_thread.max(1)).clamp(least, most_items);
+        let blocked = strategy.load.arrangement == Arrangement::Blocked;
+        // What does not fit into registers waits in shared memory, as far as that goes.
+        let room =
+            (facts.shared_bytes / (4 * words)).saturating_sub(3 * threads + WINDOW as u32 / 128);
+        while items > least && items > REGISTER_ITEMS && threads * items > room {
+            items /= 2;
+        }
+        let in_shared_memory = !blocked && items > REGISTER_ITEMS && threads * items <= room;
+        let unit = if blocked { items } else { least_unit };
+        Self { threads, items, unit, in_shared_memory }
     }
 
     fn chunk(&self) -> u32 {
@@ -106,30 +117,44 @@ impl Shape {
         strategy: &GpuScanStrategy,
         form: Form,
         lies: Lies,
+        is_exact: bool,
     ) -> Constants {
         let whole = strategy.load.tail == Tail::Exact;
         let tiles = self.chunk() / TILE as u32;
         let falls_back = strategy.global == ScanGlobal::LookBackFallback;
         let subgroup = if strategy.local == ScanLocal::Blelloch { 1 } else { facts.subgroup };
+        let units = self.items / self.unit;
+        // What the subgroup that looks sees at once: whole windows, of one prefix to a lane.
+        let chunks_of_window = TILES as u32 / tiles;
+        let slots = subgroup.max(TILES as u32);
+        let rounds = if subgroup < SMALL_SUBGROUP { 2 } else { MOST_LOOK_ROUNDS };
+        let windows_seen = subgroup.min(TILES as u32).min(rounds * slots / chunks_of_window);
+        let total_batch = if falls_back { 1 } else { UNITS_ON_THEIR_WAY };
         vec![
             ("THREADS", self.threads),
             ("SUBGROUP", subgroup),
             ("ITEMS", self.items),
             ("UNIT", self.unit),
-            ("UNITS", self.items / self.unit),
+            ("UNITS", units),
+            ("BATCH", if self.in_shared_memory { units.min(UNITS_ON_THEIR_WAY) } else { units }),
+            ("TOTAL_BATCH", units.min(total_batch)),
             ("UNIT_GROUPS", self.unit / GROUP as u32),
-            ("GROUPS_HELD", self.items / GROUP as u32),
             ("ROW_THREADS", LANES as u32 / self.unit),
             ("ROWS", ROWS as u32),
             ("CHUNK", self.chunk()),
             ("CHUNK_ROWS", self.chunk() / LANES as u32),
             ("CHUNK_TILES", tiles),
             ("WINDOW_TILES", TILES as u32),
-            ("CHUNKS_OF_WINDOW", TILES as u32 / tiles),
+            ("CHUNKS_OF_WINDOW", chunks_of_window),
+            ("TILE_STEPS", slots / subgroup),
+            ("SLOTS", slots),
+            ("WINDOWS_SEEN", windows_seen),
+            ("LOOK_ROUNDS", (windows_seen * chunks_of_window).div_ceil(slots)),
             ("INCLUSIVE", u32::from(form.bounds == Bounds::Inclusive)),
             ("REVERSE", u32::from(form.direction == Direction::Reverse)),
             ("ALIGNED", u32::from(whole && lies.aligned)),
             ("OUT_ALIGNED", u32::from(whole && lies.out_aligned)),
+            ("EXACT", u32::from(is_exact)),
             ("FALLBACK", u32::from(falls_back)),
             ("LOOKS", LOOKS),
             ("LOOKS_BACK", if falls_back { LOOKS_BEFORE_FALLBACK } else { LOOKS }),
@@ -137,6 +162,23 @@ impl Shape {
         ]
     }
 }
+
+/// Items of a thread that wait in registers; more wait in shared memory.
+const REGISTER_ITEMS: u32 = 32;
+
+/// Units that a thread loads at once, where it does not keep them all in registers.
+const UNITS_ON_THEIR_WAY: u32 = 4;
+
+/// Rounds in which the subgroup that looks sees totals, each of as many as it has threads. Subgroups below the second
+/// number see fewer: each round is written out for each of a window's tiles that a thread stands for.
+const MOST_LOOK_ROUNDS: u32 = 8;
+const SMALL_SUBGROUP: u32 = 16;
+
+/// Workgroups that stay, for the strategy that wants such.
+const STAYING_WORKGROUPS: u64 = 1024;
+
+/// Tickets of a launch, of which `tickets.wgsl` can count twice as many.
+const MOST_TICKETS: u64 = 1 << 19;
 
 /// Looks for others' totals before a workgroup computes a missing one itself, and how often it does so. Their
 /// product stays below the 65,535 steps after which some Vulkan devices on a CPU end loops silently.
@@ -173,25 +215,34 @@ impl Lies {
     ) -> Self {
         let alignment = gpu.facts.alignment;
         let size = types.output.size() as u64;
-        let (width, _) = input.access(types.item, alignment, asked);
-        let (width, _) = output.access(types.output, alignment, width);
+        let item_size = types.item.size() as u64;
+        // As many items of the narrower array at once as of the wider, in no less than a word.
+        let narrow = (u64::from(asked) * item_size / item_size.max(size)).max(item_size).max(4);
+        let (width, _) = input.access(types.item, alignment, narrow as u32);
+        let (out_width, _) = output.access(types.output, alignment, asked);
+        let (width, out_width) = if form.in_place {
+            (width.min(out_width), width.min(out_width))
+        } else {
+            (width, out_width)
+        };
         // From the end, a unit begins where the array's end lies.
         let turned = |slice: &Slice<'_>, size: u64| match form.direction {
             Direction::Forward => slice.offset % alignment,
             Direction::Reverse => slice.offset % alignment + slice.items * size,
         };
-        let aligned = turned(input, types.item.size() as u64).is_multiple_of(u64::from(width));
-        let out_aligned = turned(output, size).is_multiple_of(u64::from(width));
+        let aligned = turned(input, item_size).is_multiple_of(u64::from(width));
+        let out_aligned = turned(output, size).is_multiple_of(u64::from(out_width));
         let word_aligned = turned(output, size).is_multiple_of(4);
         if size < 4 && !word_aligned {
             return Self {
                 width: 4,
+                out_width: 4,
                 aligned: aligned && width == 4,
                 out_aligned: false,
                 shared_words: true,
             };
         }
-        Self { width, aligned, out_aligned, shared_words: false }
+        Self { width, out_width, aligned, out_aligned, shared_words: false }
     }
 }
 
@@ -222,8 +273,18 @@ impl Scanning {
         let item_bytes = types.item.size().max(types.output.size()) as u64;
         let policy = policy.unwrap_or_else(|| policy::policy(items * item_bytes));
         let shape = Shape::new(facts, types, &strategy, lies, policy);
-        let mut parts =
-            vec![include_str!("chunk.wgsl"), include_str!("carries.wgsl"), WORKGROUP, STATE];
+        let mut parts = vec![
+            include_str!("chunk.wgsl"),
+            include_str!("unit.wgsl"),
+            include_str!("slots.wgsl"),
+            WORKGROUP,
+            STATE,
+        ];
+        parts.push(if shape.in_shared_memory {
+            include_str!("kept_in_shared_memory.wgsl")
+        } else {
+            include_str!("kept_in_registers.wgsl")
+        });
         match strategy.local {
             ScanLocal::Cooperative if facts.subgroup == 1 => {
                 return Err(refused("the device has no subgroup operations".to_owned()));
@@ -253,22 +314,42 @@ impl Scanning {
         } else {
             include_str!("write_whole.wgsl")
         });
+        let waits = matches!(strategy.global, ScanGlobal::LookBack | ScanGlobal::Aggregates);
+        if waits && !facts.forward_progress {
+            return Err(refused(
+                "the device does not promise that workgroups go on while others wait for them"
+                    .to_owned(),
+            ));
+        }
         let entries = match strategy.global {
-            ScanGlobal::LookBack if !facts.forward_progress => {
-                return Err(refused(
-                    "the device does not promise that workgroups go on while others wait for them"
-                        .to_owned(),
-                ));
-            }
-            ScanGlobal::LookBack | ScanGlobal::LookBackFallback if !facts.messages => {
+            ScanGlobal::LookBack | ScanGlobal::LookBackFallback | ScanGlobal::Aggregates
+                if !facts.messages =>
+            {
                 return Err(refused("workgroups of the device do not hear one another".to_owned()));
             }
             ScanGlobal::LookBack | ScanGlobal::LookBackFallback => {
-                parts.push(include_str!("look_back.wgsl"));
+                parts.extend([
+                    PUBLISHED,
+                    include_str!("tickets.wgsl"),
+                    include_str!("seen.wgsl"),
+                    include_str!("look_back.wgsl"),
+                ]);
+                vec!["scan"]
+            }
+            ScanGlobal::Aggregates => {
+                parts.extend([
+                    PUBLISHED,
+                    include_str!("tickets.wgsl"),
+                    include_str!("seen.wgsl"),
+                    include_str!("aggregates.wgsl"),
+                ]);
                 vec!["scan"]
             }
             ScanGlobal::ReduceThenScan => {
-                parts.push(include_str!("reduce_then_scan.wgsl"));
+                parts.extend([
+                    include_str!("handed_on.wgsl"),
+                    include_str!("reduce_then_scan.wgsl"),
+                ]);
                 vec!["upsweep", "spine", "downsweep"]
             }
             ScanGlobal::ScanThenPropagate if nests => {
@@ -280,13 +361,11 @@ impl Scanning {
             }
             ScanGlobal::ScanThenPropagate => {
                 parts.extend([
+                    include_str!("handed_on.wgsl"),
                     include_str!("reduce_then_scan.wgsl"),
                     include_str!("scan_then_propagate.wgsl"),
                 ]);
                 vec!["local", "spine", "propagate"]
-            }
-            ScanGlobal::Aggregates => {
-                return Err(refused("it is not there yet".to_owned()));
             }
         };
         let shader = |types: &Types,
@@ -294,7 +373,8 @@ impl Scanning {
                       parts: &[&'static str],
                       entries: Vec<&'static str>| Shader {
             width: lies.width,
-            constants: shape.constants(facts, &strategy, form, lies),
+            out_width: lies.out_width,
+            constants: shape.constants(facts, &strategy, form, lies, !nests),
             parts: parts.to_vec(),
             entries,
             writes: true,
@@ -317,6 +397,7 @@ impl Scanning {
                 let parts: Vec<_> =
                     parts.iter().map(|&part| if part == separate { again } else { part }).collect();
                 let mut shader = shader(&types, in_place, &parts, vec![*entry]);
+                shader.width = lies.out_width;
                 let aligned = shader
                     .constants
                     .iter()
@@ -405,19 +486,19 @@ impl Scanning {
             ((self.types.output, output), (self.types.item, input))
         };
         let turned = self.form.direction == Direction::Reverse;
-        let windows =
-            wide.1.windows_of(wide.0, facts.binding_bytes, facts.alignment, multiple, turned);
+        let most = facts.binding_bytes.min(MOST_TICKETS * chunk * wide.0.size() as u64);
+        let windows = wide.1.windows_of(wide.0, most, facts.alignment, multiple, turned);
         let chunks = input.items.div_ceil(chunk).max(1);
-        let grids: Vec<[u32; 2]> = windows
-            .iter()
-            .map(|window| grid(u64::from(window.items).div_ceil(chunk).max(1) as u32, facts.grid))
-            .collect();
-        let workgroups: u64 = grids.iter().map(|[x, y]| u64::from(*x) * u64::from(*y)).sum();
+        let most_workgroups = match self.strategy.global {
+            ScanGlobal::Aggregates => STAYING_WORKGROUPS,
+            _ => u64::MAX,
+        };
         let parameters = gpu.parameters(windows.len() as u64)?;
         let mut bytes = vec![0u8; windows.len() * PARAMETERS as usize];
-        let mut first_ticket = 0u64;
         let mut arrays = Vec::with_capacity(windows.len());
-        for (index, (window, [x, y])) in windows.iter().zip(&grids).enumerate() {
+        for (index, window) in windows.iter().enumerate() {
+            let dispatch_chunks = u64::from(window.items).div_ceil(chunk).max(1);
+            let workgroups = dispatch_chunks.min(most_workgroups) as u32;
             let other = narrow.1.window(narrow.0, facts.alignment, window.first, window.items);
             let (read, write) = if wide.0 == self.types.item
                 && wide.1.offset == input.offset
@@ -440,23 +521,20 @@ impl Scanning {
                 read.start,
                 write.start,
                 (before / chunk) as u32,
+                dispatch_chunks as u32,
                 chunks as u32,
-                u64::from(window.items).div_ceil(chunk).max(1) as u32,
-                first_ticket as u32,
-                workgroups as u32,
+                workgroups,
                 flags,
                 self.stalled.unwrap_or(0),
                 chunks as u32,
-                0,
                 low,
                 high,
                 0,
                 0,
             ];
             let at = index * PARAMETERS as usize;
-            bytes[at..at + 64].copy_from_slice(bytemuck::cast_slice(&words));
-            first_ticket += u64::from(*x) * u64::from(*y);
-            arrays.push((read, write));
+            bytes[at..at + 56].copy_from_slice(bytemuck::cast_slice(&words));
+            arrays.push((read, write, grid(workgroups, facts.grid)));
         }
         gpu.write(&parameters, 0, &bytes)?;
         let mut dispatches = Vec::new();
@@ -464,7 +542,7 @@ impl Scanning {
             let spine = self.pipelines.len() == 3 && stage == 1;
             let propagates = self.strategy.global == ScanGlobal::ScanThenPropagate && stage == 2;
             let upsweeps = self.strategy.global == ScanGlobal::ReduceThenScan && stage == 0;
-            for (index, ((read, write), size)) in arrays.iter().zip(&grids).enumerate() {
+            for (index, (read, write, size)) in arrays.iter().enumerate() {
                 if spine && index > 0 {
                     break;
                 }

@@ -6,77 +6,103 @@
 //
 // Source: M. Harris, S. Sengupta, J. Owens, Parallel Prefix Sum (Scan) with CUDA (2007).
 
-const WINDOWS_SEEN = THREADS / CHUNKS_OF_WINDOW;
-
-var<workgroup> window_totals: array<Acc, WINDOWS_SEEN>;
+var<workgroup> window_totals: array<Acc, THREADS>;
 
 fn run_upsweep(workgroup: u32, thread: u32) {
     if (workgroup >= parameters.dispatch_chunks) {
         return;
     }
-    begin_run();
     let chunk = parameters.first_chunk + workgroup;
-    var held: Held;
-    scan_chunk(chunk, thread, &held);
-    let total = chunk_total(thread);
+    let total = total_of_chunk(chunk, thread);
     if (thread == 0u) {
-        publish(chunk, total);
+        hand_on(chunk, total);
     }
 }
 
 fn run_spine(workgroup: u32, thread: u32) {
-    begin_run();
-    if (thread == 0u) {
-        window_carry = start_value();
-    }
-    for (var first = 0u; first < parameters.chunks; first += THREADS) {
-        var total = padding();
-        if (first + thread < parameters.chunks) {
-            total = find(first + thread).acc;
-        }
-        total = scan_across(total, thread, CHUNKS_OF_WINDOW);
-        workgroupBarrier();
-        if (thread % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1u) {
-            window_totals[thread / CHUNKS_OF_WINDOW] = total;
-        }
-        workgroupBarrier();
-        if (thread == 0u) {
-            var carry = window_carry;
-            for (var w = 0u; w < WINDOWS_SEEN; w++) {
-                let next = then(carry, window_totals[w]);
-                window_totals[w] = carry;
-                carry = next;
+    var carry = start_value();
+    let windows = (parameters.chunks + CHUNKS_OF_WINDOW - 1u) / CHUNKS_OF_WINDOW;
+    for (var first = 0u; first < windows; first += THREADS) {
+        let total = window_total(first + thread);
+        var before: Acc;
+        if (EXACT == 1u) {
+            let upto = scan_across(total, thread, THREADS);
+            before = then(carry, previous(upto, thread, THREADS));
+            carry = then(carry, from_thread(upto, thread, THREADS - 1u));
+        } else {
+            workgroupBarrier();
+            window_totals[thread] = total;
+            workgroupBarrier();
+            if (thread == 0u) {
+                carry = fold_windows(carry);
             }
-            window_carry = carry;
+            workgroupBarrier();
+            before = window_totals[thread];
         }
-        workgroupBarrier();
-        if (thread < WINDOWS_SEEN) {
-            publish(parameters.prefixes + first / CHUNKS_OF_WINDOW + thread, window_totals[thread]);
+        if (first + thread < windows) {
+            hand_on(parameters.prefixes + first + thread, before);
         }
     }
+}
+
+/// A window's chunks by a tree over neighbours.
+fn window_total(window: u32) -> Acc {
+    var totals: array<Acc, CHUNKS_OF_WINDOW>;
+    for (var k = 0u; k < CHUNKS_OF_WINDOW; k++) { // unrolled
+        totals[k] = padding();
+        if (window * CHUNKS_OF_WINDOW + k < parameters.chunks) {
+            totals[k] = handed(window * CHUNKS_OF_WINDOW + k);
+        }
+    }
+    for (var width = 1u; width < CHUNKS_OF_WINDOW; width *= 2u) { // unrolled
+        for (var k = 0u; k < CHUNKS_OF_WINDOW; k += 2u * width) { // unrolled
+            totals[k] = then(totals[k], totals[k + width]);
+        }
+    }
+    return totals[0];
+}
+
+/// Replaces every window's total by what comes into it, one after another, and gives what comes into the next.
+/// Eight totals are on their way at once.
+fn fold_windows(start: Acc) -> Acc {
+    var carry = start;
+    for (var first = 0u; first < THREADS; first += 8u) {
+        var totals: array<Acc, 8>;
+        for (var k = 0u; k < 8u; k++) { // unrolled
+            totals[k] = window_totals[first + k];
+        }
+        for (var k = 0u; k < 8u; k++) { // unrolled
+            window_totals[first + k] = carry;
+            carry = then(carry, totals[k]);
+        }
+    }
+    return carry;
 }
 
 fn run_downsweep(workgroup: u32, thread: u32) {
-    begin_run();
-    if (workgroup < parameters.dispatch_chunks) {
-        let chunk = parameters.first_chunk + workgroup;
-        var held: Held;
-        scan_chunk(chunk, thread, &held);
-        find_carries(chunk, thread);
-        finish_chunk(chunk, thread, &held);
+    if (workgroup >= parameters.dispatch_chunks) {
+        return;
     }
-    count_finished(thread);
+    // From the end backwards: what was read last is likely to be in a cache still.
+    let chunk = parameters.first_chunk + parameters.dispatch_chunks - 1u - workgroup;
+    var held: Held;
+    scan_chunk(chunk, thread, &held);
+    if (thread < SUBGROUP) {
+        find_carries(chunk);
+    }
+    finish_chunk(chunk, thread, &held);
 }
 
 /// Fills `tile_carries` from what upsweep and spine have left.
-fn find_carries(chunk: u32, thread: u32) {
-    let first = chunk - chunk % CHUNKS_OF_WINDOW;
-    if (first + thread < chunk) {
-        aggregates[thread] = find(first + thread).acc;
+fn find_carries(chunk: u32) {
+    let own = chunk % CHUNKS_OF_WINDOW;
+    var totals: Slots;
+    for (var i = 0u; i < TILE_STEPS; i++) { // unrolled
+        let slot = i * SUBGROUP + lane;
+        totals[i] = padding();
+        if (is_total_before(slot, own)) {
+            totals[i] = handed(chunk - own + slot / CHUNK_TILES);
+        }
     }
-    if (thread == 0u) {
-        window_carry = find(parameters.prefixes + chunk / CHUNKS_OF_WINDOW).acc;
-    }
-    workgroupBarrier();
-    carry_tiles(chunk, 0u, false, thread);
+    carry_tiles(chunk, handed(parameters.prefixes + chunk / CHUNKS_OF_WINDOW), totals);
 }

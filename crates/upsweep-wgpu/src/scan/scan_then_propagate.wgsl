@@ -10,33 +10,34 @@ fn run_local(workgroup: u32, thread: u32) {
     if (workgroup >= parameters.dispatch_chunks) {
         return;
     }
-    begin_run();
     let chunk = parameters.first_chunk + workgroup;
     var held: Held;
     scan_chunk(chunk, thread, &held);
-    let total = chunk_total(thread);
-    if (thread == 0u) {
-        publish(chunk, total);
-        window_carry = padding();
+    if (thread < SUBGROUP) {
+        let total = scanned_total();
+        if (owns_last_tile()) {
+            hand_on(chunk, total);
+        }
+        var totals: Slots;
+        for (var i = 0u; i < TILE_STEPS; i++) { // unrolled
+            totals[i] = padding();
+        }
+        carry_tiles(chunk, padding(), totals);
     }
-    aggregates[thread] = padding();
-    workgroupBarrier();
-    carry_tiles(chunk, 0u, false, thread);
     finish_chunk(chunk, thread, &held);
 }
 
 fn run_propagate(workgroup: u32, thread: u32) {
-    begin_run();
     if (workgroup < parameters.dispatch_chunks) {
         let chunk = parameters.first_chunk + workgroup;
         let first = chunk - chunk % CHUNKS_OF_WINDOW;
         var total = padding();
         if (first + thread < chunk) {
-            total = find(first + thread).acc;
+            total = handed(first + thread);
         }
         let upto = scan_across(total, thread, CHUNKS_OF_WINDOW);
         let before = from_thread(upto, thread, CHUNKS_OF_WINDOW - 1u);
-        let carry = then(find(parameters.prefixes + chunk / CHUNKS_OF_WINDOW).acc, before);
+        let carry = then(handed(parameters.prefixes + chunk / CHUNKS_OF_WINDOW), before);
         for (var r = 0u; r < UNITS; r++) { // unrolled
             let number = unit_of(thread, r);
             let at = (chunk - parameters.first_chunk) * CHUNK + number * UNIT;
@@ -50,5 +51,4 @@ fn run_propagate(workgroup: u32, thread: u32) {
             store_unit(at, unit);
         }
     }
-    count_finished(thread);
 }

@@ -94,8 +94,9 @@ pub(crate) type Constants = Vec<(&'static str, u32)>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Shader {
     pub(crate) types: Types,
-    /// Bytes of one access.
+    /// Bytes of one access to the input, and to the output if there is one.
     pub(crate) width: u32,
+    pub(crate) out_width: u32,
     pub(crate) constants: Constants,
     /// The texts behind the header.
     pub(crate) parts: Vec<&'static str>,
@@ -112,8 +113,11 @@ pub(crate) struct Shader {
 /// What the threads of one workgroup do together.
 pub(crate) const WORKGROUP: &str = include_str!("workgroup.wgsl");
 
-/// What workgroups tell each other.
+/// Words that workgroups share.
 pub(crate) const STATE: &str = include_str!("state.wgsl");
+
+/// What workgroups tell others of the same launch.
+pub(crate) const PUBLISHED: &str = include_str!("published.wgsl");
 
 impl Shader {
     /// The shader as WGSL.
@@ -125,11 +129,8 @@ impl Shader {
         text += &self.header();
         let mut names: HashMap<&str, u32> = self.constants.iter().copied().collect();
         names.insert("WORDS", self.types.held().words());
-        for (name, dtype) in
-            [("ACCESS_ITEMS", self.types.item), ("OUT_ACCESS_ITEMS", self.types.output)]
-        {
-            names.insert(name, self.width / dtype.size() as u32);
-        }
+        names.insert("ACCESS_ITEMS", self.width / self.types.item.size() as u32);
+        names.insert("OUT_ACCESS_ITEMS", self.out_width / self.types.output.size() as u32);
         for part in &self.parts {
             text.push('\n');
             text += &unroll::unroll(part, &names);
@@ -185,7 +186,7 @@ impl Shader {
                  \x20   return array<Item, ACCESS_ITEMS>({unpacked});\n}}\n",
             );
         }
-        if let Some((name, items)) = access(*output, self.width) {
+        if let Some((name, items)) = access(*output, self.out_width) {
             let values: Vec<String> = (0..items).map(|k| format!("items[{k}]")).collect();
             let convert = if Scalar::of(*acc) == Scalar::of(*output) {
                 "leave(acc)".to_owned()
@@ -199,12 +200,12 @@ impl Shader {
                      const OUT_ACCESS_ITEMS = {items}u;\n\
                      fn stored(acc: Acc) -> Stored {{ return {convert}; }}\n\
                      fn pack(items: array<Stored, OUT_ACCESS_ITEMS>) -> OutAccess {{ return {}; }}\n",
-                    pack(*output, self.width, &values),
+                    pack(*output, self.out_width, &values),
                 );
                 if self.shared_words {
                     text += &bits_of(*output);
                 } else {
-                    text += &write_part(*output, self.width);
+                    text += &write_part(*output, self.out_width);
                 }
             }
         }
@@ -280,6 +281,11 @@ fn words(held: Held, subgroups: bool) -> String {
                 moved.join(", "),
             );
         }
+        text += "/// The largest of the subgroup's words.\nfn most(word: u32) -> u32 { return subgroupMax(word); }\n";
+    } else {
+        text += "/// A thread is a subgroup of its own.\nvar<private> lane: u32;\n\
+                 fn shuffled(acc: Acc, lane: u32) -> Acc { return acc; }\n\
+                 fn most(word: u32) -> u32 { return word; }\n";
     }
     text
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 /// The text with its marked loops written out. `names` are constants that their headers may use.
 ///
 /// # Panics
-/// If a marked loop is not of the form `for (var i = A; i < B; i++) {`, with `<`, `>` or `>=`, and `++`, `--`,
+/// If a marked loop is not of the form `for (var i = A; i < B; i++) {`, with `<`, `<=`, `>` or `>=`, and `++`, `--`,
 /// `+= C`, `*= C` or `/= C`, of constants: a mistake in a kernel, which any test of it finds.
 pub(crate) fn unroll(text: &str, names: &HashMap<&str, u32>) -> String {
     let lines: Vec<&str> = text.lines().collect();
@@ -49,7 +49,7 @@ pub(crate) fn unroll(text: &str, names: &HashMap<&str, u32>) -> String {
 struct Turns<'a> {
     name: &'a str,
     first: u32,
-    /// `<`, `>` or `>=`.
+    /// `<`, `<=`, `>` or `>=`.
     comparison: &'a str,
     limit: u32,
     /// `+`, `-`, `*` or `/`, and with what.
@@ -79,6 +79,7 @@ impl<'a> Turns<'a> {
     fn values(&self) -> Vec<u32> {
         let goes_on = |value: u32| match self.comparison {
             "<" => value < self.limit,
+            "<=" => value <= self.limit,
             ">=" => value >= self.limit,
             _ => value > self.limit,
         };

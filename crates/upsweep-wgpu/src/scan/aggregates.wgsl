@@ -1,0 +1,77 @@
+// A scan in a single pass over memory, without a chain: 2n of traffic.
+//
+// Workgroups stay, and take one chunk after another. Each publishes the chunk's total, and nothing else. It keeps what
+// came into the window of its last chunk, and folds the totals of all chunks since, in their order, window by window.
+// So nobody waits for what others have folded.
+//
+// A workgroup takes its chunks in the order of its tickets: whoever it waits for has begun. Every wait is bounded, and
+// one that is too long sets the state's fault word.
+//
+// Source: our own, after the order of docs/summation.md.
+
+/// What comes into window `known`, of the subgroup that looks.
+var<private> carry: Acc;
+var<private> known: u32;
+
+fn run_scan(workgroup: u32, thread: u32) {
+    // The grid is folded, and may be a little larger than the work.
+    if (workgroup >= parameters.workgroups) {
+        return;
+    }
+    var ticket = take_ticket(thread);
+    known = parameters.first_chunk / CHUNKS_OF_WINDOW;
+    carry = start_value();
+    if (known > 0u) {
+        carry = find(parameters.prefixes + known).acc;
+    }
+    // Each turn takes a ticket, so that there are no more turns than chunks.
+    for (var turn = 0u; turn < parameters.dispatch_chunks && ticket < parameters.dispatch_chunks; turn++) {
+        let chunk = parameters.first_chunk + ticket;
+        var held: Held;
+        scan_chunk(chunk, thread, &held);
+        if (thread < SUBGROUP) {
+            let total = scanned_total();
+            if (owns_last_tile()) {
+                publish(chunk, total);
+            }
+            fold_since(chunk);
+        }
+        finish_chunk(chunk, thread, &held);
+        ticket = take_ticket(thread);
+    }
+    end_tickets(ticket == parameters.dispatch_chunks + parameters.workgroups - 1u, thread);
+}
+
+/// Fills `tile_carries`.
+fn fold_since(chunk: u32) {
+    let window = chunk / CHUNKS_OF_WINDOW;
+    var own = see_own(chunk);
+    while (known < window) {
+        let to = min(window, known + WINDOWS_SEEN);
+        var seen: Seen;
+        for (var look = 0u; look < LOOKS; look++) {
+            seen = see(known * CHUNKS_OF_WINDOW, to * CHUNKS_OF_WINDOW);
+            if (seen.gap == 0u) {
+                break;
+            }
+        }
+        if (seen.gap > 0u) {
+            atomicStore(&state[FAULT], 1u);
+        }
+        carry = fold_windows(carry, seen, 0u, to - known);
+        known = to;
+    }
+    for (var look = 0u; look < LOOKS && own.gap > 0u; look++) {
+        own = see_own(chunk);
+    }
+    if (own.gap > 0u) {
+        atomicStore(&state[FAULT], 1u);
+    }
+    let next = carry_tiles(chunk, carry, own.totals);
+    // The next launch begins with what comes into its first window.
+    let is_last = chunk + 1u == parameters.first_chunk + parameters.dispatch_chunks;
+    let ends_window = chunk % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1u;
+    if (is_last && ends_window && owns_last_slot()) {
+        publish(parameters.prefixes + window + 1u, next);
+    }
+}

@@ -1,0 +1,95 @@
+// What one subgroup does for its workgroup: the levels above tiles.
+//
+// Its threads hold SLOTS values, those of a window's 32 tiles at least: slot i · SUBGROUP + lane is the value i of
+// thread `lane`. Only the threads below SUBGROUP call these functions.
+
+alias Slots = array<Acc, TILE_STEPS>;
+
+/// S over blocks of `width` slots, at most as many as a window has tiles.
+fn scan_slots(values: Slots, width: u32) -> Slots {
+    var upto = values;
+    for (var half = 1u; half < WINDOW_TILES; half *= 2u) { // unrolled
+        if (half < width) {
+            for (var i = 0u; i < TILE_STEPS; i++) { // unrolled
+                if (half < SUBGROUP) {
+                    let distance = (lane & (half - 1u)) + 1u;
+                    let left = shuffled(upto[i], lane - min(distance, lane));
+                    if ((lane & half) != 0u) {
+                        upto[i] = then(left, upto[i]);
+                    }
+                } else if (((i * SUBGROUP) & half) != 0u) {
+                    const left_of = max(((i * SUBGROUP) & ~(half - 1u)) / SUBGROUP, 1u) - 1u;
+                    upto[i] = then(shuffled(upto[left_of], SUBGROUP - 1u), upto[i]);
+                }
+            }
+        }
+    }
+    return upto;
+}
+
+/// The slot before each; padding for the first.
+fn previous_slots(values: Slots) -> Slots {
+    var before: Slots;
+    for (var i = 0u; i < TILE_STEPS; i++) { // unrolled
+        before[i] = shuffled(values[i], lane - min(1u, lane));
+        if (lane == 0u) {
+            before[i] = padding();
+        }
+        if (i > 0u) {
+            const left_of = max(i, 1u) - 1u;
+            let last = shuffled(values[left_of], SUBGROUP - 1u);
+            if (lane == 0u) {
+                before[i] = last;
+            }
+        }
+    }
+    return before;
+}
+
+/// The total of the chunk that was scanned, for the thread that `owns_last_tile`.
+fn scanned_total() -> Acc {
+    var tiles: Slots;
+    for (var i = 0u; i < TILE_STEPS; i++) { // unrolled
+        tiles[i] = padding();
+        if (i * SUBGROUP + lane < CHUNK_TILES) {
+            tiles[i] = tile_totals[i * SUBGROUP + lane];
+        }
+    }
+    return scan_slots(tiles, CHUNK_TILES)[(CHUNK_TILES - 1u) / SUBGROUP];
+}
+
+fn owns_last_tile() -> bool {
+    return lane == (CHUNK_TILES - 1u) % SUBGROUP;
+}
+
+/// The slot's chunk of the window, if the slot is that of its last tile and it comes before chunk `own`.
+fn is_total_before(slot: u32, own: u32) -> bool {
+    return slot < own * CHUNK_TILES && slot % CHUNK_TILES == CHUNK_TILES - 1u;
+}
+
+/// Fills `tile_carries`, from what comes into the window and the totals of its chunks before this one, each in the
+/// slot of its last tile. Gives what comes into the next window, to the thread that `owns_last_slot`, if this chunk
+/// ends its window.
+fn carry_tiles(chunk: u32, window_carry: Acc, totals: Slots) -> Acc {
+    let own = (chunk % CHUNKS_OF_WINDOW) * CHUNK_TILES;
+    var slots = totals;
+    for (var i = 0u; i < TILE_STEPS; i++) { // unrolled
+        let tile = i * SUBGROUP + lane - own;
+        if (tile < CHUNK_TILES) {
+            slots[i] = tile_totals[tile];
+        }
+    }
+    let upto = scan_slots(slots, WINDOW_TILES);
+    let before = previous_slots(upto);
+    for (var i = 0u; i < TILE_STEPS; i++) { // unrolled
+        let tile = i * SUBGROUP + lane - own;
+        if (tile < CHUNK_TILES) {
+            tile_carries[tile] = then(window_carry, before[i]);
+        }
+    }
+    return then(window_carry, upto[(WINDOW_TILES - 1u) / SUBGROUP]);
+}
+
+fn owns_last_slot() -> bool {
+    return lane == (WINDOW_TILES - 1u) % SUBGROUP;
+}

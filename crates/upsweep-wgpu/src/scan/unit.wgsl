@@ -1,0 +1,145 @@
+// Neighbouring items of one thread: loading, S over them and over their row, the carry in front, storing.
+
+/// Items, later S of the items of each group; and what comes before each group within its row. Units are handed on
+/// by value and indexed by constants, so that they lie in registers.
+struct Unit {
+    items: array<Acc, UNIT>,
+    before: array<Acc, UNIT_GROUPS>,
+}
+
+/// The place in the array of item `i` from the end that the scan starts at.
+fn place(i: u32) -> u32 {
+    if (REVERSE == 1u) {
+        return parameters.items - 1u - i;
+    }
+    return i;
+}
+
+/// The operator, the left operand being the one nearer to the start of the scan.
+fn then(left: Acc, right: Acc) -> Acc {
+    if (REVERSE == 1u) {
+        return combine(right, left);
+    }
+    return combine(left, right);
+}
+
+/// The items from number `first` of the scan on; padding behind the end.
+fn load_unit(first: u32) -> Unit {
+    var unit: Unit;
+    if (ALIGNED == 1u && first + UNIT <= parameters.items) {
+        var at = first;
+        if (REVERSE == 1u) {
+            at = parameters.items - first - UNIT;
+        }
+        for (var a = 0u; a < UNIT / ACCESS_ITEMS; a++) { // unrolled
+            var items = unpack(read_access((parameters.start + at) / ACCESS_ITEMS + a));
+            for (var v = 0u; v < ACCESS_ITEMS; v++) { // unrolled
+                const number = a * ACCESS_ITEMS + v;
+                const k = REVERSE * (UNIT - 1u - number) + (1u - REVERSE) * number;
+                unit.items[k] = enter(items[v], 0u);
+            }
+        }
+        return unit;
+    }
+    for (var k = 0u; k < UNIT; k++) { // unrolled
+        var value = padding();
+        if (first + k < parameters.items) {
+            let at = parameters.start + place(first + k);
+            var items = unpack(read_access(at / ACCESS_ITEMS));
+            value = enter(items[at % ACCESS_ITEMS], 0u);
+        }
+        unit.items[k] = value;
+    }
+    return unit;
+}
+
+/// Writes a unit to the items from number `first` of the scan on, as far as there are any.
+fn store_unit(first: u32, unit: Unit) {
+    if (OUT_ALIGNED == 1u && first + UNIT <= parameters.items) {
+        var at = first;
+        if (REVERSE == 1u) {
+            at = parameters.items - first - UNIT;
+        }
+        for (var a = 0u; a < UNIT / OUT_ACCESS_ITEMS; a++) { // unrolled
+            var items: array<Stored, OUT_ACCESS_ITEMS>;
+            for (var v = 0u; v < OUT_ACCESS_ITEMS; v++) { // unrolled
+                const number = a * OUT_ACCESS_ITEMS + v;
+                const k = REVERSE * (UNIT - 1u - number) + (1u - REVERSE) * number;
+                items[v] = stored(unit.items[k]);
+            }
+            write_access((parameters.out_start + at) / OUT_ACCESS_ITEMS + a, pack(items));
+        }
+        return;
+    }
+    for (var k = 0u; k < UNIT; k++) { // unrolled
+        if (first + k < parameters.items) {
+            write_item(parameters.out_start + place(first + k), stored(unit.items[k]));
+        }
+    }
+}
+
+/// S over the items of each group of a unit, and over the groups of the row that it is a part of, whose total goes
+/// to `row_totals`.
+fn scan_row(loaded: Unit, thread: u32, number: u32) -> Unit {
+    var unit = loaded;
+    var upto: array<Acc, UNIT_GROUPS>;
+    for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
+        const i = 4u * g;
+        let pair = then(unit.items[i], unit.items[i + 1u]);
+        let other = then(unit.items[i + 2u], unit.items[i + 3u]);
+        unit.items[i + 1u] = pair;
+        unit.items[i + 2u] = then(pair, unit.items[i + 2u]);
+        unit.items[i + 3u] = then(pair, other);
+        upto[g] = unit.items[i + 3u];
+    }
+    for (var width = 1u; width < UNIT_GROUPS; width *= 2u) { // unrolled
+        for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
+            if ((g & width) != 0u) {
+                upto[g] = then(upto[max(g & ~(width - 1u), 1u) - 1u], upto[g]);
+            }
+        }
+    }
+    if (UNIT_GROUPS == 1u) {
+        upto[0] = scan_across(upto[0], thread, ROW_THREADS);
+    } else {
+        for (var width = 1u; width < ROW_THREADS; width *= 2u) { // unrolled
+            let left = from_left(upto[UNIT_GROUPS - 1u], thread, width);
+            if ((thread & width) != 0u) {
+                for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
+                    upto[g] = then(left, upto[g]);
+                }
+            }
+        }
+    }
+    unit.before[0] = previous(upto[UNIT_GROUPS - 1u], thread, ROW_THREADS);
+    for (var g = 1u; g < UNIT_GROUPS; g++) { // unrolled
+        unit.before[g] = upto[g - 1u];
+    }
+    if (thread % ROW_THREADS == ROW_THREADS - 1u) {
+        row_totals[number / ROW_THREADS] = upto[UNIT_GROUPS - 1u];
+    }
+    return unit;
+}
+
+/// A unit with what comes into its row in front.
+fn with_carry(scanned: Unit, row_carry: Acc, starts: bool) -> Unit {
+    var unit = scanned;
+    for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
+        const i = 4u * g;
+        let carry = then(row_carry, unit.before[g]);
+        if (INCLUSIVE == 1u) {
+            for (var k = 0u; k < 4u; k++) { // unrolled
+                unit.items[i + k] = then(carry, unit.items[i + k]);
+            }
+        } else {
+            for (var k = 3u; k > 0u; k--) { // unrolled
+                unit.items[i + k] = then(carry, unit.items[i + k - 1u]);
+            }
+            unit.items[i] = carry;
+        }
+    }
+    if (starts && INCLUSIVE == 0u && (parameters.flags & 1u) == 0u) {
+        unit.items[0] = identity();
+    }
+    return unit;
+}
