@@ -30,7 +30,15 @@ pub(crate) fn full() -> Result<()> {
         Ok(remark)
     })?;
     let drivers = drivers.as_deref();
-    steps.step("tests", || tests(Some(&python), drivers))?;
+    let mut validator = false;
+    steps.step("spirv-val, which kernels are checked with", || match tools::spirv_val() {
+        Ok(()) => {
+            validator = true;
+            Ok(String::new())
+        }
+        Err(why) => not_done(&why),
+    })?;
+    steps.step("tests", || tests(Some(&python), drivers, validator))?;
     steps.step("GPU tests under the Khronos validation layer", || validation(drivers))?;
     steps.step("summation vectors, checked by another program", || vectors(&python))?;
     steps.step("vector code under valgrind", memcheck)?;
@@ -52,7 +60,7 @@ pub(crate) fn quick() -> Result<()> {
     let mut steps = Steps::default();
     format_and_lints(&mut steps)?;
     steps.step("tests", || {
-        tests(tools::python_if_made().as_deref(), vulkan::software_if_made().as_deref())
+        tests(tools::python_if_made().as_deref(), vulkan::software_if_made().as_deref(), false)
     })?;
     steps.summary();
     Ok(())
@@ -91,6 +99,11 @@ fn outside_dir() -> PathBuf {
     target_dir().join("outside")
 }
 
+/// Where tests find what earlier ones kept, absolute because each runs in a folder of its own.
+fn cache_dir() -> PathBuf {
+    root().join(target_dir()).join("cache")
+}
+
 fn documentation(steps: &mut Steps) -> Result<()> {
     steps.step("documentation", || {
         let mut doc = cargo("doc --workspace --no-deps --quiet");
@@ -100,14 +113,18 @@ fn documentation(steps: &mut Steps) -> Result<()> {
 
 /// Unit tests, integration tests and the examples of the documentation. With a Python, the
 /// program's results are compared with numpy's. With Vulkan drivers, GPU tests run on each of
-/// them and a device that is missing is a failure.
-fn tests(python: Option<&Path>, drivers: Option<&str>) -> Result<String> {
+/// them and a device that is missing is a failure. With a validator, so is its absence.
+fn tests(python: Option<&Path>, drivers: Option<&str>, validator: bool) -> Result<String> {
     let mut test = cargo("test --workspace");
+    test.env("UPSWEEP_CACHE_DIR", cache_dir());
     if let Some(python) = python {
         test.env("UPSWEEP_TEST_PYTHON", python);
     }
     if let Some(drivers) = drivers {
         test.env("VK_DRIVER_FILES", drivers).env("UPSWEEP_TEST_GPU", "required");
+    }
+    if validator {
+        test.env("UPSWEEP_TEST_SPIRV_VAL", "required");
     }
     let lines = run_and_keep(&mut test, |line| line.starts_with("test result:"))?;
     let count = |what: &str| -> u64 {
@@ -148,6 +165,8 @@ fn validation(drivers: Option<&str>) -> Result<String> {
         return not_done("there are no software Vulkan devices");
     };
     let mut test = cargo("test -p upsweep-wgpu --test validation");
+    // Nothing is known from before, so that the trial of the device is watched too.
+    test.env("UPSWEEP_CACHE_DIR", "");
     test.env("VK_LAYER_PATH", vulkan::validation_layer_folder());
     test.env("VK_DRIVER_FILES", drivers).env("UPSWEEP_TEST_VALIDATION", "1");
     let results = run_and_keep(&mut test, |line| line.starts_with("test result:"))?;

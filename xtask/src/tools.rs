@@ -37,6 +37,11 @@ pub(crate) fn valgrind() -> Result<()> {
     if exists("valgrind") { Ok(()) } else { apt("valgrind") }
 }
 
+/// The validator of SPIR-V, installed if need be.
+pub(crate) fn spirv_val() -> Result<()> {
+    if exists("spirv-val") { Ok(()) } else { apt("spirv-tools") }
+}
+
 /// A C++17 compiler with the parallel algorithms of its library, installed if need be.
 pub(crate) fn cpp() -> Result<()> {
     if !exists("g++") {

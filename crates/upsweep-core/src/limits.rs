@@ -11,11 +11,12 @@ pub struct Limits {
     pub interface: String,
     /// Version of the driver; empty on a CPU.
     pub driver: String,
-    /// Threads that run at once: hardware threads of a CPU, multiprocessors of a GPU.
+    /// Threads that run at once: hardware threads of a CPU, multiprocessors of a GPU; 1 where the interface does not
+    /// say, as with wgpu.
     pub compute_units: usize,
     /// Instruction set in use on a CPU; empty elsewhere.
     pub instruction_set: String,
-    /// Bytes of first-level data cache of one core, or shared memory of one workgroup.
+    /// Bytes of first-level data cache of one core, or the most shared memory that one workgroup of a GPU may have.
     pub l1_bytes: usize,
     /// Bytes of second-level cache of one core of a CPU, or of the whole of a GPU.
     pub l2_bytes: usize,
@@ -23,21 +24,26 @@ pub struct Limits {
     pub l3_bytes: usize,
     /// Bytes of memory that the device can use, if known.
     pub memory_bytes: Option<u64>,
-    /// Smallest and largest subgroup; `(1, 1)` on a CPU.
+    /// Smallest and largest subgroup, as the driver says; `(1, 1)` on a CPU, and on a GPU of which subgroup operations
+    /// are not used, because it has none or because its threads do not lie in subgroups as kernels need it.
     pub subgroup_sizes: (u32, u32),
-    /// Most threads of a workgroup; 1 on a CPU.
+    /// Most threads of a workgroup of one dimension; 1 on a CPU.
     pub threads_per_workgroup: u32,
-    /// Most bytes of one array binding; `None` where any array can be bound.
+    /// Most bytes that a kernel can reach through one binding; longer arrays take several launches. `None` where any
+    /// array can be bound.
     pub binding_bytes: Option<u64>,
     /// Most workgroups in one dimension of a dispatch; `None` on a CPU.
     pub workgroups_per_dimension: Option<u32>,
-    /// Whether workgroups that have started are sure to go on, so that one may wait for another.
+    /// Whether workgroups that have started go on while others wait for them, so that one may wait for another. No
+    /// interface promises it: it is tried when a GPU is opened. False on a CPU, which has no workgroups, and for GPUs
+    /// made of software, whose workgroups the operating system may stop at any time.
     pub forward_progress: bool,
     /// Whether 64-bit integers can be computed with.
     pub int64: bool,
     /// Whether `f64` can be computed with.
     pub float64: bool,
-    /// Whether results that are too small for a normal float are kept, and not made zero.
+    /// Whether results that are too small for a normal float are kept, and not made zero; of `f32`, as tried when a GPU
+    /// is opened.
     pub subnormals: bool,
 }
 

@@ -360,7 +360,7 @@ impl Gpu {
         let mut fault = [0; 4];
         self.download(state, at, &mut fault)?;
         if fault != [0; 4] {
-            self.queue.write_buffer(state, at, &[0; 4]);
+            self.write(state, at, &[0; 4])?;
             return Err(
                 self.failed("a workgroup waited too long for another; use another strategy")
             );

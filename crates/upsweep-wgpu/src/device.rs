@@ -3,13 +3,14 @@
 use core::fmt;
 use core::num::NonZeroU64;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use upsweep_core::{Dtype, Error, Limits, Product, Reduce, Result};
+use upsweep_core::{Dtype, Error, Limits, Result};
 use wgpu::{BindingResource, BufferUsages, Features};
 
-use crate::backend::{Source, Workspace};
-use crate::reduce::{PARAMETERS, ReduceOptions};
+use crate::cache::{Folder, Pipelines};
+use crate::litmus::Outcome;
+use crate::reduce::PARAMETERS;
 use crate::shader::{Shader, Types};
 use crate::slice::Slice;
 
@@ -18,6 +19,7 @@ const WANTED: Features = Features::SUBGROUP
     .union(Features::SHADER_INT64)
     .union(Features::SHADER_F64)
     .union(Features::MAPPABLE_PRIMARY_BUFFERS)
+    .union(Features::PIPELINE_CACHE)
     .union(Features::TIMESTAMP_QUERY)
     .union(Features::TIMESTAMP_QUERY_INSIDE_ENCODERS);
 
@@ -35,6 +37,34 @@ pub(crate) struct Facts {
     /// Most bytes of one binding, and what its offset must be a multiple of.
     pub(crate) binding_bytes: u64,
     pub(crate) alignment: u64,
+    /// Whether words that carry their own proof go from workgroup to workgroup within a launch.
+    pub(crate) messages: bool,
+    /// Whether workgroups that have started are sure to go on.
+    pub(crate) forward_progress: bool,
+}
+
+/// The interfaces that devices are reached through.
+const BACKENDS: wgpu::Backends = wgpu::Backends::PRIMARY;
+
+fn instance(flags: wgpu::InstanceFlags) -> wgpu::Instance {
+    wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends: BACKENDS,
+        flags,
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    })
+}
+
+fn of_instance(instance: &wgpu::Instance) -> Vec<wgpu::Adapter> {
+    let mut adapters = pollster::block_on(instance.enumerate_adapters(BACKENDS));
+    let rank = |adapter: &wgpu::Adapter| match adapter.get_info().device_type {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::VirtualGpu => 2,
+        wgpu::DeviceType::Other => 3,
+        wgpu::DeviceType::Cpu => 4,
+    };
+    adapters.sort_by_key(|adapter| (rank(adapter), adapter.get_info().name));
+    adapters
 }
 
 /// A GPU.
@@ -45,32 +75,24 @@ pub struct Gpu {
     pub(crate) facts: Facts,
     limits: Limits,
     pipelines: Mutex<HashMap<(Shader, &'static str), wgpu::ComputePipeline>>,
+    /// What the driver made of kernels before, if we keep that.
+    pub(crate) cache: Option<Pipelines>,
+    /// Why the device was lost, if it is one of ours and was.
+    lost: Arc<OnceLock<String>>,
 }
 
 impl Gpu {
     /// Every adapter there is, in a fixed order: discrete GPUs first, software last.
     pub fn adapters() -> Vec<wgpu::Adapter> {
-        Self::adapters_with(wgpu::InstanceFlags::empty())
+        // One instance for all of them: wgpu names buffers by numbers that begin anew with every instance, so that
+        // it would take a buffer of one for a buffer of the other.
+        static INSTANCE: OnceLock<wgpu::Instance> = OnceLock::new();
+        of_instance(INSTANCE.get_or_init(|| instance(wgpu::InstanceFlags::empty())))
     }
 
     /// As [`adapters`](Gpu::adapters), with layers that watch what is done.
     pub fn adapters_with(flags: wgpu::InstanceFlags) -> Vec<wgpu::Adapter> {
-        let backends = wgpu::Backends::PRIMARY;
-        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
-            backends,
-            flags,
-            ..wgpu::InstanceDescriptor::new_without_display_handle()
-        });
-        let mut adapters = pollster::block_on(instance.enumerate_adapters(backends));
-        let rank = |adapter: &wgpu::Adapter| match adapter.get_info().device_type {
-            wgpu::DeviceType::DiscreteGpu => 0,
-            wgpu::DeviceType::IntegratedGpu => 1,
-            wgpu::DeviceType::VirtualGpu => 2,
-            wgpu::DeviceType::Other => 3,
-            wgpu::DeviceType::Cpu => 4,
-        };
-        adapters.sort_by_key(|adapter| (rank(adapter), adapter.get_info().name));
-        adapters
+        of_instance(&instance(flags))
     }
 
     /// A device of its own on this adapter, with everything the adapter can do.
@@ -78,8 +100,13 @@ impl Gpu {
     /// # Errors
     /// [`Error::NoDevice`] if the adapter gives no device.
     pub fn open(id: &str, adapter: &wgpu::Adapter) -> Result<Self> {
+        Self::open_with(id, adapter, &Folder::of_user())
+    }
+
+    /// As [`open`](Gpu::open), with another folder for what is kept.
+    pub(crate) fn open_with(id: &str, adapter: &wgpu::Adapter, folder: &Folder) -> Result<Self> {
         let descriptor = wgpu::DeviceDescriptor {
-            label: Some("upsweep"),
+            label: Some(id),
             required_features: adapter.features() & WANTED,
             required_limits: adapter.limits(),
             memory_hints: wgpu::MemoryHints::Performance,
@@ -87,15 +114,35 @@ impl Gpu {
         };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
             .map_err(|error| Error::NoDevice { id: id.to_owned(), reason: error.to_string() })?;
-        Ok(Self::from_wgpu(id, adapter, device, queue))
+        let cache = Pipelines::open(&device, &adapter.get_info(), folder.clone());
+        // A caller's device has a callback of the caller's, and there is only one.
+        let lost = Arc::new(OnceLock::new());
+        let why = Arc::clone(&lost);
+        device.set_device_lost_callback(move |_, message| {
+            // Only the first reason counts.
+            let _ = why.set(message);
+        });
+        Ok(Self { lost, ..Self::with(id, adapter, (device, queue), folder, cache) })
     }
 
-    /// The caller's own device and queue. Features that it was not opened with are not used.
+    /// The caller's own device and queue. Features that it was not opened with are not used, and what its driver
+    /// makes of kernels is not kept. Unless the same is known from before, a small launch tries out what the device
+    /// does; this waits for it.
     pub fn from_wgpu(
         id: &str,
         adapter: &wgpu::Adapter,
         device: wgpu::Device,
         queue: wgpu::Queue,
+    ) -> Self {
+        Self::with(id, adapter, (device, queue), &Folder::of_user(), None)
+    }
+
+    fn with(
+        id: &str,
+        adapter: &wgpu::Adapter,
+        (device, queue): (wgpu::Device, wgpu::Queue),
+        folder: &Folder,
+        cache: Option<Pipelines>,
     ) -> Self {
         let info = adapter.get_info();
         let (features, granted) = (device.features(), device.limits());
@@ -110,8 +157,11 @@ impl Gpu {
             grid: granted.max_compute_workgroups_per_dimension,
             binding_bytes: granted.max_storage_buffer_binding_size.min(granted.max_buffer_size),
             alignment: u64::from(granted.min_storage_buffer_offset_alignment).max(16),
+            messages: false,
+            forward_progress: false,
         };
-        let mut limits = Limits::least(info.name, format!("{:?}", info.backend).to_lowercase());
+        let mut limits =
+            Limits::least(info.name.clone(), format!("{:?}", info.backend).to_lowercase());
         limits.driver = format!("{} {}", info.driver, info.driver_info).trim().to_owned();
         limits.l1_bytes = facts.shared_bytes as usize;
         limits.subgroup_sizes =
@@ -119,22 +169,25 @@ impl Gpu {
         limits.threads_per_workgroup = facts.threads;
         limits.binding_bytes = Some(facts.binding_bytes);
         limits.workgroups_per_dimension = Some(facts.grid);
-        limits.forward_progress = info.device_type != wgpu::DeviceType::Cpu;
         limits.int64 = features.contains(Features::SHADER_INT64);
         limits.float64 = features.contains(Features::SHADER_F64);
         let pipelines = Mutex::default();
-        let mut gpu = Self { id: id.to_owned(), device, queue, facts, limits, pipelines };
-        gpu.limits.subnormals = gpu.keeps_subnormals().unwrap_or(false);
+        let (id, lost) = (id.to_owned(), Arc::default());
+        let mut gpu = Self { id, device, queue, facts, limits, pipelines, cache, lost };
+        let outcome = gpu.litmus(&info, folder);
+        gpu.trust(outcome);
         gpu
     }
 
-    /// No driver says of its own accord what becomes of small results.
-    fn keeps_subnormals(&self) -> Result<bool> {
-        let items = [f32::MIN_POSITIVE, 0.5];
-        let (problem, options) = (Reduce::new(Product), ReduceOptions::default());
-        let mut workspace = Workspace::default();
-        let product: f32 = self.reduce(&mut workspace, Source::Host(&items), &problem, &options)?;
-        Ok(product == f32::MIN_POSITIVE * 0.5)
+    /// Uses of the device what was found to hold.
+    pub(crate) fn trust(&mut self, outcome: Outcome) {
+        if !outcome.subgroups {
+            (self.facts.subgroup, self.limits.subgroup_sizes) = (1, (1, 1));
+        }
+        self.facts.messages = outcome.messages;
+        self.facts.forward_progress = outcome.progress;
+        self.limits.forward_progress = outcome.progress;
+        self.limits.subnormals = outcome.subnormals;
     }
 
     /// The id it was opened with.
@@ -170,7 +223,7 @@ impl Gpu {
 
     /// Compiles an entry point of a shader.
     pub(crate) fn compile(&self, text: &str, entry: &str) -> Result<wgpu::ComputePipeline> {
-        self.scoped(|| {
+        let compiled = self.scoped(|| {
             let descriptor = wgpu::ShaderModuleDescriptor {
                 label: Some(entry),
                 source: wgpu::ShaderSource::Wgsl(text.into()),
@@ -192,13 +245,26 @@ impl Gpu {
                     zero_initialize_workgroup_memory: false,
                     ..wgpu::PipelineCompilationOptions::default()
                 },
-                cache: None,
+                cache: self.cache.as_ref().map(|pipelines| &pipelines.cache),
             })
-        })
+        })?;
+        if let Some(pipelines) = &self.cache {
+            pipelines.keep();
+        }
+        Ok(compiled)
     }
 
     /// Calls `work`, and gives the device's complaints about it as an error.
     pub(crate) fn scoped<R>(&self, work: impl FnOnce() -> R) -> Result<R> {
+        match self.watched(work) {
+            (result, None) => self.still_here().map(|()| result),
+            (_, Some(error)) => self.still_here().and(Err(self.failed(error))),
+        }
+    }
+
+    /// Calls `work`, and returns the device's first complaint about it. Nothing that wgpu may complain of is called
+    /// in any other way: what nobody watches for makes wgpu panic.
+    fn watched<R>(&self, work: impl FnOnce() -> R) -> (R, Option<wgpu::Error>) {
         let scopes = [
             wgpu::ErrorFilter::Internal,
             wgpu::ErrorFilter::OutOfMemory,
@@ -210,15 +276,28 @@ impl Gpu {
         for scope in scopes.into_iter().rev() {
             found = found.or(pollster::block_on(scope.pop()));
         }
-        match found {
-            None => Ok(result),
-            Some(error) => Err(self.failed(error)),
+        (result, found)
+    }
+
+    /// An error if the device was lost, of which wgpu says nothing when it is used.
+    fn still_here(&self) -> Result<()> {
+        match self.lost.get() {
+            None => Ok(()),
+            Some(why) => Err(self.failed(format!("it was lost: {why}"))),
         }
     }
 
-    /// The error for something that wgpu says.
+    /// The error for something that wgpu says, in one line.
     pub(crate) fn failed(&self, reason: impl fmt::Display) -> Error {
-        Error::DeviceFailed { device: self.id.clone(), reason: format!("{reason:#}") }
+        let reason = format!("{reason:#}");
+        let lines = reason.lines().map(str::trim).filter(|line| !line.is_empty());
+        let reason = lines.collect::<Vec<_>>().join(" ");
+        Error::DeviceFailed { device: self.id.clone(), reason }
+    }
+
+    /// Writes to a buffer before whatever is submitted next.
+    pub(crate) fn write(&self, buffer: &wgpu::Buffer, offset: u64, bytes: &[u8]) -> Result<()> {
+        self.scoped(|| self.queue.write_buffer(buffer, offset, bytes))
     }
 
     /// Whether kernels of these types can run here.
@@ -309,16 +388,19 @@ impl Gpu {
         if size > self.device.limits().max_buffer_size {
             return Err(out_of_memory);
         }
-        let scope = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some(label),
-            size,
-            usage,
-            mapped_at_creation: false,
+        let (buffer, complaint) = self.watched(|| {
+            self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size,
+                usage,
+                mapped_at_creation: false,
+            })
         });
-        match pollster::block_on(scope.pop()) {
+        self.still_here()?;
+        match complaint {
             None => Ok(buffer),
-            Some(_) => Err(out_of_memory),
+            Some(wgpu::Error::OutOfMemory { .. }) => Err(out_of_memory),
+            Some(error) => Err(self.failed(error)),
         }
     }
 
@@ -327,11 +409,11 @@ impl Gpu {
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         let buffer = self.buffer(label, bytes.len() as u64, usage)?;
         let whole = bytes.len() / 4 * 4;
-        self.queue.write_buffer(&buffer, 0, &bytes[..whole]);
+        self.write(&buffer, 0, &bytes[..whole])?;
         if whole < bytes.len() {
             let mut rest = [0; 4];
             rest[..bytes.len() - whole].copy_from_slice(&bytes[whole..]);
-            self.queue.write_buffer(&buffer, whole as u64, &rest);
+            self.write(&buffer, whole as u64, &rest)?;
         }
         Ok(buffer)
     }
@@ -354,9 +436,11 @@ impl Gpu {
             let skip = offset + done - from;
             let take = (output.len() as u64 - done).min(staging.size() - 4 - skip);
             let bytes = (skip + take).next_multiple_of(4);
-            let mut encoder = self.device.create_command_encoder(&<_>::default());
-            encoder.copy_buffer_to_buffer(buffer, from, &staging, 0, bytes);
-            self.queue.submit([encoder.finish()]);
+            self.scoped(|| {
+                let mut encoder = self.device.create_command_encoder(&<_>::default());
+                encoder.copy_buffer_to_buffer(buffer, from, &staging, 0, bytes);
+                self.queue.submit([encoder.finish()])
+            })?;
             let target = &mut output[done as usize..(done + take) as usize];
             self.read(&staging, skip, target)?;
             done += take;
@@ -368,13 +452,16 @@ impl Gpu {
     pub(crate) fn read(&self, staging: &wgpu::Buffer, skip: u64, output: &mut [u8]) -> Result<()> {
         let bytes = (skip + output.len() as u64).next_multiple_of(8).min(staging.size());
         let (send, receive) = std::sync::mpsc::channel();
-        staging.map_async(wgpu::MapMode::Read, ..bytes, move |mapped| {
-            // Nobody listens when the wait below has failed.
-            let _ = send.send(mapped);
-        });
+        self.scoped(|| {
+            staging.map_async(wgpu::MapMode::Read, ..bytes, move |mapped| {
+                // Nobody listens when the wait below has failed.
+                let _ = send.send(mapped);
+            });
+        })?;
         self.device
             .poll(wgpu::PollType::wait_indefinitely())
             .map_err(|error| self.failed(error))?;
+        self.still_here()?;
         receive.recv().map_err(|error| self.failed(error))?.map_err(|error| self.failed(error))?;
         let view = staging.get_mapped_range(..bytes).map_err(|error| self.failed(error))?;
         output.copy_from_slice(&view[skip as usize..skip as usize + output.len()]);

@@ -16,6 +16,15 @@ use crate::slice::Slice;
 const THREADS: u64 = 256;
 const ACCESSES: u64 = 8;
 
+/// The shader of both probes.
+pub(crate) fn text() -> String {
+    let names = HashMap::from([("ACCESSES", ACCESSES as u32)]);
+    format!(
+        "const THREADS = {THREADS}u;\nconst ACCESSES = {ACCESSES}u;\n{}",
+        unroll(include_str!("probe.wgsl"), &names)
+    )
+}
+
 impl Gpu {
     /// Reads a buffer from beginning to end: the limit that a reduction is measured against.
     ///
@@ -35,12 +44,7 @@ impl Gpu {
 
     /// Both probes work on the bytes of the first slice, as many whole accesses as one binding holds.
     fn probe(&self, entry: &'static str, slices: &[(u32, Slice<'_>)]) -> Result<Recording> {
-        let names = HashMap::from([("ACCESSES", ACCESSES as u32)]);
-        let text = format!(
-            "const THREADS = {THREADS}u;\nconst ACCESSES = {ACCESSES}u;\n{}",
-            unroll(include_str!("probe.wgsl"), &names)
-        );
-        let pipeline = self.compile(&text, entry)?;
+        let pipeline = self.compile(&text(), entry)?;
         let most = self.facts.binding_bytes / 16 * 16;
         let bindings: Vec<_> = slices
             .iter()

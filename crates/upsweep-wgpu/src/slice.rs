@@ -27,6 +27,9 @@ pub(crate) struct Window {
 impl<'a> Slice<'a> {
     /// `items` items of type `dtype` from byte `offset` of `buffer` on.
     ///
+    /// The buffer must be of the device that it is used on. One of another device of the same [`wgpu::Instance`] is
+    /// an error when it is used; of another instance wgpu cannot tell, and may take another buffer for it.
+    ///
     /// # Errors
     /// [`Error::Buffer`] if the buffer is too short, its usage does not contain `STORAGE`, or the items are not
     /// aligned to their own size.

@@ -4,7 +4,7 @@
 //! threads is in `cooperative.wgsl`, `shared_memory.wgsl` and `raking.wgsl`; how the values of workgroups become one,
 //! in `multi_level.wgsl`, `last_block.wgsl` and `atomic.wgsl`.
 
-mod policy;
+pub(crate) mod policy;
 
 use upsweep_core::summation::{LANES, ROWS, TILE};
 use upsweep_core::{
@@ -48,7 +48,7 @@ pub(crate) struct Reduction {
 
 /// The sizes of a kernel, derived from a policy. A policy that does not fit is brought to the nearest that does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape {
+pub(crate) struct Shape {
     threads: u32,
     width: u32,
     access_items: u32,
@@ -157,19 +157,18 @@ pub(crate) fn floor_power_of_two(value: u32) -> u32 {
 }
 
 impl Reduction {
-    /// A reduction of arrays of at most `items` items that lie like `input`.
-    pub(crate) fn new(
-        gpu: &Gpu,
-        types: Types,
+    /// The sizes and the shader of a reduction of at most `items` items that lie as `lies` says. No device is
+    /// needed to know them; `id` is named in errors.
+    pub(crate) fn kernel(
+        (id, facts): (&str, &Facts),
+        types: &Types,
+        strategy: GpuReduceStrategy,
         items: u64,
-        input: &Slice<'_>,
-        options: &ReduceOptions,
-    ) -> Result<Self> {
-        let facts = &gpu.facts;
-        gpu.check(&types)?;
-        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(facts, &types));
+        lies: (u32, bool),
+        policy: Option<WorkgroupPolicy>,
+    ) -> Result<(Shape, Shader)> {
         let refused = |reason: &str| Error::StrategyRefused {
-            device: gpu.id().to_owned(),
+            device: id.to_owned(),
             strategy: Strategy::GpuReduce(strategy).to_string(),
             reason: reason.to_owned(),
         };
@@ -182,18 +181,20 @@ impl Reduction {
         if strategy.local != ReduceLocal::SharedMemory && facts.subgroup == 1 {
             return Err(refused("the device has no subgroup operations"));
         }
+        if strategy.global != ReduceGlobal::MultiLevel && !facts.messages {
+            return Err(refused("workgroups of the device do not hear one another"));
+        }
         let bytes_all = items * types.item.size() as u64;
         let asked = bytes(strategy.load.width);
         if access(types.item, asked).is_none() {
             return Err(refused(&format!("an access of {asked} bytes holds no {}", types.item)));
         }
-        let lies = input.access(types.item, facts.alignment, asked);
         let (width, aligned) = lies;
-        let wanted = options.policy.unwrap_or_else(|| policy::policy(bytes_all));
-        let mut shape = Shape::new(facts, &types, &strategy, width, wanted);
+        let wanted = policy.unwrap_or_else(|| policy::policy(bytes_all));
+        let mut shape = Shape::new(facts, types, &strategy, width, wanted);
         while shape.tiles_per_team(items).is_none() && shape.threads < facts.threads.min(1024) {
             let more = WorkgroupPolicy { threads_per_workgroup: 2 * shape.threads, ..wanted };
-            shape = Shape::new(facts, &types, &strategy, width, more);
+            shape = Shape::new(facts, types, &strategy, width, more);
         }
         let atomic = types.op.atomic(types.held());
         let mut parts = vec![
@@ -235,20 +236,40 @@ impl Reduction {
             atomic: if strategy.global == ReduceGlobal::Atomic { atomic } else { None },
             types: types.clone(),
         };
+        if shape.workgroups(items).is_none() {
+            return Err(refused(
+                "there are too many items for a workgroup to fold what workgroups leave",
+            ));
+        }
+        Ok((shape, shader))
+    }
+
+    /// A reduction of arrays of at most `items` items that lie like `input`.
+    pub(crate) fn new(
+        gpu: &Gpu,
+        types: Types,
+        items: u64,
+        input: &Slice<'_>,
+        options: &ReduceOptions,
+    ) -> Result<Self> {
+        let facts = &gpu.facts;
+        gpu.check(&types)?;
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(facts, &types));
+        let lies = input.access(types.item, facts.alignment, bytes(strategy.load.width));
+        let device = (gpu.id(), facts);
+        let (shape, shader) = Self::kernel(device, &types, strategy, items, lies, options.policy)?;
         let pipeline = gpu.pipeline(&shader, "reduce")?;
         let fold = match strategy.global {
             ReduceGlobal::MultiLevel => Some(gpu.pipeline(&shader, "fold_partials")?),
             _ => None,
         };
-        let workgroups = shape.workgroups(items).ok_or_else(|| {
-            refused("there are too many items for a workgroup to fold what workgroups leave")
-        })?;
+        let workgroups = shape.workgroups(items).unwrap_or(1);
         let words = STATE_HEADER + 2 * u64::from(types.held().words()) * workgroups;
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let state = gpu.buffer("state of a reduction", 4 * words, usage)?;
         if shader.atomic.is_some() {
             let empty = types.empty_total();
-            gpu.queue.write_buffer(&state, 4 * TOTAL, &empty.to_le_bytes());
+            gpu.write(&state, 4 * TOTAL, &empty.to_le_bytes())?;
         }
         Ok(Self { types, shape, strategy, pipeline, fold, state, items, lies })
     }
@@ -315,7 +336,7 @@ impl Reduction {
             let pipeline = self.pipeline.clone();
             dispatches.push(Dispatch { pipeline, group, size: grid(workgroups, facts.grid) });
         }
-        gpu.queue.write_buffer(&parameters, 0, &bytes);
+        gpu.write(&parameters, 0, &bytes)?;
         if let Some(pipeline) = self.fold.as_ref().filter(|_| all > 1) {
             let group = gpu.group(
                 pipeline,

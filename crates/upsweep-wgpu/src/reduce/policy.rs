@@ -9,7 +9,7 @@ use crate::device::Facts;
 use crate::shader::Types;
 
 /// The strategy where none is asked for: striped loads of 16 bytes; subgroups where the device has them; one
-/// launch, with a hardware atomic where the type has one.
+/// launch, with a hardware atomic where the type has one, unless workgroups do not hear one another.
 pub(crate) fn strategy(facts: &Facts, types: &Types) -> GpuReduceStrategy {
     let atomic = types.op.atomic(types.held()).is_some();
     GpuReduceStrategy {
@@ -23,7 +23,11 @@ pub(crate) fn strategy(facts: &Facts, types: &Types) -> GpuReduceStrategy {
         } else {
             ReduceLocal::SharedMemory
         },
-        global: if atomic { ReduceGlobal::Atomic } else { ReduceGlobal::LastBlock },
+        global: match atomic {
+            _ if !facts.messages => ReduceGlobal::MultiLevel,
+            true => ReduceGlobal::Atomic,
+            false => ReduceGlobal::LastBlock,
+        },
     }
 }
 

@@ -4,7 +4,7 @@
 //! is in `cooperative.wgsl`, `raking.wgsl` and `blelloch.wgsl`; how chunks learn what comes before them, in
 //! `look_back.wgsl`, `aggregates.wgsl`, `reduce_then_scan.wgsl` and `scan_then_propagate.wgsl`.
 
-mod policy;
+pub(crate) mod policy;
 
 use upsweep_core::summation::{GROUP, LANES, ROWS, TILE, TILES, WINDOW};
 use upsweep_core::{
@@ -55,18 +55,18 @@ impl Form {
 
 /// How the arrays of a scan lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Lies {
+pub(crate) struct Lies {
     /// Bytes of an access to the input, and to the output.
-    width: u32,
-    out_width: u32,
-    aligned: bool,
-    out_aligned: bool,
-    shared_words: bool,
+    pub(crate) width: u32,
+    pub(crate) out_width: u32,
+    pub(crate) aligned: bool,
+    pub(crate) out_aligned: bool,
+    pub(crate) shared_words: bool,
 }
 
 /// The sizes of a kernel, derived from a policy. A policy that does not fit is brought to the nearest that does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape {
+pub(crate) struct Shape {
     threads: u32,
     items: u32,
     /// Neighbouring items of one thread.
@@ -234,22 +234,19 @@ impl Lies {
 }
 
 impl Scanning {
-    /// A scan of arrays of at most `items` items that lie like `input` and `output`.
-    pub(crate) fn new(
-        gpu: &Gpu,
-        types: Types,
+    /// The sizes of a scan of `items` items that lie as `lies` says, and the shader of each launch. No device is
+    /// needed to know them; `id` is named in errors.
+    pub(crate) fn kernels(
+        (id, facts): (&str, &Facts),
+        types: &Types,
+        strategy: GpuScanStrategy,
         form: Form,
-        input: &Slice<'_>,
-        output: &Slice<'_>,
-        options: &ScanOptions,
-    ) -> Result<Self> {
-        let facts = &gpu.facts;
-        gpu.check(&types)?;
-        let strategy = options
-            .strategy
-            .unwrap_or_else(|| policy::strategy(facts, gpu.limits().forward_progress));
+        items: u64,
+        lies: Lies,
+        policy: Option<WorkgroupPolicy>,
+    ) -> Result<(Shape, Vec<Shader>)> {
         let refused = |reason: String| Error::StrategyRefused {
-            device: gpu.id().to_owned(),
+            device: id.to_owned(),
             strategy: Strategy::GpuScan(strategy).to_string(),
             reason,
         };
@@ -260,12 +257,9 @@ impl Scanning {
             }
         }
         let nests = form.everywhere && !types.is_exact();
-        let lies = Lies::new(gpu, &types, form, input, output, asked);
-        let items = input.items;
         let item_bytes = types.item.size().max(types.output.size()) as u64;
-        let policy =
-            options.policy.unwrap_or_else(|| policy::policy(facts, items * item_bytes, !nests));
-        let shape = Shape::new(facts, &types, &strategy, lies, policy);
+        let policy = policy.unwrap_or_else(|| policy::policy(facts, items * item_bytes, !nests));
+        let shape = Shape::new(facts, types, &strategy, lies, policy);
         let mut parts = vec![
             include_str!("chunk.wgsl"),
             include_str!("unit.wgsl"),
@@ -303,13 +297,18 @@ impl Scanning {
             include_str!("write_whole.wgsl")
         });
         let waits = matches!(strategy.global, ScanGlobal::LookBack | ScanGlobal::Aggregates);
-        if waits && !gpu.limits().forward_progress {
+        if waits && !facts.forward_progress {
             return Err(refused(
                 "the device does not promise that workgroups go on while others wait for them"
                     .to_owned(),
             ));
         }
         let entries = match strategy.global {
+            ScanGlobal::LookBack | ScanGlobal::LookBackFallback | ScanGlobal::Aggregates
+                if !facts.messages =>
+            {
+                return Err(refused("workgroups of the device do not hear one another".to_owned()));
+            }
             ScanGlobal::LookBack | ScanGlobal::LookBackFallback => {
                 parts.extend([
                     PUBLISHED,
@@ -365,7 +364,7 @@ impl Scanning {
             atomic: None,
             types: types.clone(),
         };
-        let mut pipelines = Vec::new();
+        let mut shaders = Vec::new();
         for entry in &entries {
             let made = if *entry == "propagate" {
                 // What was written is read again, and stays where it is.
@@ -391,12 +390,34 @@ impl Scanning {
                     .iter_mut()
                     .filter(|(name, _)| *name == "ALIGNED")
                     .for_each(|c| c.1 = aligned);
-                gpu.pipeline(&shader, entry)?
+                shader
             } else {
-                gpu.pipeline(&shader(&types, form, &parts, vec![*entry]), entry)?
+                shader(types, form, &parts, vec![*entry])
             };
-            pipelines.push(made);
+            shaders.push(made);
         }
+        Ok((shape, shaders))
+    }
+
+    /// A scan of arrays of at most `items` items that lie like `input` and `output`.
+    pub(crate) fn new(
+        gpu: &Gpu,
+        types: Types,
+        form: Form,
+        input: &Slice<'_>,
+        output: &Slice<'_>,
+        options: &ScanOptions,
+    ) -> Result<Self> {
+        let facts = &gpu.facts;
+        gpu.check(&types)?;
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(facts));
+        let lies = Lies::new(gpu, &types, form, input, output, bytes(strategy.load.width));
+        let items = input.items;
+        let device = (gpu.id(), facts);
+        let (shape, shaders) =
+            Self::kernels(device, &types, strategy, form, items, lies, options.policy)?;
+        let compiled = shaders.iter().map(|shader| gpu.pipeline(shader, shader.entries[0]));
+        let pipelines = compiled.collect::<Result<Vec<_>>>()?;
         let slots = items.div_ceil(u64::from(shape.chunk())) + items.div_ceil(WINDOW as u64) + 2;
         let words = STATE_HEADER + 2 * u64::from(types.held().words()) * slots;
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
@@ -497,7 +518,7 @@ impl Scanning {
             bytes[at..at + 56].copy_from_slice(bytemuck::cast_slice(&words));
             arrays.push((read, write, grid(workgroups, facts.grid)));
         }
-        gpu.queue.write_buffer(&parameters, 0, &bytes);
+        gpu.write(&parameters, 0, &bytes)?;
         let mut dispatches = Vec::new();
         for (stage, pipeline) in self.pipelines.iter().enumerate() {
             let spine = self.pipelines.len() == 3 && stage == 1;

@@ -8,7 +8,7 @@ use crate::device::Facts;
 
 /// The strategy where none is asked for: striped loads of 16 bytes; subgroups where the device has them; a single
 /// pass where workgroups go on, three launches elsewhere.
-pub(crate) fn strategy(facts: &Facts, forward_progress: bool) -> GpuScanStrategy {
+pub(crate) fn strategy(facts: &Facts) -> GpuScanStrategy {
     GpuScanStrategy {
         load: Load {
             arrangement: Arrangement::Striped,
@@ -18,7 +18,7 @@ pub(crate) fn strategy(facts: &Facts, forward_progress: bool) -> GpuScanStrategy
         // Without subgroup operations one thread rakes: slow, but in the order of summation, which Blelloch's
         // tree is not.
         local: if facts.subgroup > 1 { ScanLocal::Cooperative } else { ScanLocal::Raking },
-        global: if forward_progress {
+        global: if facts.messages && facts.forward_progress {
             ScanGlobal::LookBackFallback
         } else {
             ScanGlobal::ReduceThenScan

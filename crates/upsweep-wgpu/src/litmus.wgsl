@@ -1,0 +1,74 @@
+// What kernels take for granted, tried once when a device is opened.
+//
+//     misplaced    neighbouring threads are neighbouring lanes of one subgroup
+//     messages     words that carry their own proof go from workgroup to workgroup, and are what was sent
+//     progress     a workgroup that has started goes on, though all others that fit wait for it
+//
+// Workgroups take tickets. Each waits for what the workgroup STRIDE tickets before it says after its own wait, as
+// scans do with look-back; there are more of them than any device holds at once. All threads of a workgroup wait with
+// the first. Every wait is bounded, and the first that is in vain ends the others.
+//
+// Needs: nothing. Whatever the device does, this ends.
+
+@group(0) @binding(0) var<storage, read_write> state: array<atomic<u32>>;
+
+const TICKET = 0u;
+const FINISHED = 1u;
+const MISPLACED = 2u;
+const LATE = 3u;
+const WRONG = 4u;
+const HEARD = 5u;
+/// Two floats; the first becomes their product, which is too small for a normal one.
+const SMALL = 6u;
+const FACTOR = 7u;
+const MESSAGES = 8u;
+
+/// What proves a message: no memory holds it by accident.
+const PROOF = 0xa53c0000u;
+
+fn run_litmus(thread: u32, is_misplaced: bool) {
+    if (is_misplaced) {
+        atomicAdd(&state[MISPLACED], 1u);
+    }
+    if (thread == 0u) {
+        let ticket = atomicAdd(&state[TICKET], 1u);
+        if (ticket == 0u) {
+            let small = bitcast<f32>(atomicLoad(&state[SMALL]));
+            let product = small * bitcast<f32>(atomicLoad(&state[FACTOR]));
+            atomicStore(&state[SMALL], bitcast<u32>(product));
+        }
+        if (ticket >= STRIDE) {
+            wait_for(ticket - STRIDE);
+        }
+        send(ticket);
+        atomicAdd(&state[FINISHED], 1u);
+    }
+    workgroupBarrier();
+}
+
+/// A value of 32 bits that differs from ticket to ticket.
+fn message(ticket: u32) -> u32 {
+    return (ticket + 1u) * 0x9e3779b1u;
+}
+
+fn send(ticket: u32) {
+    let value = message(ticket);
+    atomicStore(&state[MESSAGES + 2u * ticket], PROOF | (value & 0xffffu));
+    atomicStore(&state[MESSAGES + 2u * ticket + 1u], PROOF | (value >> 16u));
+}
+
+fn wait_for(ticket: u32) {
+    for (var look = 0u; look < LOOKS; look++) {
+        let low = atomicLoad(&state[MESSAGES + 2u * ticket]);
+        let high = atomicLoad(&state[MESSAGES + 2u * ticket + 1u]);
+        if ((low & 0xffff0000u) == PROOF && (high & 0xffff0000u) == PROOF) {
+            let is_right = ((low & 0xffffu) | (high << 16u)) == message(ticket);
+            atomicAdd(&state[select(WRONG, HEARD, is_right)], 1u);
+            return;
+        }
+        if (look % 64u == 63u && atomicLoad(&state[LATE]) != 0u) {
+            return;
+        }
+    }
+    atomicAdd(&state[LATE], 1u);
+}
