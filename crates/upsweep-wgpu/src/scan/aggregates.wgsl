@@ -45,12 +45,12 @@ fn run_scan(workgroup: u32, thread: u32) {
 /// Fills `tile_carries`.
 fn fold_since(chunk: u32) {
     let window = chunk / CHUNKS_OF_WINDOW;
-    var own = see_own(chunk);
     while (known < window) {
         let to = min(window, known + WINDOWS_SEEN);
         var seen: Seen;
         for (var look = 0u; look < LOOKS; look++) {
             seen = see(known * CHUNKS_OF_WINDOW, to * CHUNKS_OF_WINDOW);
+            seen.gap = most(vec3<u32>(seen.gap)).x;
             if (seen.gap == 0u) {
                 break;
             }
@@ -61,8 +61,13 @@ fn fold_since(chunk: u32) {
         carry = fold_windows(carry, seen, 0u, to - known);
         known = to;
     }
-    for (var look = 0u; look < LOOKS && own.gap > 0u; look++) {
+    var own: Own;
+    for (var look = 0u; look < LOOKS; look++) {
         own = see_own(chunk);
+        own.gap = most(vec3<u32>(own.gap)).x;
+        if (own.gap == 0u) {
+            break;
+        }
     }
     if (own.gap > 0u) {
         atomicStore(&state[FAULT], 1u);

@@ -81,7 +81,11 @@ fn look_back(chunk: u32, round: u32) {
         own = see_own(chunk);
         prefix = find(parameters.prefixes + min(asked, window));
         seen = see(first, window * CHUNKS_OF_WINDOW);
-        newest = most(select(0u, lane + 1u, prefix.found && asked <= window && lane < WINDOWS_SEEN));
+        let known = select(0u, lane + 1u, prefix.found && asked <= window && lane < WINDOWS_SEEN);
+        let all = most(vec3<u32>(own.gap, seen.gap, known));
+        own.gap = all.x;
+        seen.gap = all.y;
+        newest = all.z;
         ready = own.gap == 0u && (newest > 0u || base == 0u) && seen.gap <= newest * CHUNKS_OF_WINDOW;
         if (ready) {
             break;

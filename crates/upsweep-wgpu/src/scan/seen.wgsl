@@ -3,7 +3,7 @@
 struct Seen {
     /// In round r and slot s, S over the chunks of a window up to chunk r · SLOTS + s.
     upto: array<Slots, LOOK_ROUNDS>,
-    /// 1 + number of the last chunk that is missing, counted from the first; 0 if none is.
+    /// 1 + number of the last chunk that this thread misses, counted from the first; 0 if it misses none.
     gap: u32,
 }
 
@@ -24,7 +24,7 @@ fn see(first: u32, end: u32) -> Seen {
             }
         }
     }
-    seen.gap = most(gap);
+    seen.gap = gap;
     return seen;
 }
 
@@ -47,7 +47,7 @@ fn fold_windows(carry: Acc, seen: Seen, begin: u32, end_window: u32) -> Acc {
 /// The totals of the chunks of this chunk's window that come before it, in the slots of their last tiles.
 struct Own {
     totals: Slots,
-    /// 1 + number in the window of the last chunk that is missing; 0 if none is.
+    /// 1 + number in the window of the last chunk that this thread misses; 0 if it misses none.
     gap: u32,
 }
 
@@ -66,6 +66,6 @@ fn see_own(chunk: u32) -> Own {
             }
         }
     }
-    seen.gap = most(gap);
+    seen.gap = gap;
     return seen;
 }

@@ -281,11 +281,18 @@ fn words(held: Held, subgroups: bool) -> String {
                 moved.join(", "),
             );
         }
-        text += "/// The largest of the subgroup's words.\nfn most(word: u32) -> u32 { return subgroupMax(word); }\n";
+        // Not `subgroupMax`, which an NVIDIA driver (580.159.04) gave all ones for where every lane held 0.
+        text += "/// The largest of the words of SUBGROUP threads, part by part.\n\
+                 fn most(words: vec3<u32>) -> vec3<u32> {\n\
+                 \x20   var found = words;\n\
+                 \x20   for (var distance = 1u; distance < SUBGROUP; distance *= 2u) {\n\
+                 \x20       found = max(found, subgroupShuffleXor(found, distance));\n\
+                 \x20   }\n\
+                 \x20   return found;\n}\n";
     } else {
         text += "/// A thread is a subgroup of its own.\nvar<private> lane: u32;\n\
                  fn shuffled(acc: Acc, lane: u32) -> Acc { return acc; }\n\
-                 fn most(word: u32) -> u32 { return word; }\n";
+                 fn most(words: vec3<u32>) -> vec3<u32> { return words; }\n";
     }
     text
 }
