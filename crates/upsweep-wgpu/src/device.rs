@@ -9,6 +9,7 @@ use upsweep_core::{Dtype, Error, Limits, Product, Reduce, Result};
 use wgpu::{BindingResource, BufferUsages, Features};
 
 use crate::backend::{Source, Workspace};
+use crate::faults::Unchecked;
 use crate::reduce::{PARAMETERS, ReduceOptions};
 use crate::shader::{Shader, Types};
 use crate::slice::Slice;
@@ -44,6 +45,7 @@ pub struct Gpu {
     pub(crate) facts: Facts,
     limits: Limits,
     pipelines: Mutex<HashMap<(Shader, &'static str), wgpu::ComputePipeline>>,
+    pub(crate) unchecked: Unchecked,
 }
 
 impl Gpu {
@@ -121,8 +123,9 @@ impl Gpu {
         limits.forward_progress = info.device_type != wgpu::DeviceType::Cpu;
         limits.int64 = features.contains(Features::SHADER_INT64);
         limits.float64 = features.contains(Features::SHADER_F64);
-        let pipelines = Mutex::default();
-        let mut gpu = Self { id: id.to_owned(), device, queue, facts, limits, pipelines };
+        let (pipelines, unchecked) = (Mutex::default(), Unchecked::default());
+        let mut gpu =
+            Self { id: id.to_owned(), device, queue, facts, limits, pipelines, unchecked };
         gpu.limits.subnormals = gpu.keeps_subnormals().unwrap_or(false);
         gpu
     }

@@ -1,5 +1,7 @@
 //! Operations that are ready to be recorded into a command stream, the caller's or ours.
 
+use std::sync::Arc;
+
 /// One launch.
 #[derive(Clone, Debug)]
 pub(crate) struct Dispatch {
@@ -16,6 +18,10 @@ pub(crate) struct Dispatch {
 #[derive(Clone, Debug)]
 pub struct Recording {
     pub(crate) dispatches: Vec<Dispatch>,
+    /// The state in which workgroups that wait for others say that they did so in vain.
+    pub(crate) state: Option<wgpu::Buffer>,
+    /// Dropped with the last copy of the recording: until then it may run again.
+    pub(crate) alive: Option<Arc<()>>,
 }
 
 impl Recording {

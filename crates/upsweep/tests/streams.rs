@@ -36,7 +36,8 @@ where
         for problem in [Reduce::new(operator), Reduce::new(operator).init(init)] {
             let expected = expected_reduce(&array, &problem);
             for_each_device_of(Selection::Representative, |device| {
-                let mut stream = ReduceStream::<T, A, O>::new(&device.device, problem);
+                let mut stream =
+                    ReduceStream::<T, A, O>::new(&device.device, problem).expect("a stream");
                 let mut rest = array.as_slice();
                 for cut in cuts(items, unit, 2, seed) {
                     let chunk = rest.split_off(..cut).expect("the cuts add up");
@@ -77,7 +78,8 @@ where
             let expected: Vec<U> = expected_scan(&array, &problem);
             for_each_device_of(Selection::Representative, |device| {
                 let mut output = vec![U::from_bits(0x5555_5555_5555_5555); items];
-                let mut stream = ScanStream::<T, U, O>::new(&device.device, problem);
+                let mut stream =
+                    ScanStream::<T, U, O>::new(&device.device, problem).expect("a stream");
                 assert_eq!(stream.direction(), problem.direction);
                 scan_chunks(&mut stream, &array, &mut output, &cuts(items, unit, 5, seed));
                 let Scan { bounds, direction, init, .. } = problem;
@@ -128,7 +130,8 @@ fn scans_in_chunks_that_do_not_commute() {
 #[test]
 fn nothing_follows_the_last_chunk_of_a_reduction() {
     let unit = ReduceStream::<u8, u64, Sum>::CHUNK;
-    let mut stream = ReduceStream::<u8, u64, _>::new(&Device::cpu(), Reduce::new(Sum));
+    let mut stream =
+        ReduceStream::<u8, u64, _>::new(&Device::cpu(), Reduce::new(Sum)).expect("a stream");
     stream.push(&vec![1; unit]).expect("a whole chunk");
     stream.push(&[1; 5]).expect("the last chunk");
     let refused = Error::ChunkLength { items: 7, multiple: unit };
@@ -143,7 +146,8 @@ fn nothing_follows_the_last_chunk_of_a_reduction() {
 #[test]
 fn nothing_follows_the_last_chunk_of_a_scan() {
     let unit = ScanStream::<u8, u8, Sum>::CHUNK;
-    let mut stream = ScanStream::<u8, u8, _>::new(&Device::cpu(), Scan::inclusive(Sum));
+    let mut stream =
+        ScanStream::<u8, u8, _>::new(&Device::cpu(), Scan::inclusive(Sum)).expect("a stream");
     let mut output = [9u8; 3];
     let mismatch = Error::LengthMismatch { input: 2, output: 3 };
     assert_eq!(stream.next(&[1, 1], &mut output), Err(mismatch), "lengths differ");

@@ -151,7 +151,7 @@ impl<V, F: Fn() -> upsweep::Result<V>> Run for ToValue<'_, V, F> {
         match call {
             Call::Job => self.found = Some(black_box((self.call)()?)),
             Call::Limit => {
-                black_box(self.limit.probe_read(black_box(self.bytes)));
+                black_box(self.limit.probe_read(black_box(self.bytes))?);
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ mod policy;
 
 use upsweep_core::summation::{LANES, ROWS, TILE};
 use upsweep_core::{
-    AccessWidth, Arrangement, Error, GpuReduceStrategy, ReduceGlobal, ReduceLocal, Result,
+    AccessWidth, Arrangement, Dtype, Error, GpuReduceStrategy, ReduceGlobal, ReduceLocal, Result,
     Strategy, Tail, WorkgroupPolicy,
 };
 use wgpu::BufferUsages;
@@ -16,7 +16,7 @@ use wgpu::BufferUsages;
 use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording};
 use crate::shader::types::access;
-use crate::shader::{Constants, STATE, Shader, Types, WORKGROUP};
+use crate::shader::{Constants, Op, STATE, Shader, Types, WORKGROUP};
 use crate::slice::Slice;
 
 /// Strategy and policy of a reduction; what is not given is chosen.
@@ -249,6 +249,11 @@ impl Reduction {
         Ok(Self { types, shape, strategy, pipeline, fold, state, items, lies })
     }
 
+    /// Whether a workgroup may wait for others.
+    fn waits(&self) -> bool {
+        self.strategy.global == ReduceGlobal::LastBlock
+    }
+
     /// Whether this reduction can be used for `input`.
     pub(crate) fn suits(&self, gpu: &Gpu, types: &Types, input: &Slice<'_>) -> bool {
         let asked = bytes(self.strategy.load.width);
@@ -323,8 +328,16 @@ impl Reduction {
             )?;
             dispatches.push(Dispatch { pipeline: pipeline.clone(), group, size: [1, 1] });
         }
-        Ok(Recording { dispatches })
+        let state = self.waits().then(|| self.state.clone());
+        Ok(Recording { dispatches, state, alive: None })
     }
+}
+
+/// The strategy and policy of a sum of so many bytes of integers.
+pub(crate) fn choice(gpu: &Gpu, bytes: u64) -> (GpuReduceStrategy, WorkgroupPolicy) {
+    let [item, acc, output] = [Dtype::U32; 3];
+    let types = Types { item, acc, output, op: Op::Sum, identity: [0; 2], padding: [0; 2] };
+    (policy::strategy(&gpu.facts, &types), policy::policy(bytes))
 }
 
 impl Shape {

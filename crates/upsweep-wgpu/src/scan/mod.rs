@@ -53,6 +53,11 @@ impl Form {
     }
 }
 
+/// The strategy and policy of a scan of so many bytes.
+pub(crate) fn choice(gpu: &Gpu, bytes: u64) -> (GpuScanStrategy, WorkgroupPolicy) {
+    (policy::strategy(&gpu.facts, gpu.limits().forward_progress), policy::policy(bytes))
+}
+
 /// How the arrays of a scan lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Lies {
@@ -201,8 +206,8 @@ impl Scanning {
         gpu: &Gpu,
         types: Types,
         form: Form,
-        input: &Slice<'_>,
-        output: &Slice<'_>,
+        items: u64,
+        [input, output]: [&Slice<'_>; 2],
         options: &ScanOptions,
     ) -> Result<Self> {
         let facts = &gpu.facts;
@@ -223,7 +228,6 @@ impl Scanning {
         }
         let nests = form.everywhere && !types.is_exact();
         let lies = Lies::new(gpu, &types, form, input, output, asked);
-        let items = input.items;
         let item_bytes = types.item.size().max(types.output.size()) as u64;
         let policy = options.policy.unwrap_or_else(|| policy::policy(items * item_bytes));
         let shape = Shape::new(facts, &types, &strategy, lies, policy);
@@ -463,11 +467,38 @@ impl Scanning {
                 dispatches.push(Dispatch { pipeline: pipeline.clone(), group, size });
             }
         }
-        Ok(Recording { dispatches })
+        let state = self.waits().then(|| self.state.clone());
+        Ok(Recording { dispatches, state, alive: None })
     }
 
-    /// The state's fault word lies at this byte.
-    pub(crate) fn fault(&self) -> (&wgpu::Buffer, u64) {
-        (&self.state, 12)
+    /// Whether a workgroup may wait for others.
+    fn waits(&self) -> bool {
+        matches!(
+            self.strategy.global,
+            ScanGlobal::LookBack | ScanGlobal::LookBackFallback | ScanGlobal::Aggregates
+        )
+    }
+
+    /// What comes into the window behind the last run, one of `items` items, which are whole windows: the words of
+    /// the value that the last chunk, or the spine, has published. Waits.
+    pub(crate) fn carry(&self, gpu: &Gpu, items: u64) -> Result<[u32; 2]> {
+        let slot = items / u64::from(self.shape.chunk()) + items / WINDOW as u64;
+        let held = self.types.held();
+        let words = held.words() as usize;
+        let mut header = [0u32; 3];
+        gpu.download(&self.state, 0, bytemuck::bytes_of_mut(&mut header))?;
+        let mut published = [0u32; 4];
+        let published = &mut published[..2 * words];
+        let at = 4 * (STATE_HEADER + 2 * words as u64 * slot);
+        gpu.download(&self.state, at, bytemuck::cast_slice_mut(published))?;
+        let [_, _, run] = header;
+        if published.iter().any(|half| half >> 16 != run) {
+            return Err(gpu.failed("a scan has not said what comes behind it"));
+        }
+        let mut found = [0u32; 2];
+        for (word, halves) in found.iter_mut().zip(published.chunks_exact(2)) {
+            *word = (halves[0] & 0xffff) | halves[1] << 16;
+        }
+        Ok(held.value_of(found))
     }
 }

@@ -54,6 +54,10 @@ fn run_spine(workgroup: u32, thread: u32) {
             publish(parameters.prefixes + first / CHUNKS_OF_WINDOW + thread, window_totals[thread]);
         }
     }
+    // What comes behind it all, where that is not one of those.
+    if (thread == 0u && parameters.chunks % THREADS == 0u) {
+        publish(parameters.prefixes + parameters.chunks / CHUNKS_OF_WINDOW, window_carry);
+    }
 }
 
 fn run_downsweep(workgroup: u32, thread: u32) {
