@@ -115,6 +115,8 @@ impl Gpu {
         let mut limits = Limits::least(info.name, format!("{:?}", info.backend).to_lowercase());
         limits.driver = format!("{} {}", info.driver, info.driver_info).trim().to_owned();
         limits.l1_bytes = facts.shared_bytes as usize;
+        // Nobody says.
+        limits.l2_bytes = 0;
         limits.subgroup_sizes =
             if subgroup > 1 { (info.subgroup_min_size, info.subgroup_max_size) } else { (1, 1) };
         limits.threads_per_workgroup = facts.threads;
@@ -218,9 +220,12 @@ impl Gpu {
         }
     }
 
-    /// The error for something that wgpu says.
+    /// The error for something that wgpu says, its lines as one.
     pub(crate) fn failed(&self, reason: impl fmt::Display) -> Error {
-        Error::DeviceFailed { device: self.id.clone(), reason: format!("{reason:#}") }
+        let text = format!("{reason:#}");
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let reason = lines.collect::<Vec<_>>().join(" ");
+        Error::DeviceFailed { device: self.id.clone(), reason }
     }
 
     /// Whether kernels of these types can run here.

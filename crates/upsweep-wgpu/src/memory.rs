@@ -64,6 +64,18 @@ impl Memory {
         Ok(memory)
     }
 
+    /// Replaces all items.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] unless there are as many.
+    pub fn replace<T: Element>(&self, items: &[T]) -> Result<()> {
+        if items.len() != self.len() {
+            return Err(Error::LengthMismatch { input: items.len(), output: self.len() });
+        }
+        self.write(bytes(items).unwrap_or_default());
+        Ok(())
+    }
+
     fn write(&self, bytes: &[u8]) {
         for (number, piece) in (0u64..).zip(bytes.chunks(PIECE)) {
             self.put(number * PIECE as u64, piece);

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use upsweep_core::Strategy;
+
 /// One launch.
 #[derive(Clone, Debug)]
 pub(crate) struct Dispatch {
@@ -18,6 +20,7 @@ pub(crate) struct Dispatch {
 #[derive(Clone, Debug)]
 pub struct Recording {
     pub(crate) dispatches: Vec<Dispatch>,
+    pub(crate) strategy: Option<Strategy>,
     /// The state in which workgroups that wait for others say that they did so in vain.
     pub(crate) state: Option<wgpu::Buffer>,
     /// Dropped with the last copy of the recording: until then it may run again.
@@ -32,6 +35,11 @@ impl Recording {
             pass.set_bind_group(0, group, &[]);
             pass.dispatch_workgroups(*x, *y, 1);
         }
+    }
+
+    /// The strategy that was chosen; `None` for what has none.
+    pub fn strategy(&self) -> Option<Strategy> {
+        self.strategy
     }
 
     /// Number of launches.

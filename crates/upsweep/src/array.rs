@@ -75,6 +75,23 @@ impl<T: Element> Array<T> {
         }
     }
 
+    /// Replaces all items by those of the host.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] unless there are as many.
+    pub fn copy_from_slice(&mut self, items: &[T]) -> Result<()> {
+        match &mut self.place {
+            Place::Host(own) if own.len() == items.len() => {
+                own.copy_from_slice(items);
+                Ok(())
+            }
+            Place::Host(own) => {
+                Err(Error::LengthMismatch { input: items.len(), output: own.len() })
+            }
+            Place::Device(memory) => memory.replace(items),
+        }
+    }
+
     /// A copy in the host's memory. Waits for what writes the array, and says if that failed.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use crate::plan::check_length;
 use crate::view::{Items, ItemsMut};
 use crate::{
     Array, Device, Element, Error, GpuOptions, Kind as ElementKind, Number, Operator, PositionPlan,
-    ReducePlan, Result, ScanPlan, View, ViewMut, Widen,
+    ReducePlan, Result, ScanPlan, Strategy, View, ViewMut, Widen,
 };
 
 /// An adapter, and the device that was opened on it.
@@ -136,6 +136,10 @@ impl Memory {
         Range { slice: self.0.slice(), gpu: Some(self.0.gpu()) }
     }
 
+    pub(crate) fn replace<T: Element>(&self, items: &[T]) -> Result<()> {
+        self.0.replace(items)
+    }
+
     pub(crate) fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         self.0.to_vec()
     }
@@ -240,6 +244,11 @@ impl Recording {
     /// Records the launches into a compute pass of the caller's. With feature `wgpu`.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
         self.recording.record(pass);
+    }
+
+    /// The strategy that was chosen; `None` for a probe.
+    pub fn strategy(&self) -> Option<Strategy> {
+        self.recording.strategy()
     }
 
     /// Number of launches.
@@ -378,14 +387,14 @@ impl<T: Number> PositionPlan<T> {
 /// With feature `wgpu`.
 impl Device {
     /// Reads an array from beginning to end: the limit that a reduction is measured against. Of an
-    /// array that one binding does not hold, as much as it does.
+    /// array that one binding does not hold, as much as it does. Of a part of a buffer, all of it.
     ///
     /// # Errors
     /// [`Error::NoCommands`] on a CPU, [`Error::WrongDevice`], and those of the device.
-    pub fn bind_probe_read(&self, input: &Array<u8>) -> Result<Recording> {
+    pub fn bind_probe_read<'a>(&self, input: impl Into<View<'a, u8>>) -> Result<Recording> {
         let gpu = self.gpu()?;
         let result = upsweep_wgpu::Memory::new::<u32>(gpu.gpu(), 4)?;
-        let recording = gpu.gpu().probe_read(slice(gpu, input.view())?, result.slice())?;
+        let recording = gpu.gpu().probe_read(slice(gpu, input.into())?, result.slice())?;
         Ok(bound(gpu, recording))
     }
 
@@ -394,12 +403,17 @@ impl Device {
     ///
     /// # Errors
     /// As [`bind_probe_read`](Device::bind_probe_read), [`Error::LengthMismatch`].
-    pub fn bind_probe_copy(&self, input: &Array<u8>, output: &mut Array<u8>) -> Result<Recording> {
+    pub fn bind_probe_copy<'a, 'b>(
+        &self,
+        input: impl Into<View<'a, u8>>,
+        output: impl Into<ViewMut<'b, u8>>,
+    ) -> Result<Recording> {
+        let (input, output) = (input.into(), output.into());
         if input.len() != output.len() {
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }
         let gpu = self.gpu()?;
-        let (input, output) = (slice(gpu, input.view())?, slice_mut(gpu, output.view_mut())?);
+        let (input, output) = (slice(gpu, input)?, slice_mut(gpu, output)?);
         Ok(bound(gpu, gpu.gpu().probe_copy(input, output)?))
     }
 

@@ -240,7 +240,7 @@ impl Reduction {
             refused("there are too many items for a workgroup to fold what workgroups leave")
         })?;
         let words = STATE_HEADER + 2 * u64::from(types.held().words()) * workgroups;
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         let state = gpu.buffer("state of a reduction", 4 * words, usage)?;
         if shader.atomic.is_some() {
             let empty = types.empty_total();
@@ -329,7 +329,8 @@ impl Reduction {
             dispatches.push(Dispatch { pipeline: pipeline.clone(), group, size: [1, 1] });
         }
         let state = self.waits().then(|| self.state.clone());
-        Ok(Recording { dispatches, state, alive: None })
+        let strategy = Some(Strategy::GpuReduce(self.strategy));
+        Ok(Recording { dispatches, strategy, state, alive: None })
     }
 }
 

@@ -468,7 +468,8 @@ impl Scanning {
             }
         }
         let state = self.waits().then(|| self.state.clone());
-        Ok(Recording { dispatches, state, alive: None })
+        let strategy = Some(Strategy::GpuScan(self.strategy));
+        Ok(Recording { dispatches, strategy, state, alive: None })
     }
 
     /// Whether a workgroup may wait for others.
