@@ -353,7 +353,8 @@ impl Gpu {
         /// Bytes that are on their way at once.
         const PIECE: u64 = 64 << 20;
         let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-        let staging = self.buffer("read back", PIECE.min(output.len() as u64 + 8), usage)?;
+        let most = PIECE.min(self.device.limits().max_buffer_size / 16 * 16);
+        let staging = self.buffer("read back", most.min(output.len() as u64 + 8), usage)?;
         let mut done = 0u64;
         while (done as usize) < output.len() {
             // Copies begin and end at multiples of four bytes.

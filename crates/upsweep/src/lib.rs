@@ -50,9 +50,9 @@ pub use stream::{ReduceStream, ScanStream};
 pub use upsweep_core::{
     AccessWidth, ArgMax, ArgMin, Arrangement, BitAnd, BitOr, BitXor, Bounds, CpuPolicy,
     CpuStrategy, Determinism, Direction, Dtype, Element, Error, GpuOptions, GpuReduceStrategy,
-    GpuScanStrategy, Indexed, Kind, Limits, Load, Max, Min, Number, Operator, Policy, Product,
-    Reduce, ReduceGlobal, ReduceLocal, Result, Scan, ScanGlobal, ScanLocal, Strategy, Sum, Tail,
-    Widen, WorkgroupPolicy, bf16, f16, reference, summation,
+    GpuScanStrategy, Indexed, Kind, Language, Limits, Load, Max, Min, Number, Operator, Policy,
+    Product, Reduce, ReduceGlobal, ReduceLocal, Result, Scan, ScanGlobal, ScanLocal, Source,
+    Strategy, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16, reference, summation,
 };
 pub use view::{View, ViewMut};
 /// The version of wgpu whose buffers and devices are taken.
