@@ -38,8 +38,20 @@ impl TestDevice {
         self.device.id() != "cpu"
     }
 
-    /// The result of a call with elements of these kinds and this operator; `None` where the device cannot
-    /// compute with them, and has said so.
+    /// Whether it can compute with elements of all these kinds.
+    pub fn supports(&self, kinds: &[Kind]) -> bool {
+        let limits = self.device.limits();
+        !self.is_gpu()
+            || kinds.iter().all(|kind| match kind {
+                Kind::Number(Dtype::U64 | Dtype::I64) => limits.int64,
+                Kind::Number(Dtype::F64) => limits.float64,
+                Kind::Number(_) => true,
+                _ => false,
+            })
+    }
+
+    /// The result of a call with elements of these kinds and this operator; `None` where the device
+    /// cannot compute with them, and has said so.
     ///
     /// # Panics
     /// If the call failed although the device can do it, or failed otherwise than it should.
@@ -50,29 +62,21 @@ impl TestDevice {
         operator: &O,
         result: Result<R, Error>,
     ) -> Option<R> {
-        let limits = self.device.limits();
-        let unsupported = self.is_gpu()
-            && kinds.iter().any(|kind| match kind {
-                Kind::Number(Dtype::U64 | Dtype::I64) => !limits.int64,
-                Kind::Number(Dtype::F64) => !limits.float64,
-                Kind::Number(_) => false,
-                _ => true,
-            });
+        let supported = self.supports(kinds);
         let built_in = ["sum", "product", "min", "max", "and", "or", "xor"].contains(&O::NAME);
-        let untranslated = self.is_gpu() && !built_in && operator.source(Language::Wgsl).is_none();
+        let translated = !self.is_gpu() || built_in || operator.source(Language::Wgsl).is_some();
         match result {
-            Ok(result) if !unsupported && !untranslated => Some(result),
-            Err(Error::ElementUnsupported { .. }) if unsupported => None,
-            Err(Error::OperatorUntranslated { .. }) if untranslated => None,
+            Ok(result) if supported && translated => Some(result),
+            Err(Error::ElementUnsupported { .. }) if !supported => None,
+            Err(Error::OperatorUntranslated { .. }) if !translated => None,
             Ok(_) => panic!("{self}: {} of {kinds:?} should have been refused", O::NAME),
             Err(error) => panic!("{self}: {} of {kinds:?}: {error}", O::NAME),
         }
     }
 
-    /// Whether the device keeps the subnormal results that rounding operators may meet in such an input.
-    pub fn keeps(&self, input: Input, exact: bool) -> bool {
-        let tiny = matches!(input, Input::Edges | Input::Special | Input::Full);
-        self.device.limits().subnormals || exact || !tiny
+    /// Whether the device keeps the subnormal values that an operator may meet in such an input.
+    pub fn keeps(&self, input: Input) -> bool {
+        self.device.limits().subnormals || !matches!(input, Input::Edges | Input::Special)
     }
 }
 

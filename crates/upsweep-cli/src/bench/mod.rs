@@ -28,11 +28,13 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
             arguments.operator,
         )));
     }
+    let (reductions, scans) = (setups(arguments, false)?, setups(arguments, true)?);
+    let gpus = reductions.iter().any(|setup| setup.limit.id() != "cpu");
     let mut bench = Bench {
         arguments,
-        reductions: setups(arguments, false)?,
-        scans: setups(arguments, true)?,
-        report: Report::new(arguments.csv.as_deref())?,
+        reductions,
+        scans,
+        report: Report::new(arguments.csv.as_deref(), if gpus { 48 } else { 18 })?,
         wrong: 0,
     };
     for &dtype in &arguments.dtype.0 {
