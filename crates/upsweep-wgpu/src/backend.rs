@@ -100,6 +100,17 @@ impl Gpu {
         })
     }
 
+    /// Checks that there can be kernels of these types, though nothing be there to run them on.
+    pub(crate) fn check_types<T, A, U, O>(&self, operator: &O) -> Result<()>
+    where
+        T: Element,
+        A: Element,
+        U: Element,
+        O: Operator<A>,
+    {
+        self.check(&self.types::<T, A, U, O>(operator)?)
+    }
+
     /// Combines all items into one value, and waits for it.
     ///
     /// # Errors

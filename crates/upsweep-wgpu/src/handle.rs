@@ -168,6 +168,7 @@ impl Backend for Wgpu {
         A: Element,
         O: Operator<A>,
     {
+        self.gpu.check_types::<T, A, A, O>(&state.operator())?;
         state.check(chunk.len())?;
         let problem = Reduce::new(state.operator());
         let most = match chunk {
@@ -246,6 +247,7 @@ impl Backend for Wgpu {
         O: Operator<U::Acc>,
     {
         check_lengths(chunk.len(), output.len())?;
+        self.gpu.check_types::<T, U::Acc, U, O>(&state.parts().0.operator)?;
         state.check(chunk.len())?;
         let (from, to) = (self.gpu.number::<T>()?, self.gpu.number::<U>()?);
         let host = matches!(chunk, Source::Host(_)) || matches!(output, Target::Host(_));

@@ -20,7 +20,7 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 pub(crate) enum Prepared {
     Cpu(Arc<Cpu>, <Cpu as Backend>::Workspace),
-    Wgpu(Wgpu, <Wgpu as Backend>::Workspace),
+    Wgpu(Wgpu, Box<<Wgpu as Backend>::Workspace>),
 }
 
 impl Prepared {
@@ -28,7 +28,7 @@ impl Prepared {
     pub(crate) fn new(kind: &Kind, items: usize, item_bytes: usize) -> Result<Self> {
         Ok(match kind {
             Kind::Cpu(cpu) => Self::Cpu(Arc::clone(cpu), cpu.workspace(items, item_bytes)?),
-            Kind::Wgpu(gpu) => Self::Wgpu(gpu.clone(), gpu.workspace(items, item_bytes)?),
+            Kind::Wgpu(gpu) => Self::Wgpu(gpu.clone(), Box::new(gpu.workspace(items, item_bytes)?)),
         })
     }
 }

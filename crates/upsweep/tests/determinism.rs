@@ -25,7 +25,9 @@ fn ten_runs_give_equal_bits() {
         let identity = Affine { scale: 1.0, shift: 0.0 };
         let composed = || {
             let found = reduce(&device.device, &maps, Compose);
-            device.result(&[Affine::<f32>::KIND], &Compose, found).unwrap_or(identity)
+            device
+                .result::<_, Affine<f32>, _>(&[Affine::<f32>::KIND], &Compose, found)
+                .unwrap_or(identity)
         };
         let scanned = || {
             inclusive_scan(&device.device, &items, Sum).and_then(Array::into_vec).expect("a scan")

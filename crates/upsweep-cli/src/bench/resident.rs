@@ -67,10 +67,10 @@ impl<'a, T: Number> Resident<'a, T> {
     ) -> (Option<Strategy>, Outcome) {
         let read = size_of_val(self.items) as u64;
         let row = self.input(device).and_then(|input| {
-            let mut output = Array::filled(device, expected.len(), poison::<U>())?;
+            let output = Array::filled(device, expected.len(), poison::<U>())?;
             // As many bytes as are read, of an output that has at least as many.
             let bytes = bytes_of(input)?;
-            let target = ViewMut::of_buffer(buffer(&mut output)?, 0, bytes.len())?;
+            let target = ViewMut::of_buffer(buffer(&output)?, 0, bytes.len())?;
             let limit = device.bind_probe_copy(bytes, target)?;
             let moved = [read + size_of_val(expected) as u64, 2 * bound(device, read)];
             Job { device, limit, output, expected, moved }
