@@ -129,8 +129,12 @@ impl Op {
     pub(crate) fn text(&self, numbers: &Numbers) -> String {
         let Numbers { item, value, identity, padding, narrow } = numbers;
         let held = self.held(*value);
-        let widened =
-            if item == value { "item".to_owned() } else { format!("{}(item)", value.name()) };
+        let widened = match (*item, *value) {
+            (item, value) if item == value => "item".to_owned(),
+            // naga's SPIR-V extends the sign of whatever becomes signed (naga 30, on lavapipe).
+            (Scalar::U32, Scalar::I64) => "i64(u64(item))".to_owned(),
+            (_, value) => format!("{}(item)", value.name()),
+        };
         if let Op::First(extreme) = self {
             return position(*extreme, held, &widened);
         }
