@@ -51,7 +51,7 @@ where
         let taken: usize = chunks.iter().filter(|chunk| chunk.1).map(|chunk| chunk.0).sum();
         let items: Vec<T> = Input::Mixed.array(bytes.word(), taken);
         let mut output = vec![U::from_bits(0x5555_5555_5555_5555); taken];
-        let mut stream = ScanStream::<T, U, O>::new(&device, problem);
+        let mut stream = ScanStream::<T, U, O>::new(&device, problem).expect("a stream");
         let mut done = 0;
         for (length, taken_now) in chunks {
             if !taken_now {
@@ -90,7 +90,7 @@ where
         let chunks = chunks(bytes, ReduceStream::<T, A, O>::CHUNK, 1);
         let total: usize = chunks.iter().map(|chunk| chunk.0).sum();
         let items: Vec<T> = Input::Mixed.array(bytes.word(), total);
-        let mut stream = ReduceStream::<T, A, O>::new(&device, problem);
+        let mut stream = ReduceStream::<T, A, O>::new(&device, problem).expect("a stream");
         let mut seen = 0;
         for (length, taken) in chunks {
             let pushed = stream.push(&items[seen..seen + length]);

@@ -39,13 +39,19 @@ pub(crate) fn full() -> Result<()> {
         Err(why) => not_done(&why),
     })?;
     steps.step("tests", || tests(Some(&python), drivers, validator))?;
+    steps.step("three steps in one submission", || one_submission(drivers))?;
     steps.step("GPU tests under the Khronos validation layer", || validation(drivers))?;
     steps.step("summation vectors, checked by another program", || vectors(&python))?;
     steps.step("vector code under valgrind", memcheck)?;
     steps.step("fuzz targets", fuzz)?;
     steps.step("every benchmark of the program, tiny", || {
-        let arguments = "run --release -p upsweep-cli -- bench --n 2^10,1000 --samples 1";
-        run(&mut cargo(arguments)).map(|()| String::new())
+        let program = "run --release -p upsweep-cli --";
+        run(&mut cargo(&format!("{program} bench --n 2^10,1000 --samples 1")))?;
+        let Some(drivers) = drivers else { return Ok(String::new()) };
+        let gpus = "bench --device wgpu:0,wgpu:1 --op all --n 1000 --samples 1";
+        let mut bench = cargo(&format!("{program} {gpus}"));
+        vulkan::select(&mut bench, drivers);
+        run(&mut bench).map(|()| "on software GPUs too".to_owned())
     })?;
     steps.step("every benchmark definition, tiny", || {
         bench::run(&bench::Options::tiny()).map(|()| String::new())
@@ -112,8 +118,8 @@ fn documentation(steps: &mut Steps) -> Result<()> {
 }
 
 /// Unit tests, integration tests and the examples of the documentation. With a Python, the
-/// program's results are compared with numpy's. With Vulkan drivers, GPU tests run on each of
-/// them and a device that is missing is a failure. With a validator, so is its absence.
+/// program's results are compared with numpy's. With Vulkan drivers, GPUs take part in all tests of
+/// devices, and a device that is missing is a failure. With a validator, so is its absence.
 fn tests(python: Option<&Path>, drivers: Option<&str>, validator: bool) -> Result<String> {
     let mut test = cargo("test --workspace");
     test.env("UPSWEEP_CACHE_DIR", cache_dir());
@@ -121,7 +127,8 @@ fn tests(python: Option<&Path>, drivers: Option<&str>, validator: bool) -> Resul
         test.env("UPSWEEP_TEST_PYTHON", python);
     }
     if let Some(drivers) = drivers {
-        test.env("VK_DRIVER_FILES", drivers).env("UPSWEEP_TEST_GPU", "required");
+        vulkan::select(&mut test, drivers);
+        test.env("UPSWEEP_TEST_GPU", "required").env("UPSWEEP_TEST_REQUIRE", "wgpu");
     }
     if validator {
         test.env("UPSWEEP_TEST_SPIRV_VAL", "required");
@@ -159,6 +166,23 @@ fn software_vulkan() -> Result<(Option<String>, String)> {
     }
 }
 
+/// The example of recording into a command stream, on every software device.
+fn one_submission(drivers: Option<&str>) -> Result<String> {
+    let Some(drivers) = drivers else {
+        return not_done("there are no software Vulkan devices");
+    };
+    for device in ["wgpu:0", "wgpu:1"] {
+        // The profile of the tests, so that nothing is built again.
+        let mut example = cargo("run --profile test -p upsweep --example one_submission --");
+        vulkan::select(&mut example, drivers);
+        let lines = run_and_keep(example.arg(device), |line| line.ends_with("as on the host"))?;
+        if lines.is_empty() {
+            return Err(format!("the example did not run on {device}"));
+        }
+    }
+    Ok("on both".to_owned())
+}
+
 /// GPU tests that fail when the validation layer has anything to say.
 fn validation(drivers: Option<&str>) -> Result<String> {
     let Some(drivers) = drivers else {
@@ -168,7 +192,8 @@ fn validation(drivers: Option<&str>) -> Result<String> {
     // Nothing is known from before, so that the trial of the device is watched too.
     test.env("UPSWEEP_CACHE_DIR", "");
     test.env("VK_LAYER_PATH", vulkan::validation_layer_folder());
-    test.env("VK_DRIVER_FILES", drivers).env("UPSWEEP_TEST_VALIDATION", "1");
+    vulkan::select(&mut test, drivers);
+    test.env("UPSWEEP_TEST_VALIDATION", "1");
     let results = run_and_keep(&mut test, |line| line.starts_with("test result:"))?;
     match results.first() {
         Some(line) if !line.contains(" 0 passed") => Ok("no message".to_owned()),

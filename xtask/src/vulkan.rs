@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::shell::{Result, program, root, run, target_dir};
 use crate::tools::{apt, apt_download};
@@ -48,6 +49,12 @@ pub(crate) fn software() -> Result<String> {
         make_swiftshader().map_err(|why| format!("SwiftShader, a Vulkan driver: {why}"))?;
     }
     software_if_made().ok_or_else(|| format!("{INSTALLED_DRIVERS} names no lavapipe"))
+}
+
+/// Lets a command see these drivers and no others.
+pub(crate) fn select(command: &mut Command, drivers: &str) {
+    // Mesa's layer that sorts devices looks for a desktop, and says on standard error if there is none.
+    command.env("VK_DRIVER_FILES", drivers).env("NODEVICE_SELECT", "1");
 }
 
 /// Both drivers if they are there already, as by an earlier run.

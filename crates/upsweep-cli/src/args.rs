@@ -226,12 +226,16 @@ makes the exit status 1. A row that the device refuses says why under 'checked'.
                 between the samples
   first_call_us the first call with these types, the others being repeated until they can be timed
 
+On a GPU the arrays are in its memory, the times are those of its own clock where it has one, and at
+least 200 ms of work raise its speed before anything is measured.
+
 With an operator other than sum its name follows the primitive's (reduce/max), with --acc its name
 follows the type (u8->u64), with --isa the instruction set follows the strategy (simd/avx2).
 
 Examples:
   upsweep bench
   upsweep bench --op reduce --dtype u8 --acc u64 --n 2^26 --samples 21
+  upsweep bench --device cpu,wgpu:0 --op exclusive_scan --n 2^26 --strategy all
   upsweep bench --op all --dtype all --n 2^14,2^20 --strategy all --isa all --csv record.csv";
 
 /// `upsweep bench`.
@@ -268,7 +272,8 @@ pub(crate) struct BenchArguments {
     )]
     pub(crate) device: Devices,
 
-    /// scalar, simd, simd+threads, several of them between commas, auto, or all
+    /// Strategies, between commas; auto; or all that a device has. On a CPU scalar, simd and
+    /// simd+threads, on a GPU load/local/global such as striped-16-exact/cooperative/last-block
     #[arg(long, value_name = "LIST", default_value = "auto")]
     pub(crate) strategy: Strategies,
 

@@ -107,16 +107,16 @@ fn table(list: &DeviceList) -> String {
     };
     for (number, device) in list.usable.iter().enumerate() {
         let limits = &device.limits;
-        if number > 0 {
-            line("", "\n".to_owned());
-        }
-        line("id", device.id.clone());
+        line(if number == 0 { "id" } else { "\nid" }, device.id.clone());
         line("name", limits.name.clone());
         line("interface", limits.interface.clone());
         line("driver", limits.driver.clone());
-        line("compute units", limits.compute_units.to_string());
+        if !limits.instruction_set.is_empty() {
+            line("compute units", limits.compute_units.to_string());
+        }
         line("instruction set", limits.instruction_set.clone());
-        line("first-level cache", size(limits.l1_bytes as u64));
+        let cpu = !limits.instruction_set.is_empty();
+        line(if cpu { "first-level cache" } else { "shared memory" }, size(limits.l1_bytes as u64));
         line("second-level cache", size(limits.l2_bytes as u64));
         line("last-level cache", size(limits.l3_bytes as u64));
         line("memory", limits.memory_bytes.map_or("unknown".to_owned(), size));
@@ -131,7 +131,7 @@ fn table(list: &DeviceList) -> String {
         line("64-bit floats", yes(limits.float64));
         line("subnormal floats", yes(limits.subnormals));
     }
-    let mut text = text.replace("  id", "id");
+    let mut text = text.replace("  id", "id").replace("  \nid", "\nid ");
     for absent in &list.absent {
         text.push_str(&format!("\n{}: absent: {}\n", absent.backend, absent.reason));
     }
@@ -141,6 +141,9 @@ fn table(list: &DeviceList) -> String {
 /// Bytes with the largest unit that they fill.
 fn size(bytes: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
+    if bytes == 0 {
+        return String::new();
+    }
     match units.into_iter().find(|(_, shift)| bytes >> shift > 0) {
         Some((unit, shift)) => {
             let amount = format!("{:.1}", bytes as f64 / (1u64 << shift) as f64);

@@ -79,7 +79,9 @@ impl Job<'_> {
         check_accumulator(item, acc)?;
         if op.accumulates() {
             // Integers wrap, so the 64 bits end in the bits of every narrower accumulator.
-            let combined = if acc.is_float() { acc } else { accumulator(op, item) };
+            // A device without 64-bit integers can do with those.
+            let wraps = acc.is_float() || !self.device.limits().int64;
+            let combined = if wraps { acc } else { accumulator(op, item) };
             let total = self.combine(op, item, combined)?;
             return Ok(match acc {
                 Dtype::F16 | Dtype::Bf16 => narrow(total, acc),
@@ -180,7 +182,7 @@ impl ReduceKernel for Stream<'_> {
         A: Number,
         O: Operator<A>,
     {
-        let mut stream = ReduceStream::<T, A, O>::new(self.device, Reduce::new(operator));
+        let mut stream = ReduceStream::<T, A, O>::new(self.device, Reduce::new(operator))?;
         let mut buffer = Vec::new();
         let step = self.items.step::<T>(ReduceStream::<T, A, O>::CHUNK);
         self.items

@@ -220,7 +220,7 @@ impl ScanKernel for Job<'_, '_> {
         O: Operator<U::Acc>,
     {
         let problem = self.problem(operator);
-        let mut stream = ScanStream::<T, U, O>::new(self.device, problem);
+        let mut stream = ScanStream::<T, U, O>::new(self.device, problem)?;
         let chunk = ScanStream::<T, U, O>::CHUNK;
         let mut buffer = Vec::new();
         match &mut self.destination {

@@ -1,6 +1,9 @@
 //! The one seam between the facade and a device.
 
-use crate::{Element, Limits, Operator, Policy, Reduce, Result, Scan, Strategy, Widen};
+use crate::{
+    Element, Extreme, Limits, Number, Operator, Policy, Reduce, ReduceState, Result, Scan,
+    ScanState, Strategy, Widen,
+};
 
 /// A device that runs the primitives.
 ///
@@ -46,7 +49,43 @@ pub trait Backend: Send + Sync {
         A: Element,
         O: Operator<A>;
 
-    /// Writes every prefix of `input` to `output`, which has the same length.
+    /// Combines all items of `input` into the one item of `result`. Does not wait for a result in
+    /// the device's memory.
+    fn reduce_into<T, A, O>(
+        &self,
+        workspace: &mut Self::Workspace,
+        input: Self::Input<'_, T>,
+        result: Self::Output<'_, A>,
+        problem: &Reduce<A, O>,
+    ) -> Result<()>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>;
+
+    /// The first position of an extreme; `None` if there are no items. −0 and +0 are equal, and
+    /// NaN beats every number.
+    fn position<T: Number>(
+        &self,
+        workspace: &mut Self::Workspace,
+        input: Self::Input<'_, T>,
+        extreme: Extreme,
+    ) -> Result<Option<u64>>;
+
+    /// Takes the next chunk of a reduction.
+    fn reduce_next<T, A, O>(
+        &self,
+        workspace: &mut Self::Workspace,
+        state: &mut ReduceState<A, O>,
+        chunk: Self::Input<'_, T>,
+    ) -> Result<()>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>;
+
+    /// Writes every prefix of `input` to `output`, which has the same length. Does not wait for an
+    /// output in the device's memory.
     fn scan<T, U, O>(
         &self,
         workspace: &mut Self::Workspace,
@@ -59,7 +98,7 @@ pub trait Backend: Send + Sync {
         U: Element,
         O: Operator<U::Acc>;
 
-    /// Replaces every item by its prefix.
+    /// Replaces every item by its prefix; as [`scan`](Backend::scan).
     fn scan_in_place<T, O>(
         &self,
         workspace: &mut Self::Workspace,
@@ -69,4 +108,20 @@ pub trait Backend: Send + Sync {
     where
         T: Element + Widen<<T as Element>::Acc>,
         O: Operator<T::Acc>;
+
+    /// Scans the next chunk of an array.
+    fn scan_next<T, U, O>(
+        &self,
+        workspace: &mut Self::Workspace,
+        state: &mut ScanState<U::Acc, O>,
+        chunk: Self::Input<'_, T>,
+        output: Self::Output<'_, U>,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>;
+
+    /// Waits for everything that was begun, and says whether it went well.
+    fn wait(&self) -> Result<()>;
 }

@@ -17,6 +17,12 @@ pub enum Error {
         /// Items of the output.
         output: usize,
     },
+    /// A reduction has one result.
+    #[error("a reduction has one result, the array for it has {items} items")]
+    ResultLength {
+        /// Items of the array that was given.
+        items: usize,
+    },
     /// More items than the plan was made for.
     #[error("input has {input} items, the plan was made for at most {planned}")]
     PlanTooSmall {
@@ -119,6 +125,12 @@ pub enum Error {
         /// Id of the array's device.
         array: String,
         /// Id of the device that was called.
+        device: String,
+    },
+    /// The device has no command stream of the caller's.
+    #[error("device {device} runs calls at once: there is no command stream to record into")]
+    NoCommands {
+        /// Id of the device.
         device: String,
     },
     /// The device was lost, or did not do what it was asked for.

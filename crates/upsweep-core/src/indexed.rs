@@ -35,6 +35,15 @@ impl<T: Number> Element for Indexed<T> {
     }
 }
 
+/// Which extreme is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extreme {
+    /// The smallest value.
+    Smallest,
+    /// The largest value.
+    Largest,
+}
+
 /// The smallest value and its first position.
 ///
 /// −0 and +0 are equal. A NaN is taken for smaller than every number, so that the first NaN is

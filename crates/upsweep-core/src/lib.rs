@@ -7,6 +7,8 @@
 //! - [`Reduce`] and [`Scan`]: a problem, stated without naming a device.
 //! - [`Limits`], [`Strategy`], [`Policy`]: what a device can do and what was chosen for it.
 //! - [`Backend`]: the one seam. Nothing above it knows a vendor.
+//! - [`ReduceState`] and [`ScanState`]: an array that comes in chunks; [`Tree`] and [`Carry`]: what
+//!   is known of the items so far.
 //! - [`summation`]: the order in which floats are combined, the same on every device.
 //! - [`mod@reference`]: the obvious sequential answers that every backend is held to.
 //!
@@ -15,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 mod backend;
+mod carry;
 mod element;
 mod error;
 mod float16;
@@ -24,20 +27,26 @@ mod operator;
 mod problem;
 pub mod reference;
 mod strategy;
+mod stream;
 pub mod summation;
+mod tree;
 
 pub use backend::Backend;
+pub use carry::Carry;
 pub use element::{Dtype, Element, Kind, Number, Widen};
 pub use error::{Error, Result};
 pub use float16::{bf16_to_f32, f16_to_f32};
 pub use half::{bf16, f16};
-pub use indexed::{ArgMax, ArgMin, Indexed};
+pub use indexed::{ArgMax, ArgMin, Extreme, Indexed};
 pub use limits::Limits;
 pub use operator::{
     BitAnd, BitOr, BitXor, Flipped, Language, Max, Min, Operator, Product, Source, Sum,
 };
 pub use problem::{Bounds, Determinism, Direction, Reduce, Scan};
 pub use strategy::{
-    AccessWidth, Arrangement, CpuPolicy, CpuStrategy, GpuReduceStrategy, GpuScanStrategy, Load,
-    Policy, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, Strategy, Tail, WorkgroupPolicy,
+    AccessWidth, Arrangement, CpuPolicy, CpuStrategy, GpuOptions, GpuReduceStrategy,
+    GpuScanStrategy, Load, Policy, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, Strategy,
+    Tail, WorkgroupPolicy,
 };
+pub use stream::{REDUCE_CHUNK, ReduceState, ScanState};
+pub use tree::Tree;

@@ -198,6 +198,73 @@ pub enum Strategy {
     GpuScan(GpuScanStrategy),
 }
 
+impl Load {
+    /// Every way to load.
+    pub fn all() -> impl Iterator<Item = Load> {
+        Arrangement::ALL.iter().flat_map(|&arrangement| {
+            AccessWidth::ALL.iter().flat_map(move |&width| {
+                Tail::ALL.iter().map(move |&tail| Load { arrangement, width, tail })
+            })
+        })
+    }
+}
+
+impl FromStr for Load {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let mut parts = name.splitn(3, '-');
+        let mut part = || parts.next().unwrap_or_default();
+        Ok(Load { arrangement: part().parse()?, width: part().parse()?, tail: part().parse()? })
+    }
+}
+
+impl GpuReduceStrategy {
+    /// Every cell.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Load::all().flat_map(|load| {
+            ReduceLocal::ALL.iter().flat_map(move |&local| {
+                ReduceGlobal::ALL.iter().map(move |&global| Self { load, local, global })
+            })
+        })
+    }
+}
+
+impl GpuScanStrategy {
+    /// Every cell.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Load::all().flat_map(|load| {
+            ScanLocal::ALL.iter().flat_map(move |&local| {
+                ScanGlobal::ALL.iter().map(move |&global| Self { load, local, global })
+            })
+        })
+    }
+}
+
+/// `load/local/global`, each by its own name.
+fn levels(name: &str) -> [&str; 3] {
+    let mut parts = name.splitn(3, '/');
+    [(); 3].map(|()| parts.next().unwrap_or_default())
+}
+
+impl FromStr for GpuReduceStrategy {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let [load, local, global] = levels(name);
+        Ok(Self { load: load.parse()?, local: local.parse()?, global: global.parse()? })
+    }
+}
+
+impl FromStr for GpuScanStrategy {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let [load, local, global] = levels(name);
+        Ok(Self { load: load.parse()?, local: local.parse()?, global: global.parse()? })
+    }
+}
+
 impl Display for Strategy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -245,6 +312,17 @@ pub enum Policy {
     Workgroup(WorkgroupPolicy),
 }
 
+/// What to use of a GPU. What is not given is chosen for each call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GpuOptions {
+    /// Strategy of reductions.
+    pub reduce: Option<GpuReduceStrategy>,
+    /// Strategy of scans.
+    pub scan: Option<GpuScanStrategy>,
+    /// The numbers of both. They change speed, never a result.
+    pub policy: Option<WorkgroupPolicy>,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,5 +349,19 @@ mod tests {
             global: ScanGlobal::LookBack,
         });
         assert_eq!(strategy.to_string(), "striped-16-exact/cooperative/look-back");
+    }
+
+    #[test]
+    fn every_cell_has_a_name_that_reads_back() {
+        assert_eq!(GpuReduceStrategy::all().count(), 108);
+        assert_eq!(GpuScanStrategy::all().count(), 180);
+        for strategy in GpuReduceStrategy::all() {
+            let name = Strategy::GpuReduce(strategy).to_string();
+            assert_eq!(name.parse(), Ok(strategy), "{name}");
+        }
+        for strategy in GpuScanStrategy::all() {
+            let name = Strategy::GpuScan(strategy).to_string();
+            assert_eq!(name.parse(), Ok(strategy), "{name}");
+        }
     }
 }

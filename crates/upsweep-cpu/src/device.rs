@@ -6,15 +6,15 @@ use std::sync::{Arc, LazyLock};
 use fearless_simd::Level;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use upsweep_core::{
-    Backend, Bounds, CpuPolicy, CpuStrategy, Direction, Element, Error, Limits, Number, Operator,
-    Policy, Reduce, Result, Scan, Strategy, Widen,
+    Backend, Bounds, Carry, CpuPolicy, CpuStrategy, Direction, Element, Error, Extreme, Limits,
+    Number, Operator, Policy, REDUCE_CHUNK, Reduce, ReduceState, Result, Scan, ScanState, Strategy,
+    Widen,
 };
 
 use crate::isa::half_lines;
 use crate::limits::{hardware_threads, limits};
 use crate::policy::policy;
-use crate::reduce::{Extreme, REDUCE_CHUNK, ReduceState};
-use crate::scan::{Carry, ScanState, Source};
+use crate::scan::Source;
 use crate::team::Team;
 use crate::{InstructionSet, probe, reduce, scalar, scan};
 
@@ -112,23 +112,6 @@ impl Cpu {
         Ok(Cpu { limits, policy, level, strategy: options.strategy, pool })
     }
 
-    /// The first position of an extreme; `None` if there are no items. −0 and +0 are equal, and
-    /// NaN beats every number.
-    #[inline]
-    pub fn position<T: Number>(&self, input: &[T], extreme: Extreme) -> Option<u64> {
-        if input.is_empty() {
-            return None;
-        }
-        let bytes = size_of_val(input);
-        // Converting short floats takes longer than reading them: there whole lines stay ahead.
-        let to_read = if size_of::<T>() == 2 && T::DTYPE.is_float() { 0 } else { bytes };
-        Some(
-            self.with_means(bytes, |means| {
-                reduce::position(&means.to_read(to_read), input, extreme)
-            }),
-        )
-    }
-
     /// Reads all bytes once and returns a value that depends on each.
     pub fn probe_read(&self, bytes: &[u8]) -> u8 {
         self.with_means(bytes.len(), |means| probe::read(&means.to_read(bytes.len()), bytes))
@@ -141,61 +124,6 @@ impl Cpu {
     pub fn probe_copy(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
         check_lengths(input, output)?;
         self.with_means(2 * input.len(), |means| probe::copy(means, input, output));
-        Ok(())
-    }
-
-    /// Takes the next chunk of a reduction.
-    ///
-    /// # Errors
-    /// [`Error::ChunkLength`] if an earlier chunk was the last.
-    pub fn reduce_next<T, A, O>(&self, state: &mut ReduceState<A, O>, chunk: &[T]) -> Result<()>
-    where
-        T: Widen<A>,
-        A: Element,
-        O: Operator<A>,
-    {
-        state.check(chunk.len())?;
-        let operator = state.operator();
-        if O::COMMUTATIVE {
-            for piece in chunk.chunks(REDUCE_CHUNK) {
-                state.push(self.with_means(size_of_val(piece), |means| {
-                    reduce::total(&means.to_read(size_of_val(chunk)), piece, operator)
-                }));
-            }
-        } else {
-            self.with_means(size_of_val(chunk), |means| {
-                scan::total_in_order(means, chunk, operator, state.carry());
-            });
-        }
-        Ok(())
-    }
-
-    /// Scans the next chunk of an array.
-    ///
-    /// # Errors
-    /// [`Error::LengthMismatch`] if the lengths differ, [`Error::ChunkLength`] if an earlier
-    /// chunk was the last.
-    pub fn scan_next<T, U, O>(
-        &self,
-        state: &mut ScanState<U::Acc, O>,
-        chunk: &[T],
-        output: &mut [U],
-    ) -> Result<()>
-    where
-        T: Widen<U::Acc>,
-        U: Element,
-        O: Operator<U::Acc>,
-    {
-        check_lengths(chunk, output)?;
-        let first = state.check(chunk.len())?;
-        let (problem, carry) = state.parts();
-        let bytes = size_of_val(chunk) + size_of_val(output);
-        self.with_means(bytes, |means| {
-            scan::scan(means, Source::Separate(chunk), output, problem, carry);
-        });
-        if first {
-            set_first(output, problem);
-        }
         Ok(())
     }
 
@@ -322,6 +250,70 @@ impl Backend for Cpu {
         })
     }
 
+    fn reduce_into<T, A, O>(
+        &self,
+        workspace: &mut Workspace,
+        input: &[T],
+        result: &mut [A],
+        problem: &Reduce<A, O>,
+    ) -> Result<()>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        let [result] = result else {
+            return Err(Error::ResultLength { items: result.len() });
+        };
+        *result = self.reduce(workspace, input, problem)?;
+        Ok(())
+    }
+
+    #[inline]
+    fn position<T: Number>(
+        &self,
+        _: &mut Workspace,
+        input: &[T],
+        extreme: Extreme,
+    ) -> Result<Option<u64>> {
+        if input.is_empty() {
+            return Ok(None);
+        }
+        let bytes = size_of_val(input);
+        // Converting short floats takes longer than reading them: there whole lines stay ahead.
+        let to_read = if size_of::<T>() == 2 && T::DTYPE.is_float() { 0 } else { bytes };
+        let find = |means: &Means<'_>| reduce::position(&means.to_read(to_read), input, extreme);
+        Ok(Some(self.with_means(bytes, find)))
+    }
+
+    fn reduce_next<T, A, O>(
+        &self,
+        _: &mut Workspace,
+        state: &mut ReduceState<A, O>,
+        chunk: &[T],
+    ) -> Result<()>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        state.check(chunk.len())?;
+        let operator = state.operator();
+        if O::COMMUTATIVE {
+            for piece in chunk.chunks(REDUCE_CHUNK) {
+                let total = self.with_means(size_of_val(piece), |means| {
+                    reduce::total(&means.to_read(size_of_val(chunk)), piece, operator)
+                });
+                state.push(total, piece.len());
+            }
+        } else {
+            self.with_means(size_of_val(chunk), |means| {
+                scan::total_in_order(means, chunk, operator, state.carry());
+            });
+        }
+        Ok(())
+    }
+
     fn scan<T, U, O>(
         &self,
         _: &mut Workspace,
@@ -349,6 +341,35 @@ impl Backend for Cpu {
         O: Operator<T::Acc>,
     {
         self.scan_from::<T, T, O>(Source::InPlace, data, problem)
+    }
+
+    fn scan_next<T, U, O>(
+        &self,
+        _: &mut Workspace,
+        state: &mut ScanState<U::Acc, O>,
+        chunk: &[T],
+        output: &mut [U],
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        check_lengths(chunk, output)?;
+        let first = state.check(chunk.len())?;
+        let (problem, carry) = state.parts();
+        let bytes = size_of_val(chunk) + size_of_val(output);
+        self.with_means(bytes, |means| {
+            scan::scan(means, Source::Separate(chunk), output, problem, carry);
+        });
+        if first {
+            set_first(output, problem);
+        }
+        Ok(())
+    }
+
+    fn wait(&self) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -18,8 +18,6 @@ mod team;
 
 pub use device::{Cpu, CpuOptions, Workspace};
 pub use isa::InstructionSet;
-pub use reduce::{Extreme, REDUCE_CHUNK, ReduceState};
-pub use scan::ScanState;
 
 #[cfg(test)]
 mod tests {

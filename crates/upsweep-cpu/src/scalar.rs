@@ -6,11 +6,10 @@
 use core::hint::black_box;
 
 use upsweep_core::summation::{LANES, ROWS, TILE};
-use upsweep_core::{Bounds, Direction, Element, Flipped, Operator, Scan, Widen};
+use upsweep_core::{Bounds, Carry, Direction, Element, Flipped, Operator, Scan, Tree, Widen};
 
-use crate::reduce::tile::Tree;
+use crate::scan::Source;
 use crate::scan::row::scan_row;
-use crate::scan::{Carry, Source};
 
 /// An operator that the compiler cannot see through, so that it cannot combine several items at
 /// once.

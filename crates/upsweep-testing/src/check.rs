@@ -1,5 +1,6 @@
 //! The bodies that most tests share: one primitive, one operator, every device, many lengths.
 
+use upsweep::summation::{LANES, TILE, WINDOW};
 use upsweep::{
     Direction, Element, Operator, Reduce, Scan, View, Widen, reduce_with, reference,
     scan_in_place_with, scan_into_with,
@@ -88,6 +89,13 @@ fn selection(small: bool, effort: Effort) -> Selection {
     if small && effort == Effort::Full { Selection::All } else { Selection::Representative }
 }
 
+/// Whether GPUs take part at this length: those of software are slow, and the strategies with all
+/// their lengths have tests of their own in the backend.
+fn on_gpu(items: usize) -> bool {
+    [0, 1, 5, LANES + 1, TILE, TILE + 1, 3 * TILE + 77, WINDOW + 1, 2 * WINDOW + 77]
+        .contains(&items)
+}
+
 /// Every eighth variant of a large length, another one at each.
 fn taken(variant: usize, case: usize) -> bool {
     variant == case % 8
@@ -104,12 +112,18 @@ where
     O: Operator<A>,
 {
     for (case, (items, small)) in cases(size_of::<T>(), effort).into_iter().enumerate() {
-        let input = input.array::<T>(case as u64, items);
+        let array = input.array::<T>(case as u64, items);
         for problem in [Reduce::new(operator), Reduce::new(operator).init(init)] {
-            let expected = expected_reduce(&input, &problem);
+            let expected = expected_reduce(&array, &problem);
             for_each_device_of(selection(small, effort), |device| {
-                let found = reduce_with(&device.device, &input, &problem);
-                let found = found.unwrap_or_else(|error| panic!("{device}: {error}"));
+                if device.is_gpu() && !on_gpu(items) {
+                    return;
+                }
+                let found = reduce_with(&device.device, &array, &problem);
+                let found = device.result(&[T::KIND, A::KIND], &operator, found);
+                let Some(found) = found.filter(|_| device.keeps(input)) else {
+                    return;
+                };
                 if found.bits() != expected.bits() {
                     let start = if problem.init.is_some() { "a start value" } else { "nothing" };
                     let context = format!("{device}: {} of {items} items from {start}", O::NAME);
@@ -136,10 +150,16 @@ where
         let poison = POISONS[case.items.len() % 2];
         let mut output = Guarded::<U>::new(case.items.len(), random.below(64), poison);
         for_each_device_of(case.selection, |device| {
+            if device.is_gpu() && !case.on_gpu {
+                return;
+            }
             output.items_mut().fill(U::from_bits(poison));
-            let input = View::from(case.items);
-            scan_into_with(&device.device, input, output.items_mut(), &case.problem)
-                .unwrap_or_else(|error| panic!("{device}: {error}"));
+            let view = View::from(case.items);
+            let done = scan_into_with(&device.device, view, output.items_mut(), &case.problem);
+            let done = device.result(&[T::KIND, U::Acc::KIND, U::KIND], &operator, done);
+            if done.is_none() || !device.keeps(input) {
+                return;
+            }
             check_output(device, &output, case, "into other memory");
         });
     });
@@ -160,9 +180,15 @@ where
         let poison = POISONS[case.items.len() % 2];
         let mut data = Guarded::holding(case.items, random.below(64), poison);
         for_each_device_of(case.selection, |device| {
+            if device.is_gpu() && !case.on_gpu {
+                return;
+            }
             data.items_mut().copy_from_slice(case.items);
-            scan_in_place_with(&device.device, data.items_mut(), &case.problem)
-                .unwrap_or_else(|error| panic!("{device}: {error}"));
+            let done = scan_in_place_with(&device.device, data.items_mut(), &case.problem);
+            let done = device.result(&[T::KIND, T::Acc::KIND], &operator, done);
+            if done.is_none() || !device.keeps(input) {
+                return;
+            }
             check_output(device, &data, case, "in place");
         });
     });
@@ -174,6 +200,8 @@ struct ScanCase<'a, T, U: Element, O> {
     expected: &'a [U],
     problem: Scan<U::Acc, O>,
     selection: Selection,
+    /// Whether GPUs take part.
+    on_gpu: bool,
 }
 
 /// Calls `body` with every variant at every length; `turn` shifts which variants large lengths
@@ -199,7 +227,9 @@ fn for_each_scan<T, U, O>(
         cases(item_bytes, effort).into_iter().partition(|&(_, small)| small);
     let longest = small.iter().map(|case| case.0).max().unwrap_or(0);
     let items: Vec<T> = input.array(turn as u64, longest);
-    for problem in scan_problems(operator, init) {
+    // One kernel for each call: those of all calls together are all of them.
+    let kernel = (O::NAME.len() + size_of::<T>() + size_of::<U>() / 2 + turn / 4) % 4;
+    for (variant, problem) in scan_problems(operator, init).into_iter().enumerate() {
         let expected: Vec<U> = expected_scan(&items, &problem);
         for &(n, _) in &small {
             let range = match problem.direction {
@@ -211,6 +241,7 @@ fn for_each_scan<T, U, O>(
                 expected: &expected[range],
                 problem,
                 selection: selection(true, effort),
+                on_gpu: on_gpu(n) && variant % 4 == kernel,
             });
         }
     }
@@ -220,7 +251,8 @@ fn for_each_scan<T, U, O>(
             if taken(variant, index + turn) {
                 let expected: Vec<U> = expected_scan(&items, &problem);
                 let selection = selection(false, effort);
-                body(&ScanCase { items: &items, expected: &expected, problem, selection });
+                let on_gpu = on_gpu(n) && variant % 4 == kernel;
+                body(&ScanCase { items: &items, expected: &expected, problem, selection, on_gpu });
             }
         }
     }

@@ -4,7 +4,12 @@ use core::fmt::{self, Display};
 use std::io::Write;
 use std::sync::OnceLock;
 
-use upsweep::{CpuOptions, CpuPolicy, CpuStrategy, Device, InstructionSet};
+use upsweep::{
+    CpuOptions, CpuPolicy, CpuStrategy, Device, Dtype, Element, Error, InstructionSet, Kind,
+    Language, Operator,
+};
+
+use crate::Input;
 
 /// Names an instruction set: CPU devices have no other then. Valgrind does not know AVX-512.
 const ISA_VARIABLE: &str = "UPSWEEP_TEST_ISA";
@@ -25,6 +30,54 @@ pub struct TestDevice {
     pub label: String,
     /// Whether it stands for its kind where a test is too dear for all.
     representative: bool,
+}
+
+impl TestDevice {
+    /// Whether it is a GPU, perhaps one made of software.
+    pub fn is_gpu(&self) -> bool {
+        self.device.id() != "cpu"
+    }
+
+    /// Whether it can compute with elements of all these kinds.
+    pub fn supports(&self, kinds: &[Kind]) -> bool {
+        let limits = self.device.limits();
+        !self.is_gpu()
+            || kinds.iter().all(|kind| match kind {
+                Kind::Number(Dtype::U64 | Dtype::I64) => limits.int64,
+                Kind::Number(Dtype::F64) => limits.float64,
+                Kind::Number(_) => true,
+                _ => false,
+            })
+    }
+
+    /// The result of a call with elements of these kinds and this operator; `None` where the device
+    /// cannot compute with them, and has said so.
+    ///
+    /// # Panics
+    /// If the call failed although the device can do it, or failed otherwise than it should.
+    #[track_caller]
+    pub fn result<R, A: Element, O: Operator<A>>(
+        &self,
+        kinds: &[Kind],
+        operator: &O,
+        result: Result<R, Error>,
+    ) -> Option<R> {
+        let supported = self.supports(kinds);
+        let built_in = ["sum", "product", "min", "max", "and", "or", "xor"].contains(&O::NAME);
+        let translated = !self.is_gpu() || built_in || operator.source(Language::Wgsl).is_some();
+        match result {
+            Ok(result) if supported && translated => Some(result),
+            Err(Error::ElementUnsupported { .. }) if !supported => None,
+            Err(Error::OperatorUntranslated { .. }) if !translated => None,
+            Ok(_) => panic!("{self}: {} of {kinds:?} should have been refused", O::NAME),
+            Err(error) => panic!("{self}: {} of {kinds:?}: {error}", O::NAME),
+        }
+    }
+
+    /// Whether the device keeps the subnormal values that an operator may meet in such an input.
+    pub fn keeps(&self, input: Input) -> bool {
+        self.device.limits().subnormals || !matches!(input, Input::Edges | Input::Special)
+    }
 }
 
 impl Display for TestDevice {
@@ -62,6 +115,15 @@ pub fn for_each_device_of(selection: Selection, mut body: impl FnMut(&TestDevice
     assert!(count > 0, "there is no device to test");
 }
 
+/// Calls `body` on every GPU. Without any, says that the test was skipped.
+pub fn for_each_gpu(mut body: impl FnMut(&TestDevice)) {
+    let gpus = devices().iter().filter(|device| device.is_gpu());
+    let count = gpus.map(&mut body).count();
+    if count == 0 {
+        skipped("a test of GPUs", "there is none");
+    }
+}
+
 /// Says on standard error, past the capture of test output, that something was not tested.
 pub fn skipped(what: impl Display, reason: impl Display) {
     // Where standard error is closed there is nobody to tell.
@@ -81,8 +143,25 @@ fn devices() -> &'static [TestDevice] {
             );
             skipped(&absent.backend, &absent.reason);
         }
-        cpus()
+        let mut devices = cpus();
+        devices.extend(gpus());
+        devices
     })
+}
+
+/// Every GPU, as it comes: all its strategies have tests of their own in the backend.
+fn gpus() -> Vec<TestDevice> {
+    // One that names an instruction set is about the CPU.
+    if std::env::var_os(ISA_VARIABLE).is_some() {
+        return Vec::new();
+    }
+    let ids = Device::list().usable.into_iter().map(|found| found.id).filter(|id| id != "cpu");
+    ids.map(|id| {
+        let device = Device::open(&id).unwrap_or_else(|error| panic!("{error}"));
+        let label = format!("{id} {}", device.limits().name);
+        TestDevice { device, label, representative: true }
+    })
+    .collect()
 }
 
 /// The instruction sets to test, narrow before wide.

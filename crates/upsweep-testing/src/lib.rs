@@ -25,7 +25,9 @@ pub use check::{
     Effort, check_reduce, check_scan, check_scan_in_place, expected_reduce, expected_scan,
     scan_problems,
 };
-pub use devices::{Selection, TestDevice, for_each_device, for_each_device_of, skipped};
+pub use devices::{
+    Selection, TestDevice, for_each_device, for_each_device_of, for_each_gpu, skipped,
+};
 pub use guarded::{Guarded, POISONS};
 pub use input::{Input, Random, random_word};
 pub use operators::{Affine, Compose, Explosive, Last, SaturatingSum, explosive};

@@ -1,14 +1,17 @@
 //! The calls of the library: arrays of the host or of the device in, results out.
 
-use upsweep_core::{Dtype, Element, Error, Number, Operator, Reduce, Result, Scan, Widen};
+use std::sync::Weak;
+
+use upsweep_core::{Dtype, Element, Error, Extreme, Number, Operator, Reduce, Result, Scan, Widen};
 use wgpu::BufferUsages;
 
 use crate::bits::{bytes, bytes_mut, dtype_of, from_words, words};
 use crate::device::Gpu;
+use crate::faults::FAULT;
 use crate::record::Recording;
 use crate::reduce::{Init, ReduceOptions, Reduction};
-use crate::scan::{Form, ScanOptions, Scanning};
-use crate::shader::{Extreme, Op, Types};
+use crate::scan::{Form, RUNS, ScanOptions, Scanning};
+use crate::shader::{Op, Types};
 use crate::slice::Slice;
 
 /// Items to read.
@@ -32,9 +35,29 @@ pub enum Target<'a, T> {
 /// Scratch memory of a plan: made by the first call that needs it.
 #[derive(Debug, Default)]
 pub struct Workspace {
+    /// Items that it is made for; more are fine, and make it anew.
+    items: u64,
     reduction: Option<(ReduceOptions, Reduction)>,
     scanning: Option<(ScanOptions, Scanning)>,
     result: Option<Mailbox>,
+    /// Runs of `scanning` of which the carry is asked for.
+    runs: u32,
+}
+
+impl Workspace {
+    /// Scratch memory for calls with at most `items` items.
+    pub(crate) fn for_items(items: u64) -> Self {
+        Self { items, ..Self::default() }
+    }
+
+    /// A run of a scan of which the carry is asked for: the run after which the state is cleared must not be among
+    /// them.
+    pub(crate) fn count_run(&mut self) {
+        self.runs += 1;
+        if self.runs == RUNS {
+            (self.runs, self.scanning) = (1, None);
+        }
+    }
 }
 
 /// Where a small result is written by kernels and read by the host: one buffer where the device lets the host map
@@ -62,10 +85,14 @@ impl Mailbox {
         Ok(Self { device, host: Some(host) })
     }
 
-    /// Records the copy to the host, if one is needed.
-    fn send(&self, encoder: &mut wgpu::CommandEncoder) {
+    /// Records the copies to the host that are needed: of the result, and behind it of the state's word that says
+    /// whether it may be trusted.
+    fn send(&self, encoder: &mut wgpu::CommandEncoder, state: Option<&wgpu::Buffer>) {
         if let Some(host) = &self.host {
-            encoder.copy_buffer_to_buffer(&self.device, 0, host, 0, Self::BYTES);
+            encoder.copy_buffer_to_buffer(&self.device, 0, host, 0, 8);
+        }
+        if let Some(state) = state {
+            encoder.copy_buffer_to_buffer(state, FAULT, self.host(), 8, 4);
         }
     }
 
@@ -84,23 +111,27 @@ impl Gpu {
         U: Element,
         O: Operator<A>,
     {
-        let number = |dtype: Option<Dtype>, name: &str| {
-            dtype.ok_or_else(|| Error::ElementUnsupported {
-                device: self.id().to_owned(),
-                element: name.to_owned(),
-                reason: "it is not a number".to_owned(),
-            })
-        };
         let op = Op::of(operator)
             .ok_or(Error::OperatorUntranslated { operator: O::NAME, language: "WGSL" })?;
         Ok(Types {
-            item: number(dtype_of::<T>(), core::any::type_name::<T>())?,
-            acc: number(dtype_of::<A>(), core::any::type_name::<A>())?,
-            output: number(dtype_of::<U>(), core::any::type_name::<U>())?,
+            item: self.number::<T>()?,
+            acc: self.number::<A>()?,
+            output: self.number::<U>()?,
             op,
             identity: words(operator.identity()).unwrap_or_default(),
             padding: words(operator.padding()).unwrap_or_default(),
         })
+    }
+
+    /// Checks that there can be kernels of these types, though nothing be there to run them on.
+    pub(crate) fn check_types<T, A, U, O>(&self, operator: &O) -> Result<()>
+    where
+        T: Element,
+        A: Element,
+        U: Element,
+        O: Operator<A>,
+    {
+        self.check(&self.types::<T, A, U, O>(operator)?)
     }
 
     /// Combines all items into one value, and waits for it.
@@ -136,18 +167,38 @@ impl Gpu {
         extreme: Extreme,
         options: &ReduceOptions,
     ) -> Result<Option<u64>> {
-        let acc = dtype_of::<T::Acc>().unwrap_or(T::DTYPE);
-        let types = Types {
-            item: T::DTYPE,
-            acc,
-            output: acc,
-            op: Op::First(extreme),
-            identity: [0; 2],
-            padding: [0; 2],
-        };
+        let types = Self::position_types::<T>(extreme);
         let [low, high] = self.reduce_words(workspace, input, types, None, options)?;
         let position = u64::from(low) | u64::from(high) << 32;
         Ok((position != u64::MAX).then_some(position))
+    }
+
+    /// A search for an extreme's position, ready to be recorded. The one item of `result` is a `u64`, `u64::MAX` if
+    /// there are no items.
+    ///
+    /// # Errors
+    /// As [`bind_reduce`](Gpu::bind_reduce).
+    pub fn bind_position<T: Number>(
+        &self,
+        workspace: &mut Workspace,
+        input: Slice<'_>,
+        result: Slice<'_>,
+        extreme: Extreme,
+        options: &ReduceOptions,
+    ) -> Result<Recording> {
+        if result.items != 1 {
+            return Err(Error::ResultLength { items: result.len() });
+        }
+        input.check_apart(&result)?;
+        let types = Self::position_types::<T>(extreme);
+        let bound = self.bind_reduction(workspace, types, &input, &result, None, options)?;
+        self.keep(bound)
+    }
+
+    fn position_types<T: Number>(extreme: Extreme) -> Types {
+        let acc = dtype_of::<T::Acc>().unwrap_or(T::DTYPE);
+        let (identity, padding) = ([0; 2], [0; 2]);
+        Types { item: T::DTYPE, acc, output: acc, op: Op::First(extreme), identity, padding }
     }
 
     fn reduce_words<T: Element>(
@@ -159,14 +210,8 @@ impl Gpu {
         options: &ReduceOptions,
     ) -> Result<[u32; 2]> {
         self.check(&types)?;
-        let uploaded;
-        let input = match input {
-            Source::Device(slice) => slice,
-            Source::Host(items) => {
-                uploaded = self.upload("items", bytes(items).unwrap_or_default())?;
-                Slice::new(&uploaded, types.item, 0, items.len() as u64)?
-            }
-        };
+        let mut uploaded = None;
+        let input = self.on_device(input, types.item, &mut uploaded)?;
         let bytes = types.result_bytes();
         let mailbox = match workspace.result.take() {
             Some(mailbox) => mailbox,
@@ -176,12 +221,18 @@ impl Gpu {
         let recording = self.bind_reduction(workspace, types, &input, &result, init, options)?;
         let mut encoder = self.device.create_command_encoder(&<_>::default());
         recording.record(&mut encoder.begin_compute_pass(&<_>::default()));
-        mailbox.send(&mut encoder);
+        mailbox.send(&mut encoder, recording.state.as_ref());
         self.scoped(|| self.queue.submit([encoder.finish()]))?;
-        let mut found = [0u8; 8];
+        let mut found = [0u8; 16];
         self.read(mailbox.host(), 0, &mut found)?;
         workspace.result = Some(mailbox);
-        let mut words: [u32; 2] = bytemuck::cast(found);
+        self.settle()?;
+        let [low, high, fault, _]: [u32; 4] = bytemuck::cast(found);
+        if let Some(state) = recording.state.filter(|_| fault != 0) {
+            self.write(&state, FAULT, &[0; 4])?;
+            return Err(self.waited_in_vain());
+        }
+        let mut words = [low, high];
         if bytes < 8 {
             words[1] = 0;
         }
@@ -189,6 +240,31 @@ impl Gpu {
             words[0] &= (1 << (8 * bytes)) - 1;
         }
         Ok(words)
+    }
+
+    /// Combines all items into the one item of `result`. Does not wait.
+    ///
+    /// # Errors
+    /// As [`reduce`](Gpu::reduce), [`Error::ResultLength`].
+    pub fn reduce_into<T, A, O>(
+        &self,
+        workspace: &mut Workspace,
+        input: Source<'_, T>,
+        result: Slice<'_>,
+        problem: &Reduce<A, O>,
+        options: &ReduceOptions,
+    ) -> Result<()>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        let types = self.types::<T, A, A, O>(&problem.operator)?;
+        self.check(&types)?;
+        let mut uploaded = None;
+        let input = self.on_device(input, types.item, &mut uploaded)?;
+        let recording = self.bind_reduce::<T, A, O>(workspace, input, result, problem, options)?;
+        self.submit(&recording)
     }
 
     fn bind_reduction(
@@ -204,7 +280,8 @@ impl Gpu {
             of == options && reduction.suits(self, &types, input)
         };
         if !workspace.reduction.as_ref().is_some_and(suits) {
-            let made = Reduction::new(self, types, input.items, input, options)?;
+            let items = input.items.max(workspace.items);
+            let made = Reduction::new(self, types, items, input, options)?;
             workspace.reduction = Some((*options, made));
         }
         match &workspace.reduction {
@@ -216,7 +293,7 @@ impl Gpu {
     /// A reduction of `input` into the one item of `result`, ready to be recorded.
     ///
     /// # Errors
-    /// As [`reduce`](Gpu::reduce).
+    /// As [`reduce`](Gpu::reduce), [`Error::ResultLength`].
     pub fn bind_reduce<T, A, O>(
         &self,
         workspace: &mut Workspace,
@@ -230,6 +307,27 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
+        let bound = self.one_reduction::<T, A, O>(workspace, input, result, problem, options)?;
+        self.keep(bound)
+    }
+
+    fn one_reduction<T, A, O>(
+        &self,
+        workspace: &mut Workspace,
+        input: Slice<'_>,
+        result: Slice<'_>,
+        problem: &Reduce<A, O>,
+        options: &ReduceOptions,
+    ) -> Result<Recording>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        if result.items != 1 {
+            return Err(Error::ResultLength { items: result.len() });
+        }
+        input.check_apart(&result)?;
         let types = self.types::<T, A, A, O>(&problem.operator)?;
         let init = problem.init.map(|init| words(init).unwrap_or_default());
         self.bind_reduction(workspace, types, &input, &result, init, options)
@@ -252,13 +350,18 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
+        if input.items != output.items {
+            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
+        }
         let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
         let init = problem.init.map(|init| words(init).unwrap_or_default());
         let form = Form::new(problem, input.is(&output));
-        self.bind_scanning(workspace, types, form, [&input, &output], init, options)
+        let bound = self.bind_scanning(workspace, types, form, [&input, &output], init, options)?;
+        self.keep(bound)
     }
 
-    /// Writes every prefix of `input` to `output`, which has the same length, and waits for it.
+    /// Writes every prefix of `input` to `output`, which has the same length. Waits for an output in the host's
+    /// memory only.
     ///
     /// # Errors
     /// As [`reduce`](Gpu::reduce), and [`Error::LengthMismatch`].
@@ -275,20 +378,10 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
-        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
-        self.check(&types)?;
-        let uploaded;
-        let from = match input {
-            Source::Device(slice) => slice,
-            Source::Host(items) => {
-                uploaded = self.upload("items", bytes(items).unwrap_or_default())?;
-                Slice::new(&uploaded, types.item, 0, items.len() as u64)?
-            }
-        };
-        self.scan_to(workspace, Some(from), output, types, problem, options)
+        self.scan_from(workspace, Some(input), output, problem, options)
     }
 
-    /// Replaces every item by its prefix, and waits for it.
+    /// Replaces every item by its prefix. Waits for data in the host's memory only.
     ///
     /// # Errors
     /// As [`reduce`](Gpu::reduce).
@@ -303,72 +396,105 @@ impl Gpu {
         T: Element + Widen<<T as Element>::Acc>,
         O: Operator<T::Acc>,
     {
-        let types = self.types::<T, T::Acc, T, O>(&problem.operator)?;
-        self.check(&types)?;
-        self.scan_to(workspace, None, data, types, problem, options)
+        self.scan_from::<T, T, O>(workspace, None, data, problem, options)
     }
 
-    fn scan_to<U, O>(
+    /// A scan in place if there is no input.
+    pub(crate) fn scan_from<T, U, O>(
         &self,
         workspace: &mut Workspace,
-        input: Option<Slice<'_>>,
+        input: Option<Source<'_, T>>,
         output: Target<'_, U>,
-        types: Types,
         problem: &Scan<U::Acc, O>,
         options: &ScanOptions,
     ) -> Result<()>
     where
+        T: Widen<U::Acc>,
         U: Element,
         O: Operator<U::Acc>,
     {
-        let created;
+        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        self.check(&types)?;
+        let (mut uploaded, created);
+        let input = match input {
+            Some(input) => {
+                uploaded = None;
+                Some(self.on_device(input, types.item, &mut uploaded)?)
+            }
+            None => None,
+        };
         let (to, host) = match output {
             Target::Device(slice) => (slice, None),
             Target::Host(items) => {
                 let data = bytes_mut(items).unwrap_or_default();
-                if input.is_none() {
-                    created = self.upload("items", data)?;
+                created = if input.is_none() {
+                    self.upload("items", data)?
                 } else {
                     let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
-                    created = self.buffer("items", data.len() as u64, usage)?;
-                }
+                    self.buffer("items", data.len() as u64, usage)?
+                };
                 let items = data.len() as u64 / types.output.size() as u64;
                 (Slice::new(&created, types.output, 0, items)?, Some(data))
             }
         };
         let from = input.unwrap_or(to);
         if from.items != to.items {
-            let count = |items| usize::try_from(items).unwrap_or(usize::MAX);
-            return Err(Error::LengthMismatch {
-                input: count(from.items),
-                output: count(to.items),
-            });
+            return Err(Error::LengthMismatch { input: from.len(), output: to.len() });
         }
         if from.items == 0 {
             return Ok(());
         }
-        let form = Form::new(problem, input.is_none());
+        let form = Form::new(problem, from.is(&to));
         let init = problem.init.map(|init| words(init).unwrap_or_default());
         let recording = self.bind_scanning(workspace, types, form, [&from, &to], init, options)?;
-        let mut encoder = self.device.create_command_encoder(&<_>::default());
-        recording.record(&mut encoder.begin_compute_pass(&<_>::default()));
-        self.scoped(|| self.queue.submit([encoder.finish()]))?;
+        self.submit(&recording)?;
+        match host {
+            Some(data) => {
+                self.wait()?;
+                self.download(to.buffer, to.offset, data)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What comes behind the last scan of this workspace, which was one of `items` items: whole windows. Waits.
+    pub(crate) fn carry<A: Element>(&self, workspace: &Workspace, items: u64) -> Result<A> {
         let Some((_, scanning)) = &workspace.scanning else {
             return Err(self.failed("a scan that was just made is gone"));
         };
-        let (state, at) = scanning.fault();
-        let mut fault = [0; 4];
-        self.download(state, at, &mut fault)?;
-        if fault != [0; 4] {
-            self.write(state, at, &[0; 4])?;
-            return Err(
-                self.failed("a workgroup waited too long for another; use another strategy")
-            );
+        let found = scanning.carry(self, items)?;
+        self.wait()?;
+        from_words(found).ok_or_else(|| self.failed("a carry of an unknown type"))
+    }
+
+    /// Submits a recording, and remembers to look later whether it went well.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn submit(&self, recording: &Recording) -> Result<()> {
+        let mut encoder = self.device.create_command_encoder(&<_>::default());
+        recording.record(&mut encoder.begin_compute_pass(&<_>::default()));
+        self.scoped(|| self.queue.submit([encoder.finish()]))?;
+        match &recording.state {
+            Some(state) if recording.alive.is_none() => self.watch(state, Weak::new()),
+            _ => Ok(()),
         }
-        if let Some(data) = host {
-            self.download(to.buffer, to.offset, data)?;
+    }
+
+    /// The items in the device's memory; `uploaded` keeps those that were brought there.
+    fn on_device<'a, T: Element>(
+        &self,
+        input: Source<'a, T>,
+        dtype: Dtype,
+        uploaded: &'a mut Option<wgpu::Buffer>,
+    ) -> Result<Slice<'a>> {
+        match input {
+            Source::Device(slice) => Ok(slice),
+            Source::Host(items) => {
+                let buffer = self.upload("items", bytes(items).unwrap_or_default())?;
+                Slice::new(uploaded.insert(buffer), dtype, 0, items.len() as u64)
+            }
         }
-        Ok(())
     }
 
     fn bind_scanning(
@@ -380,11 +506,15 @@ impl Gpu {
         init: Init,
         options: &ScanOptions,
     ) -> Result<Recording> {
+        if !form.in_place {
+            input.check_apart(output)?;
+        }
         let suits = |(of, scanning): &(ScanOptions, Scanning)| {
             of == options && scanning.suits(self, &types, form, input, output)
         };
         if !workspace.scanning.as_ref().is_some_and(suits) {
-            let made = Scanning::new(self, types, form, input, output, options)?;
+            let items = input.items.max(workspace.items);
+            let made = Scanning::new(self, types, form, items, [input, output], options)?;
             workspace.scanning = Some((*options, made));
         }
         match &workspace.scanning {
@@ -399,14 +529,11 @@ impl Gpu {
     /// [`Error::LengthMismatch`], [`Error::ElementUnsupported`] for anything but numbers, and those of the device.
     pub fn read_back<T: Element>(&self, from: Slice<'_>, to: &mut [T]) -> Result<()> {
         if from.items != to.len() as u64 {
-            let input = usize::try_from(from.items).unwrap_or(usize::MAX);
-            return Err(Error::LengthMismatch { input, output: to.len() });
+            return Err(Error::LengthMismatch { input: from.len(), output: to.len() });
         }
-        let to = bytes_mut(to).ok_or_else(|| Error::ElementUnsupported {
-            device: self.id().to_owned(),
-            element: core::any::type_name::<T>().to_owned(),
-            reason: "it is not a number".to_owned(),
-        })?;
+        self.number::<T>()?;
+        self.settle()?;
+        let to = bytes_mut(to).unwrap_or_default();
         self.download(from.buffer, from.offset, to)
     }
 }

@@ -9,6 +9,7 @@ use upsweep_core::{Dtype, Error, Limits, Result};
 use wgpu::{BindingResource, BufferUsages, Features};
 
 use crate::cache::{Folder, Pipelines};
+use crate::faults::Unchecked;
 use crate::litmus::Outcome;
 use crate::reduce::PARAMETERS;
 use crate::shader::{Shader, Types};
@@ -79,6 +80,7 @@ pub struct Gpu {
     pub(crate) cache: Option<Pipelines>,
     /// Why the device was lost, if it is one of ours and was.
     lost: Arc<OnceLock<String>>,
+    pub(crate) unchecked: Unchecked,
 }
 
 impl Gpu {
@@ -164,6 +166,8 @@ impl Gpu {
             Limits::least(info.name.clone(), format!("{:?}", info.backend).to_lowercase());
         limits.driver = format!("{} {}", info.driver, info.driver_info).trim().to_owned();
         limits.l1_bytes = facts.shared_bytes as usize;
+        // Nobody says.
+        limits.l2_bytes = 0;
         limits.subgroup_sizes =
             if subgroup > 1 { (info.subgroup_min_size, info.subgroup_max_size) } else { (1, 1) };
         limits.threads_per_workgroup = facts.threads;
@@ -171,9 +175,9 @@ impl Gpu {
         limits.workgroups_per_dimension = Some(facts.grid);
         limits.int64 = features.contains(Features::SHADER_INT64);
         limits.float64 = features.contains(Features::SHADER_F64);
-        let pipelines = Mutex::default();
+        let (pipelines, unchecked) = (Mutex::default(), Unchecked::default());
         let (id, lost) = (id.to_owned(), Arc::default());
-        let mut gpu = Self { id, device, queue, facts, limits, pipelines, cache, lost };
+        let mut gpu = Self { id, device, queue, facts, limits, pipelines, cache, lost, unchecked };
         let outcome = gpu.litmus(&info, folder);
         gpu.trust(outcome);
         gpu
@@ -428,7 +432,8 @@ impl Gpu {
         /// Bytes that are on their way at once.
         const PIECE: u64 = 64 << 20;
         let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-        let staging = self.buffer("read back", PIECE.min(output.len() as u64 + 8), usage)?;
+        let most = PIECE.min(self.device.limits().max_buffer_size / 16 * 16);
+        let staging = self.buffer("read back", most.min(output.len() as u64 + 8), usage)?;
         let mut done = 0u64;
         while (done as usize) < output.len() {
             // Copies begin and end at multiples of four bytes.

@@ -58,7 +58,8 @@ impl Gpu {
         let bytes = most.min(slices[0].1.buffer.size());
         let workgroups = bytes.div_ceil(16 * THREADS * ACCESSES).max(1) as u32;
         let size = grid(workgroups, self.facts.grid);
-        Ok(Recording { dispatches: vec![Dispatch { pipeline, group, size }] })
+        let dispatches = vec![Dispatch { pipeline, group, size }];
+        Ok(Recording { dispatches, strategy: None, state: None, alive: None })
     }
 
     /// Device times of `repeats` runs of a recording, one after another; `None` without timestamps.

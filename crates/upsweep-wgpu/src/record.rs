@@ -1,5 +1,9 @@
 //! Operations that are ready to be recorded into a command stream, the caller's or ours.
 
+use std::sync::Arc;
+
+use upsweep_core::Strategy;
+
 /// One launch.
 #[derive(Clone, Debug)]
 pub(crate) struct Dispatch {
@@ -16,6 +20,11 @@ pub(crate) struct Dispatch {
 #[derive(Clone, Debug)]
 pub struct Recording {
     pub(crate) dispatches: Vec<Dispatch>,
+    pub(crate) strategy: Option<Strategy>,
+    /// The state in which workgroups that wait for others say that they did so in vain.
+    pub(crate) state: Option<wgpu::Buffer>,
+    /// Dropped with the last copy of the recording: until then it may run again.
+    pub(crate) alive: Option<Arc<()>>,
 }
 
 impl Recording {
@@ -32,7 +41,13 @@ impl Recording {
     #[must_use]
     pub fn repeated(&self, times: usize) -> Self {
         let launches = self.dispatches.len() * times;
-        Self { dispatches: self.dispatches.iter().cycle().take(launches).cloned().collect() }
+        let dispatches = self.dispatches.iter().cycle().take(launches).cloned().collect();
+        Self { dispatches, ..self.clone() }
+    }
+
+    /// The strategy that was chosen; `None` for what has none.
+    pub fn strategy(&self) -> Option<Strategy> {
+        self.strategy
     }
 
     /// Number of launches.

@@ -52,6 +52,20 @@ impl<'a> Slice<'a> {
         Ok(Self { buffer, offset, items })
     }
 
+    /// Checks that what is read and what is written are not in one buffer, which WebGPU does not allow.
+    pub(crate) fn check_apart(&self, written: &Slice<'_>) -> Result<()> {
+        if self.buffer == written.buffer {
+            return Err(Error::Buffer {
+                reason: format!(
+                    "one buffer is read from byte {} on and written from byte {} on; what is written must be \
+                     in another, or in place",
+                    self.offset, written.offset
+                ),
+            });
+        }
+        Ok(())
+    }
+
     /// Whether this is the same range of the same buffer.
     pub(crate) fn is(&self, other: &Slice<'_>) -> bool {
         self.buffer == other.buffer && self.offset == other.offset

@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 
 use upsweep_core::{
     AccessWidth, Arrangement, BitAnd, BitOr, BitXor, Bounds, Direction, Dtype, Element, Error,
-    GpuReduceStrategy, GpuScanStrategy, Language, Load, Max, Min, Number, Operator, Product,
-    ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, Source, Sum, Tail, Widen, WorkgroupPolicy,
-    bf16, f16,
+    Extreme, GpuReduceStrategy, GpuScanStrategy, Language, Load, Max, Min, Number, Operator,
+    Product, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, Source, Sum, Tail, Widen,
+    WorkgroupPolicy, bf16, f16,
 };
 use wgpu::naga::back::pipeline_constants::process_overrides;
 use wgpu::naga::back::{hlsl, msl, spv};
@@ -24,7 +24,7 @@ use crate::bits::words;
 use crate::device::Facts;
 use crate::reduce::{self, Reduction};
 use crate::scan::{self, Form, Lies, Scanning};
-use crate::shader::{Extreme, Op, Shader, Types};
+use crate::shader::{Op, Shader, Types};
 use crate::{litmus, probe};
 
 /// If it is `required`, a run without `spirv-val` fails.

@@ -1,169 +1,194 @@
-//! Items on a device, and views of items without copying.
+//! Items on a device.
 
-use core::ops::{Deref, DerefMut};
+use crate::backend::{Kind, wrong_device};
+use crate::gpu::Memory;
+use crate::view::{Items, ItemsMut};
+use crate::{Device, Element, Error, Result, View, ViewMut};
 
-use crate::{Device, Element, Error, Result};
-
-/// Items in the memory of a device, aligned for it.
+/// Items in the memory of a device.
 ///
-/// On the CPU an array is a slice, and can be used as one.
+/// On the CPU an array is a slice of the host's memory. On a GPU it is a buffer: calls that read and
+/// write such arrays neither copy them nor wait; [`to_vec`](Array::to_vec) does both.
 ///
 /// ```
-/// use upsweep::{Array, Device};
-/// let mut array = Array::from_slice(&Device::cpu(), &[1u32, 2, 3])?;
-/// array[0] = 7;
-/// assert_eq!(array.to_vec(), [7, 2, 3]);
+/// use upsweep::{Array, Device, Sum, inclusive_scan_into};
+/// let device = Device::cpu();
+/// let steps = Array::from_slice(&device, &[1u32, 2, 3])?;
+/// let mut ends = Array::filled(&device, steps.len(), 0u32)?;
+/// inclusive_scan_into(&device, &steps, &mut ends, Sum)?;
+/// assert_eq!(ends.to_vec()?, [1, 3, 6]);
 /// # Ok::<(), upsweep::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Array<T> {
-    items: Vec<T>,
+    place: Place<T>,
+}
+
+#[derive(Debug)]
+enum Place<T> {
+    Host(Vec<T>),
+    Device(Memory),
 }
 
 impl<T: Element> Array<T> {
     /// An array of `len` items, each `value`.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the device cannot hold that many.
+    /// [`Error::OutOfMemory`] if the device cannot hold that many;
+    /// [`Error::ElementUnsupported`] for a structure on a GPU.
     pub fn filled(device: &Device, len: usize, value: T) -> Result<Self> {
-        let mut array = Self::reserve(device, len)?;
-        array.items.resize(len, value);
-        Ok(array)
+        let place = match device.kind() {
+            Kind::Cpu(_) => {
+                let mut items = reserve(len)?;
+                items.resize(len, value);
+                Place::Host(items)
+            }
+            Kind::Wgpu(gpu) => Place::Device(Memory::filled(gpu, len, value)?),
+        };
+        Ok(Self { place })
     }
 
     /// A copy of `items` on the device.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`] if the device cannot hold that many.
+    /// As [`filled`](Array::filled).
     pub fn from_slice(device: &Device, items: &[T]) -> Result<Self> {
-        let mut array = Self::reserve(device, items.len())?;
-        array.items.extend_from_slice(items);
-        Ok(array)
+        let place = match device.kind() {
+            Kind::Cpu(_) => {
+                let mut copy = reserve(items.len())?;
+                copy.extend_from_slice(items);
+                Place::Host(copy)
+            }
+            Kind::Wgpu(gpu) => Place::Device(Memory::holding(gpu, items)?),
+        };
+        Ok(Self { place })
     }
 
-    fn reserve(_device: &Device, len: usize) -> Result<Self> {
-        let mut items = Vec::new();
-        items
-            .try_reserve_exact(len)
-            .map_err(|_| Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })?;
-        Ok(Self { items })
+    /// An array with room for as many items; a copy of those of the host.
+    pub(crate) fn room_for(device: &Device, items: View<'_, T>) -> Result<Self> {
+        match (items.items, device.kind()) {
+            (Items::Host(items), _) => Self::from_slice(device, items),
+            (Items::Device(range), Kind::Wgpu(gpu)) => {
+                Ok(Self { place: Place::Device(Memory::room_for::<T>(gpu, range.len())?) })
+            }
+            (Items::Device(range), Kind::Cpu(_)) => Err(wrong_device(range.device(), device.id())),
+        }
     }
 
-    /// The items in host memory.
-    pub fn into_vec(self) -> Vec<T> {
-        self.items
+    /// Replaces all items by those of the host.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] unless there are as many.
+    pub fn copy_from_slice(&mut self, items: &[T]) -> Result<()> {
+        match &mut self.place {
+            Place::Host(own) if own.len() == items.len() => {
+                own.copy_from_slice(items);
+                Ok(())
+            }
+            Place::Host(own) => {
+                Err(Error::LengthMismatch { input: items.len(), output: own.len() })
+            }
+            Place::Device(memory) => memory.replace(items),
+        }
+    }
+
+    /// A copy in the host's memory. Waits for what writes the array, and says if that failed.
+    ///
+    /// # Errors
+    /// Those of the device; none on the CPU.
+    pub fn to_vec(&self) -> Result<Vec<T>> {
+        match &self.place {
+            Place::Host(items) => Ok(items.clone()),
+            Place::Device(memory) => memory.to_vec(),
+        }
+    }
+
+    /// The items in the host's memory: on the CPU as they are, else a copy as by
+    /// [`to_vec`](Array::to_vec).
+    ///
+    /// # Errors
+    /// Those of the device; none on the CPU.
+    pub fn into_vec(self) -> Result<Vec<T>> {
+        match self.place {
+            Place::Host(items) => Ok(items),
+            Place::Device(memory) => memory.to_vec(),
+        }
     }
 }
 
-impl<T> Deref for Array<T> {
-    type Target = [T];
-
-    fn deref(&self) -> &[T] {
-        &self.items
-    }
+fn reserve<T>(len: usize) -> Result<Vec<T>> {
+    let mut items = Vec::new();
+    items
+        .try_reserve_exact(len)
+        .map_err(|_| Error::OutOfMemory { bytes: len.saturating_mul(size_of::<T>()) })?;
+    Ok(items)
 }
 
-impl<T> DerefMut for Array<T> {
-    fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.items
-    }
-}
-
-impl<T: PartialEq, const N: usize> PartialEq<[T; N]> for Array<T> {
-    fn eq(&self, other: &[T; N]) -> bool {
-        self.items == other
-    }
-}
-
-/// Items to read, wherever they are: a borrowed slice of the host or a range of a device's
-/// memory. Made from slices, vectors, arrays and [`Array`]s by [`Into`], without copying.
-#[derive(Clone, Copy, Debug)]
-pub struct View<'a, T> {
-    pub(crate) host: &'a [T],
-}
-
-impl<T> View<'_, T> {
+impl<T> Array<T> {
     /// Number of items.
     pub fn len(&self) -> usize {
-        self.host.len()
+        self.view().len()
     }
 
     /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
-        self.host.is_empty()
-    }
-}
-
-/// Items to write, wherever they are; see [`View`].
-#[derive(Debug)]
-pub struct ViewMut<'a, T> {
-    pub(crate) host: &'a mut [T],
-}
-
-impl<T> ViewMut<'_, T> {
-    /// Number of items.
-    pub fn len(&self) -> usize {
-        self.host.len()
+        self.len() == 0
     }
 
-    /// Whether there are no items.
-    pub fn is_empty(&self) -> bool {
-        self.host.is_empty()
+    /// The items, if they are in the host's memory.
+    pub fn as_slice(&self) -> Option<&[T]> {
+        match &self.place {
+            Place::Host(items) => Some(items),
+            Place::Device(_) => None,
+        }
     }
-}
 
-impl<'a, T> From<&'a [T]> for View<'a, T> {
-    #[inline]
-    fn from(host: &'a [T]) -> Self {
-        Self { host }
+    /// The items, if they are in the host's memory.
+    pub fn as_mut_slice(&mut self) -> Option<&mut [T]> {
+        match &mut self.place {
+            Place::Host(items) => Some(items),
+            Place::Device(_) => None,
+        }
     }
-}
 
-impl<'a, T, const N: usize> From<&'a [T; N]> for View<'a, T> {
-    #[inline]
-    fn from(host: &'a [T; N]) -> Self {
-        Self { host }
+    /// All items, to read.
+    pub fn view(&self) -> View<'_, T> {
+        View {
+            items: match &self.place {
+                Place::Host(items) => Items::Host(items),
+                Place::Device(memory) => Items::Device(memory.range()),
+            },
+        }
     }
-}
 
-impl<'a, T> From<&'a Vec<T>> for View<'a, T> {
-    #[inline]
-    fn from(host: &'a Vec<T>) -> Self {
-        Self { host }
+    /// All items, to write.
+    pub fn view_mut(&mut self) -> ViewMut<'_, T> {
+        ViewMut {
+            items: match &mut self.place {
+                Place::Host(items) => ItemsMut::Host(items),
+                Place::Device(memory) => ItemsMut::Device(memory.range()),
+            },
+        }
+    }
+
+    /// The memory, if it is a device's.
+    #[cfg(feature = "wgpu")]
+    pub(crate) fn memory(&self) -> Option<&Memory> {
+        match &self.place {
+            Place::Host(_) => None,
+            Place::Device(memory) => Some(memory),
+        }
     }
 }
 
 impl<'a, T> From<&'a Array<T>> for View<'a, T> {
-    #[inline]
     fn from(array: &'a Array<T>) -> Self {
-        Self { host: array }
-    }
-}
-
-impl<'a, T> From<&'a mut [T]> for ViewMut<'a, T> {
-    #[inline]
-    fn from(host: &'a mut [T]) -> Self {
-        Self { host }
-    }
-}
-
-impl<'a, T, const N: usize> From<&'a mut [T; N]> for ViewMut<'a, T> {
-    #[inline]
-    fn from(host: &'a mut [T; N]) -> Self {
-        Self { host }
-    }
-}
-
-impl<'a, T> From<&'a mut Vec<T>> for ViewMut<'a, T> {
-    #[inline]
-    fn from(host: &'a mut Vec<T>) -> Self {
-        Self { host }
+        array.view()
     }
 }
 
 impl<'a, T> From<&'a mut Array<T>> for ViewMut<'a, T> {
-    #[inline]
     fn from(array: &'a mut Array<T>) -> Self {
-        Self { host: array }
+        array.view_mut()
     }
 }

@@ -7,7 +7,8 @@ use upsweep_core::Backend;
 use upsweep_cpu::Cpu;
 pub use upsweep_cpu::{CpuOptions, InstructionSet};
 
-use crate::{Error, Limits, Policy, Result, Strategy};
+use crate::backend::{Kind, on_backend, wrong_device};
+use crate::{Error, GpuOptions, Limits, Policy, Result, Strategy, gpu};
 
 /// A device that runs the primitives. Cheap to clone; clones share the device.
 ///
@@ -18,7 +19,7 @@ use crate::{Error, Limits, Policy, Result, Strategy};
 /// ```
 #[derive(Clone)]
 pub struct Device {
-    cpu: Arc<Cpu>,
+    kind: Kind,
 }
 
 /// A device that is here.
@@ -49,17 +50,18 @@ pub struct DeviceList {
 }
 
 /// Backends of the design that this version does not contain.
-const NOT_BUILT: &[(&str, &str)] = &[
-    ("wgpu", "this version has no wgpu backend yet"),
-    ("cuda", "this version has no CUDA backend yet"),
-];
+const NOT_BUILT: (&str, &str) = ("cuda", "this version has no CUDA backend yet");
 
 impl Device {
+    pub(crate) fn of(kind: Kind) -> Self {
+        Self { kind }
+    }
+
     /// The CPU, with every hardware thread and the widest instruction set found.
     ///
     /// The first call starts the threads; all such devices share them.
     pub fn cpu() -> Self {
-        Self { cpu: Cpu::shared() }
+        Self::of(Kind::Cpu(Cpu::shared()))
     }
 
     /// The CPU, with chosen threads, instruction set or strategy.
@@ -67,10 +69,13 @@ impl Device {
     /// # Errors
     /// [`Error::NoDevice`] if this CPU lacks the instruction set or the threads cannot start.
     pub fn cpu_with(options: CpuOptions) -> Result<Self> {
-        Ok(Self { cpu: Arc::new(Cpu::new(options)?) })
+        Ok(Self::of(Kind::Cpu(Arc::new(Cpu::new(options)?))))
     }
 
-    /// The device with this id: `cpu`, `cuda:0`, `wgpu:0` …; `auto` is the best there is.
+    /// The device with this id: `cpu`, `cuda:0`, `wgpu:0` …
+    ///
+    /// All devices with one id share it and its kernels. `auto` is the best for data in the host's
+    /// memory, which is the CPU: it reads that memory faster than any bus brings it to a GPU.
     ///
     /// # Errors
     /// [`Error::NoDevice`] with the reason.
@@ -82,69 +87,113 @@ impl Device {
     /// assert!(error.to_string().starts_with("no device 'toaster'"));
     /// ```
     pub fn open(id: &str) -> Result<Self> {
-        if matches!(id, "cpu" | "auto") {
-            return Ok(Self::cpu());
+        let (backend, number) = id.split_once(':').unwrap_or((id, ""));
+        let reason = match backend {
+            "cpu" | "auto" if backend == id => return Ok(Self::cpu()),
+            "wgpu" => {
+                return gpu::open(id, number, GpuOptions::default()).map(Kind::Wgpu).map(Self::of);
+            }
+            name if name == NOT_BUILT.0 => NOT_BUILT.1,
+            _ => "ids are cpu, cuda:N, wgpu:N and auto",
+        };
+        Err(Error::NoDevice { id: id.to_owned(), reason: reason.to_owned() })
+    }
+
+    /// The same GPU with chosen strategies or numbers: arrays of the one are arrays of the other.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if this is no GPU.
+    pub fn with_gpu_options(&self, options: GpuOptions) -> Result<Self> {
+        match &self.kind {
+            Kind::Wgpu(gpu) => Ok(Self::of(Kind::Wgpu(gpu::with_options(gpu, options)))),
+            Kind::Cpu(_) => {
+                let reason = "it takes strategies of a CPU, and none of a GPU".to_owned();
+                Err(Error::NoDevice { id: self.id().to_owned(), reason })
+            }
         }
-        let backend = id.split(':').next().unwrap_or(id);
-        let reason = NOT_BUILT.iter().find(|(name, _)| *name == backend).map_or_else(
-            || "ids are cpu, cuda:N, wgpu:N and auto".to_owned(),
-            |(_, reason)| (*reason).to_owned(),
-        );
-        Err(Error::NoDevice { id: id.to_owned(), reason })
     }
 
     /// Every device that is here, and for every other backend the reason why it is not.
     pub fn list() -> DeviceList {
-        let cpu = Self::cpu();
-        DeviceList {
-            usable: vec![DeviceInfo { id: cpu.id().to_owned(), limits: cpu.limits().clone() }],
-            absent: NOT_BUILT
-                .iter()
-                .map(|(backend, reason)| Absent {
-                    backend: (*backend).to_owned(),
-                    reason: (*reason).to_owned(),
-                })
-                .collect(),
+        let mut devices = vec![Self::cpu()];
+        let mut absent = Vec::new();
+        let mut missing = |backend: &str, reason: String| {
+            absent.push(Absent { backend: backend.to_owned(), reason });
+        };
+        match gpu::list() {
+            Ok(gpus) => devices.extend(gpus.into_iter().map(Kind::Wgpu).map(Self::of)),
+            Err(reason) => missing("wgpu", reason),
         }
+        missing(NOT_BUILT.0, NOT_BUILT.1.to_owned());
+        let info = |device: Self| DeviceInfo {
+            id: device.id().to_owned(),
+            limits: device.limits().clone(),
+        };
+        DeviceList { usable: devices.into_iter().map(info).collect(), absent }
     }
 
-    /// What [`Device::open`] takes.
+    /// What [`Device::open`] takes; `wgpu` for one that was made from the caller's own.
     pub fn id(&self) -> &str {
-        "cpu"
+        match &self.kind {
+            Kind::Cpu(_) => "cpu",
+            Kind::Wgpu(gpu) => gpu::id(gpu),
+        }
     }
 
     /// What the device can do.
     pub fn limits(&self) -> &Limits {
-        self.cpu.limits()
+        on_backend!(self, backend => backend.limits())
     }
 
-    /// The strategy and policy that a reduction of `items` items of `item_bytes` bytes gets.
+    /// The strategy and policy that a reduction of `items` items of `item_bytes` bytes gets; on a
+    /// GPU, where that depends on the problem too, a sum of integers.
     pub fn reduce_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
-        self.cpu.reduce_choice(items, item_bytes)
+        on_backend!(self, backend => backend.reduce_choice(items, item_bytes))
     }
 
     /// The strategy and policy that a scan of `items` items of `item_bytes` bytes gets.
     pub fn scan_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
-        self.cpu.scan_choice(items, item_bytes)
+        on_backend!(self, backend => backend.scan_choice(items, item_bytes))
     }
 
-    /// Reads `bytes` once, as fast as the device can, and returns a value that depends on all of
-    /// them: the limit that a reduction is measured against.
-    pub fn probe_read(&self, bytes: &[u8]) -> u8 {
-        self.cpu.probe_read(bytes)
-    }
-
-    /// Copies `input` to `output`, as fast as the device can: the limit that a scan is measured
-    /// against.
+    /// Waits until everything that calls on this device have begun is done, recordings that were
+    /// submitted included, and says whether it went well. Calls that leave their results on the
+    /// device do not wait; whatever waits for the device next, this or
+    /// [`Array::to_vec`](crate::Array::to_vec) or a result on the host, reports what failed.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if the lengths differ.
-    pub fn probe_copy(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
-        self.cpu.probe_copy(input, output)
+    /// [`Error::DeviceFailed`]; none on the CPU, which is never behind.
+    pub fn wait(&self) -> Result<()> {
+        on_backend!(self, backend => backend.wait())
     }
 
-    pub(crate) fn backend(&self) -> &Cpu {
-        &self.cpu
+    /// Reads `bytes` of the host's memory once, as fast as a CPU can, and returns a value that
+    /// depends on all of them: the limit that a reduction is measured against.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`] on a GPU.
+    pub fn probe_read(&self, bytes: &[u8]) -> Result<u8> {
+        Ok(self.as_cpu()?.probe_read(bytes))
+    }
+
+    /// Copies `input` to `output`, as fast as a CPU can: the limit that a scan is measured against.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if the lengths differ, [`Error::WrongDevice`] on a GPU.
+    pub fn probe_copy(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
+        self.as_cpu()?.probe_copy(input, output)
+    }
+
+    fn as_cpu(&self) -> Result<&Cpu> {
+        match &self.kind {
+            Kind::Cpu(cpu) => Ok(cpu),
+            Kind::Wgpu(gpu) => Err(wrong_device("cpu", gpu::id(gpu))),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn kind(&self) -> &Kind {
+        &self.kind
     }
 }
 

@@ -7,7 +7,8 @@
 //! let steps = [3u8, 200, 100];
 //! assert_eq!(reduce(&device, &steps, Max)?, 200);
 //! assert_eq!(reduce_as::<u64, _, _>(&device, &steps, Sum)?, 303);
-//! assert_eq!(inclusive_scan(&device, &[1.5f32, 2.0, -1.0], Sum)?, [1.5, 3.5, 2.5]);
+//! let ends = inclusive_scan(&device, &[1.5f32, 2.0, -1.0], Sum)?;
+//! assert_eq!(ends.into_vec()?, [1.5, 3.5, 2.5]);
 //! # Ok::<(), upsweep::Error>(())
 //! ```
 //!
@@ -23,26 +24,40 @@
 //! - [`Operator`] and [`Element`] are traits: operators and items of your own are as fast.
 
 mod array;
+mod backend;
 mod device;
+#[cfg_attr(not(feature = "wgpu"), path = "no_gpu.rs")]
+mod gpu;
 mod plan;
 mod reduce;
 mod scan;
 mod stream;
+mod view;
 
-pub use array::{Array, View, ViewMut};
+pub use array::Array;
 pub use device::{Absent, CpuOptions, Device, DeviceInfo, DeviceList, InstructionSet};
-pub use plan::{ReducePlan, ScanPlan};
-pub use reduce::{Mean, argmax, argmin, mean, reduce, reduce_as, reduce_with};
+#[cfg(feature = "wgpu")]
+pub use gpu::Recording;
+pub use plan::{PositionPlan, ReducePlan, ScanPlan};
+pub use reduce::{
+    Mean, argmax, argmin, mean, reduce, reduce_as, reduce_into, reduce_into_with, reduce_with,
+};
 pub use scan::{
     exclusive_scan, exclusive_scan_in_place, exclusive_scan_into, inclusive_scan,
     inclusive_scan_in_place, inclusive_scan_into, scan_in_place_with, scan_into_with,
 };
 pub use stream::{ReduceStream, ScanStream};
 pub use upsweep_core::{
-    ArgMax, ArgMin, BitAnd, BitOr, BitXor, Bounds, CpuPolicy, CpuStrategy, Determinism, Direction,
-    Dtype, Element, Error, Indexed, Kind, Limits, Max, Min, Number, Operator, Policy, Product,
-    Reduce, Result, Scan, Strategy, Sum, Widen, bf16, f16, reference, summation,
+    AccessWidth, ArgMax, ArgMin, Arrangement, BitAnd, BitOr, BitXor, Bounds, CpuPolicy,
+    CpuStrategy, Determinism, Direction, Dtype, Element, Error, GpuOptions, GpuReduceStrategy,
+    GpuScanStrategy, Indexed, Kind, Language, Limits, Load, Max, Min, Number, Operator, Policy,
+    Product, Reduce, ReduceGlobal, ReduceLocal, Result, Scan, ScanGlobal, ScanLocal, Source,
+    Strategy, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16, reference, summation,
 };
+pub use view::{View, ViewMut};
+/// The version of wgpu whose buffers and devices are taken.
+#[cfg(feature = "wgpu")]
+pub use wgpu;
 
 /// The example of the README, compiled and run.
 #[cfg(doctest)]

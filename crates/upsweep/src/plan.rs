@@ -2,10 +2,10 @@
 
 use core::marker::PhantomData;
 
-use upsweep_core::Backend;
-use upsweep_cpu::Cpu;
+use upsweep_core::{Backend, Extreme};
 
-use crate::{Device, Element, Error, Operator, Reduce, Result, Scan, View, ViewMut, Widen};
+use crate::backend::{Prepared, Reach, on_prepared};
+use crate::{Device, Element, Error, Number, Operator, Reduce, Result, Scan, View, ViewMut, Widen};
 
 /// A reduction that is made once and run many times, on inputs of at most a given length.
 ///
@@ -24,10 +24,9 @@ use crate::{Device, Element, Error, Operator, Reduce, Result, Scan, View, ViewMu
 /// ```
 #[derive(Debug)]
 pub struct ReducePlan<T, A, O> {
-    device: Device,
-    items: usize,
-    problem: Reduce<A, O>,
-    workspace: <Cpu as Backend>::Workspace,
+    pub(crate) prepared: Prepared,
+    pub(crate) items: usize,
+    pub(crate) problem: Reduce<A, O>,
     input: PhantomData<fn(T)>,
 }
 
@@ -42,8 +41,8 @@ where
     /// # Errors
     /// [`Error::OutOfMemory`] if the scratch memory cannot be had.
     pub fn new(device: &Device, items: usize, problem: Reduce<A, O>) -> Result<Self> {
-        let workspace = device.backend().workspace(items, size_of::<T>())?;
-        Ok(Self { device: device.clone(), items, problem, workspace, input: PhantomData })
+        let prepared = Prepared::new(device.kind(), items, size_of::<T>())?;
+        Ok(Self { prepared, items, problem, input: PhantomData })
     }
 
     /// Combines all items of `input` into one value.
@@ -53,7 +52,27 @@ where
     pub fn run<'a>(&mut self, input: impl Into<View<'a, T>>) -> Result<A> {
         let input = input.into();
         check_length(input.len(), self.items)?;
-        self.device.backend().reduce(&mut self.workspace, input.host, &self.problem)
+        on_prepared!(&mut self.prepared, backend, workspace => {
+            backend.reduce::<T, A, O>(workspace, backend.input(input)?, &self.problem)
+        })
+    }
+
+    /// Combines all items of `input` into the one item of `result`. With a result on a GPU it does
+    /// not wait, see [`reduce_into`](crate::reduce_into).
+    ///
+    /// # Errors
+    /// [`Error::PlanTooSmall`], [`Error::ResultLength`], and those of the device.
+    pub fn run_into<'a, 'b>(
+        &mut self,
+        input: impl Into<View<'a, T>>,
+        result: impl Into<ViewMut<'b, A>>,
+    ) -> Result<()> {
+        let (input, result) = (input.into(), result.into());
+        check_length(input.len(), self.items)?;
+        on_prepared!(&mut self.prepared, backend, workspace => {
+            let (input, result) = (backend.input(input)?, backend.output(result)?);
+            backend.reduce_into::<T, A, O>(workspace, input, result, &self.problem)
+        })
     }
 }
 
@@ -75,10 +94,9 @@ where
 /// ```
 #[derive(Debug)]
 pub struct ScanPlan<T, U: Element, O> {
-    device: Device,
-    items: usize,
-    problem: Scan<U::Acc, O>,
-    workspace: <Cpu as Backend>::Workspace,
+    pub(crate) prepared: Prepared,
+    pub(crate) items: usize,
+    pub(crate) problem: Scan<U::Acc, O>,
     input: PhantomData<fn(T)>,
 }
 
@@ -93,8 +111,9 @@ where
     /// # Errors
     /// [`Error::OutOfMemory`] if the scratch memory cannot be had.
     pub fn new(device: &Device, items: usize, problem: Scan<U::Acc, O>) -> Result<Self> {
-        let workspace = device.backend().workspace(items, size_of::<T>().max(size_of::<U>()))?;
-        Ok(Self { device: device.clone(), items, problem, workspace, input: PhantomData })
+        let item_bytes = size_of::<T>().max(size_of::<U>());
+        let prepared = Prepared::new(device.kind(), items, item_bytes)?;
+        Ok(Self { prepared, items, problem, input: PhantomData })
     }
 
     /// Writes every prefix of `input` to `output`.
@@ -111,8 +130,10 @@ where
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }
         check_length(input.len(), self.items)?;
-        let backend = self.device.backend();
-        backend.scan(&mut self.workspace, input.host, output.host, &self.problem)
+        on_prepared!(&mut self.prepared, backend, workspace => {
+            let (input, output) = (backend.input(input)?, backend.output(output)?);
+            backend.scan::<T, U, O>(workspace, input, output, &self.problem)
+        })
     }
 }
 
@@ -128,10 +149,68 @@ where
     pub fn run_in_place<'a>(&mut self, data: impl Into<ViewMut<'a, T>>) -> Result<()> {
         let data = data.into();
         check_length(data.len(), self.items)?;
-        self.device.backend().scan_in_place(&mut self.workspace, data.host, &self.problem)
+        on_prepared!(&mut self.prepared, backend, workspace => {
+            backend.scan_in_place::<T, O>(workspace, backend.output(data)?, &self.problem)
+        })
     }
 }
 
-fn check_length(input: usize, planned: usize) -> Result<()> {
+/// A search for the first smallest or largest item that is made once and run many times, on inputs of
+/// at most a given length.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, PositionPlan};
+/// let mut plan = PositionPlan::<f32>::argmax(&Device::cpu(), 1000)?;
+/// assert_eq!(plan.run(&[0.5, 2.0, 2.0])?, Some(1));
+/// assert_eq!(plan.run(&[])?, None);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PositionPlan<T> {
+    pub(crate) prepared: Prepared,
+    pub(crate) items: usize,
+    pub(crate) extreme: Extreme,
+    input: PhantomData<fn(T)>,
+}
+
+impl<T: Number> PositionPlan<T> {
+    /// A plan for the first position of the smallest of at most `items` items; see
+    /// [`argmin`](crate::argmin).
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the scratch memory cannot be had.
+    pub fn argmin(device: &Device, items: usize) -> Result<Self> {
+        Self::new(device, items, Extreme::Smallest)
+    }
+
+    /// A plan for the first position of the largest of at most `items` items; see
+    /// [`argmax`](crate::argmax).
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] if the scratch memory cannot be had.
+    pub fn argmax(device: &Device, items: usize) -> Result<Self> {
+        Self::new(device, items, Extreme::Largest)
+    }
+
+    fn new(device: &Device, items: usize, extreme: Extreme) -> Result<Self> {
+        let prepared = Prepared::new(device.kind(), items, size_of::<T>())?;
+        Ok(Self { prepared, items, extreme, input: PhantomData })
+    }
+
+    /// The first position; `None` if there are no items.
+    ///
+    /// # Errors
+    /// [`Error::PlanTooSmall`] if there are more items than the plan was made for.
+    pub fn run<'a>(&mut self, input: impl Into<View<'a, T>>) -> Result<Option<u64>> {
+        let input = input.into();
+        check_length(input.len(), self.items)?;
+        on_prepared!(&mut self.prepared, backend, workspace => {
+            backend.position::<T>(workspace, backend.input(input)?, self.extreme)
+        })
+    }
+}
+
+pub(crate) fn check_length(input: usize, planned: usize) -> Result<()> {
     if input > planned { Err(Error::PlanTooSmall { input, planned }) } else { Ok(()) }
 }

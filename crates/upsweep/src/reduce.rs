@@ -1,9 +1,11 @@
 //! Reductions: all items combined into one value.
 
-use upsweep_core::Backend;
-use upsweep_cpu::Extreme;
+use upsweep_core::{Backend, Extreme};
 
-use crate::{Device, Element, Number, Operator, Reduce, Result, Sum, View, Widen, bf16, f16};
+use crate::backend::{Reach, on_backend};
+use crate::{
+    Device, Element, Number, Operator, Reduce, Result, Sum, View, ViewMut, Widen, bf16, f16,
+};
 
 /// Combines all items of `input` with `operator`; the result has the items' type.
 ///
@@ -101,10 +103,71 @@ where
     A: Element,
     O: Operator<A>,
 {
-    let backend = device.backend();
     let input = input.into();
-    let mut workspace = backend.workspace(input.len(), size_of::<T>())?;
-    backend.reduce(&mut workspace, input.host, problem)
+    on_backend!(device, backend => {
+        let mut workspace = backend.workspace(input.len(), size_of::<T>())?;
+        backend.reduce::<T, A, O>(&mut workspace, backend.input(input)?, problem)
+    })
+}
+
+/// Like [`reduce_as`], leaving the value where the caller wants it: on a GPU the host need not wait.
+///
+/// # Arguments
+/// - `input`: any number of items of a type that widens to `A`.
+/// - `result`: one item, overwritten.
+///
+/// # Cost
+/// As for [`reduce`]. With a result on a GPU it returns before the value is there; what comes after
+/// it on that device sees the value.
+///
+/// # Errors
+/// [`Error::ResultLength`](crate::Error::ResultLength) unless there is one item for the result,
+/// and those of the device.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Array, Device, Sum, reduce_into};
+/// let device = Device::cpu();
+/// let mut total = Array::filled(&device, 1, 0u64)?;
+/// reduce_into(&device, &[250u8, 250], &mut total, Sum)?;
+/// assert_eq!(total.to_vec()?, [500]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn reduce_into<'a, 'b, A, T, O>(
+    device: &Device,
+    input: impl Into<View<'a, T>>,
+    result: impl Into<ViewMut<'b, A>>,
+    operator: O,
+) -> Result<()>
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    reduce_into_with(device, input, result, &Reduce::new(operator))
+}
+
+/// Like [`reduce_into`], for a reduction that is stated in full.
+///
+/// # Errors
+/// Those of [`reduce_into`].
+pub fn reduce_into_with<'a, 'b, T, A, O>(
+    device: &Device,
+    input: impl Into<View<'a, T>>,
+    result: impl Into<ViewMut<'b, A>>,
+    problem: &Reduce<A, O>,
+) -> Result<()>
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    let (input, result) = (input.into(), result.into());
+    on_backend!(device, backend => {
+        let mut workspace = backend.workspace(input.len(), size_of::<T>())?;
+        let (input, result) = (backend.input(input)?, backend.output(result)?);
+        backend.reduce_into::<T, A, O>(&mut workspace, input, result, problem)
+    })
 }
 
 /// The first position of the smallest item; `None` if there are no items.
@@ -131,7 +194,7 @@ pub fn argmin<'a, T>(device: &Device, input: impl Into<View<'a, T>>) -> Result<O
 where
     T: Number,
 {
-    Ok(device.backend().position(input.into().host, Extreme::Smallest))
+    position(device, input.into(), Extreme::Smallest)
 }
 
 /// The first position of the largest item; `None` if there are no items.
@@ -157,7 +220,19 @@ pub fn argmax<'a, T>(device: &Device, input: impl Into<View<'a, T>>) -> Result<O
 where
     T: Number,
 {
-    Ok(device.backend().position(input.into().host, Extreme::Largest))
+    position(device, input.into(), Extreme::Largest)
+}
+
+#[inline]
+fn position<T: Number>(
+    device: &Device,
+    input: View<'_, T>,
+    extreme: Extreme,
+) -> Result<Option<u64>> {
+    on_backend!(device, backend => {
+        let mut workspace = backend.workspace(input.len(), size_of::<T>())?;
+        backend.position::<T>(&mut workspace, backend.input(input)?, extreme)
+    })
 }
 
 /// A number whose mean is defined, and the type of the mean.

@@ -2,6 +2,8 @@
 
 use upsweep_core::Backend;
 
+use crate::backend::{Reach, on_backend};
+use crate::view::Items;
 use crate::{Array, Device, Element, Error, Operator, Result, Scan, View, ViewMut, Widen};
 
 /// Output `i` combines the items `[0, i]`.
@@ -18,8 +20,8 @@ use crate::{Array, Device, Element, Error, Operator, Result, Scan, View, ViewMut
 /// ([`summation`](crate::summation)).
 ///
 /// # Cost
-/// Reads the input from memory once and writes the output once. Allocates the output. Returns
-/// when the output is there.
+/// Reads the input from memory once and writes the output once. Allocates the output, on the
+/// device. Returns when the output is there, or on a GPU when the work has been begun.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`] if the output cannot be allocated, and those of the device.
@@ -27,7 +29,8 @@ use crate::{Array, Device, Element, Error, Operator, Result, Scan, View, ViewMut
 /// # Examples
 /// ```
 /// use upsweep::{Device, Max, inclusive_scan};
-/// assert_eq!(inclusive_scan(&Device::cpu(), &[3, 1, 4, 1, 5], Max)?, [3, 3, 4, 4, 5]);
+/// let highest = inclusive_scan(&Device::cpu(), &[3, 1, 4, 1, 5], Max)?;
+/// assert_eq!(highest.into_vec()?, [3, 3, 4, 4, 5]);
 /// # Ok::<(), upsweep::Error>(())
 /// ```
 ///
@@ -67,7 +70,8 @@ where
 /// # Examples
 /// ```
 /// use upsweep::{Device, Sum, exclusive_scan};
-/// assert_eq!(exclusive_scan(&Device::cpu(), &[3, 1, 4, 1, 5], Sum)?, [0, 3, 4, 8, 9]);
+/// let starts = exclusive_scan(&Device::cpu(), &[3, 1, 4, 1, 5], Sum)?;
+/// assert_eq!(starts.into_vec()?, [0, 3, 4, 8, 9]);
 /// # Ok::<(), upsweep::Error>(())
 /// ```
 pub fn exclusive_scan<'a, T, O>(
@@ -87,8 +91,12 @@ where
     T: Element + Widen<<T as Element>::Acc>,
     O: Operator<T::Acc>,
 {
-    let mut output = Array::from_slice(device, input.host)?;
-    scan_in_place_with(device, &mut output, problem)?;
+    let mut output = Array::room_for(device, input)?;
+    match input.items {
+        // A copy of the host's items is scanned in place.
+        Items::Host(_) => scan_in_place_with(device, &mut output, problem)?,
+        Items::Device(_) => scan_into_with(device, input, &mut output, problem)?,
+    }
     Ok(output)
 }
 
@@ -98,6 +106,11 @@ where
 /// # Arguments
 /// - `input`: `n` items.
 /// - `output`: `n` items, overwritten.
+///
+/// # Cost
+/// Reads the input from memory once and writes the output once. With an output on a GPU it returns
+/// when the work has been begun: what comes after it on that device sees the output, and
+/// [`Device::wait`] says whether it went well.
 ///
 /// # Errors
 /// [`Error::LengthMismatch`], before anything is written, and those of the device.
@@ -238,9 +251,11 @@ where
     if input.len() != output.len() {
         return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
     }
-    let backend = device.backend();
-    let mut workspace = backend.workspace(input.len(), size_of::<T>().max(size_of::<U>()))?;
-    backend.scan(&mut workspace, input.host, output.host, problem)
+    on_backend!(device, backend => {
+        let mut workspace = backend.workspace(input.len(), size_of::<T>().max(size_of::<U>()))?;
+        let (input, output) = (backend.input(input)?, backend.output(output)?);
+        backend.scan::<T, U, O>(&mut workspace, input, output, problem)
+    })
 }
 
 /// Solves a scan that is stated in full, in place.
@@ -266,7 +281,8 @@ where
     O: Operator<T::Acc>,
 {
     let data = data.into();
-    let backend = device.backend();
-    let mut workspace = backend.workspace(data.len(), size_of::<T>())?;
-    backend.scan_in_place(&mut workspace, data.host, problem)
+    on_backend!(device, backend => {
+        let mut workspace = backend.workspace(data.len(), size_of::<T>())?;
+        backend.scan_in_place::<T, O>(&mut workspace, backend.output(data)?, problem)
+    })
 }

@@ -2,8 +2,9 @@
 
 use core::marker::PhantomData;
 
-use upsweep_cpu::{ReduceState, ScanState};
+use upsweep_core::{Backend, ReduceState, ScanState};
 
+use crate::backend::{Prepared, Reach, on_prepared};
 use crate::{Device, Direction, Element, Operator, Reduce, Result, Scan, View, ViewMut, Widen};
 
 /// A reduction of an array that comes in chunks, first chunk first.
@@ -13,7 +14,7 @@ use crate::{Device, Direction, Element, Operator, Reduce, Result, Scan, View, Vi
 /// use upsweep::{Device, Reduce, ReduceStream, Sum, reduce};
 /// let device = Device::cpu();
 /// let items = vec![0.1f32; 3_000_000];
-/// let mut stream = ReduceStream::<f32, f32, _>::new(&device, Reduce::new(Sum));
+/// let mut stream = ReduceStream::<f32, f32, _>::new(&device, Reduce::new(Sum))?;
 /// for chunk in items.chunks(ReduceStream::<f32, f32, Sum>::CHUNK) {
 ///     stream.push(chunk)?;
 /// }
@@ -22,7 +23,7 @@ use crate::{Device, Direction, Element, Operator, Reduce, Result, Scan, View, Vi
 /// ```
 #[derive(Debug)]
 pub struct ReduceStream<T, A, O> {
-    device: Device,
+    prepared: Prepared,
     state: ReduceState<A, O>,
     input: PhantomData<fn(T)>,
 }
@@ -34,11 +35,15 @@ where
     O: Operator<A>,
 {
     /// Every chunk but the last must have a multiple of this many items.
-    pub const CHUNK: usize = upsweep_cpu::REDUCE_CHUNK;
+    pub const CHUNK: usize = upsweep_core::REDUCE_CHUNK;
 
     /// A stream that has seen nothing.
-    pub fn new(device: &Device, problem: Reduce<A, O>) -> Self {
-        Self { device: device.clone(), state: ReduceState::new(problem), input: PhantomData }
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the scratch memory cannot be had.
+    pub fn new(device: &Device, problem: Reduce<A, O>) -> Result<Self> {
+        let prepared = Prepared::new(device.kind(), 0, size_of::<T>())?;
+        Ok(Self { prepared, state: ReduceState::new(problem), input: PhantomData })
     }
 
     /// Takes the next chunk.
@@ -46,7 +51,10 @@ where
     /// # Errors
     /// [`Error::ChunkLength`](crate::Error::ChunkLength) if an earlier chunk was the last.
     pub fn push<'a>(&mut self, chunk: impl Into<View<'a, T>>) -> Result<()> {
-        self.device.backend().reduce_next(&mut self.state, chunk.into().host)
+        let chunk = chunk.into();
+        on_prepared!(&mut self.prepared, backend, workspace => {
+            backend.reduce_next::<T, A, O>(workspace, &mut self.state, backend.input(chunk)?)
+        })
     }
 
     /// The value of everything that was taken.
@@ -62,17 +70,17 @@ where
 /// use upsweep::{Device, Scan, ScanStream, Sum, inclusive_scan};
 /// let device = Device::cpu();
 /// let items = vec![0.1f32; 200_000];
-/// let mut stream = ScanStream::<f32, f32, _>::new(&device, Scan::inclusive(Sum));
+/// let mut stream = ScanStream::<f32, f32, _>::new(&device, Scan::inclusive(Sum))?;
 /// let mut output = vec![0.0; items.len()];
 /// for (chunk, output) in items.chunks(65_536).zip(output.chunks_mut(65_536)) {
 ///     stream.next(chunk, output)?;
 /// }
-/// assert_eq!(output, inclusive_scan(&device, &items, Sum)?.into_vec());
+/// assert_eq!(output, inclusive_scan(&device, &items, Sum)?.into_vec()?);
 /// # Ok::<(), upsweep::Error>(())
 /// ```
 #[derive(Debug)]
 pub struct ScanStream<T, U: Element, O> {
-    device: Device,
+    prepared: Prepared,
     state: ScanState<U::Acc, O>,
     input: PhantomData<fn(T)>,
 }
@@ -87,8 +95,12 @@ where
     pub const CHUNK: usize = crate::summation::WINDOW;
 
     /// A stream that has seen nothing.
-    pub fn new(device: &Device, problem: Scan<U::Acc, O>) -> Self {
-        Self { device: device.clone(), state: ScanState::new(problem), input: PhantomData }
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the scratch memory cannot be had.
+    pub fn new(device: &Device, problem: Scan<U::Acc, O>) -> Result<Self> {
+        let prepared = Prepared::new(device.kind(), 0, size_of::<T>())?;
+        Ok(Self { prepared, state: ScanState::new(problem), input: PhantomData })
     }
 
     /// From which end chunks are taken.
@@ -107,6 +119,9 @@ where
         output: impl Into<ViewMut<'b, U>>,
     ) -> Result<()> {
         let (chunk, output) = (chunk.into(), output.into());
-        self.device.backend().scan_next(&mut self.state, chunk.host, output.host)
+        on_prepared!(&mut self.prepared, backend, workspace => {
+            let (chunk, output) = (backend.input(chunk)?, backend.output(output)?);
+            backend.scan_next::<T, U, O>(workspace, &mut self.state, chunk, output)
+        })
     }
 }

@@ -10,6 +10,15 @@ use upsweep_testing::{
     for_each_device_of,
 };
 
+/// Devices that work in the host's memory: others are sent copies, which begin where they like.
+fn on_cpus(mut body: impl FnMut(&TestDevice)) {
+    for_each_device_of(Selection::Representative, |device| {
+        if !device.is_gpu() {
+            body(device);
+        }
+    });
+}
+
 /// Every start of the output relative to a cache line, with another one of the input.
 fn every_start<T, U, O>(operator: O, input: Input)
 where
@@ -24,7 +33,7 @@ where
             for offset in 0..64 / size_of::<U>() {
                 let source = Guarded::holding(&array, 3 * offset + 1, POISONS[0]);
                 let mut target = Guarded::<U>::new(items, offset, POISONS[1]);
-                for_each_device_of(Selection::Representative, |device| {
+                on_cpus(|device| {
                     target.items_mut().fill(U::from_bits(POISONS[0]));
                     let done = scan_into_with(
                         &device.device,
@@ -60,7 +69,7 @@ fn reductions_read_what_they_are_given() {
         for offset in 0..16 {
             let array = vec![1u32; items];
             let source = Guarded::holding(&array, offset, POISONS[0]);
-            for_each_device_of(Selection::Representative, |device| {
+            on_cpus(|device| {
                 let sum = reduce(&device.device, source.items(), Sum);
                 assert_eq!(sum, Ok(items as u32), "{device}: {items} items, start {offset}");
                 let most = reduce(&device.device, source.items(), Max);
@@ -86,7 +95,7 @@ where
     Sum: Operator<T::Acc>,
 {
     let mut largest: usize = 0;
-    for_each_device_of(Selection::Representative, |device| {
+    on_cpus(|device| {
         largest = largest.max(streaming_bytes(&device.device));
     });
     let most = largest / size_of::<T>() + WINDOW + 77;
@@ -96,7 +105,7 @@ where
         // A forward scan of fewer items begins with the same output.
         let expected: Vec<T> = expected_scan(&array, &problem);
         let mut target = Guarded::<T>::new(most, offset, POISONS[1]);
-        for_each_device_of(Selection::Representative, |device| {
+        on_cpus(|device| {
             let threshold = streaming_bytes(&device.device) / size_of::<T>();
             for items in [threshold.saturating_sub(1), most] {
                 let output = &mut target.items_mut()[..items];

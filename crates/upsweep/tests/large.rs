@@ -50,7 +50,8 @@ fn more_items_than_32_bits_can_count() {
 
     assert_eq!(reduce_as::<u64, _, _>(&device, &items, Sum), Ok(sum_of(ITEMS)));
     assert_eq!(reduce(&device, &items, Max), Ok(250));
-    let mut stream = ReduceStream::<u8, u64, _>::new(&device, upsweep::Reduce::new(Sum));
+    let mut stream =
+        ReduceStream::<u8, u64, _>::new(&device, upsweep::Reduce::new(Sum)).expect("a stream");
     for chunk in items.chunks(1 << 30) {
         stream.push(chunk).expect("a chunk of a good length");
     }

@@ -36,11 +36,15 @@ where
         for problem in [Reduce::new(operator), Reduce::new(operator).init(init)] {
             let expected = expected_reduce(&array, &problem);
             for_each_device_of(Selection::Representative, |device| {
-                let mut stream = ReduceStream::<T, A, O>::new(&device.device, problem);
+                let mut stream =
+                    ReduceStream::<T, A, O>::new(&device.device, problem).expect("a stream");
                 let mut rest = array.as_slice();
                 for cut in cuts(items, unit, 2, seed) {
                     let chunk = rest.split_off(..cut).expect("the cuts add up");
-                    stream.push(chunk).unwrap_or_else(|error| panic!("{device}: {error}"));
+                    let pushed = stream.push(chunk);
+                    if device.result(&[T::KIND, A::KIND], &operator, pushed).is_none() {
+                        return;
+                    }
                 }
                 let context = format!("{device}: {} of {items} items in chunks", O::NAME);
                 assert_same(&[stream.finish()], &[expected], context);
@@ -73,13 +77,23 @@ where
     let unit = ScanStream::<T, U, O>::CHUNK;
     for (seed, items) in [(1, 0), (2, 1), (3, unit), (4, 3 * unit + 1), (5, 11 * unit + 12_345)] {
         let array: Vec<T> = input.array(seed, items);
-        for problem in scan_problems(operator, init) {
+        for (variant, problem) in scan_problems(operator, init).into_iter().enumerate() {
             let expected: Vec<U> = expected_scan(&array, &problem);
             for_each_device_of(Selection::Representative, |device| {
+                // Of the kernels of GPUs two: the first and the last.
+                if device.is_gpu() && !(variant == 0 || variant == 7) {
+                    return;
+                }
                 let mut output = vec![U::from_bits(0x5555_5555_5555_5555); items];
-                let mut stream = ScanStream::<T, U, O>::new(&device.device, problem);
+                let mut stream =
+                    ScanStream::<T, U, O>::new(&device.device, problem).expect("a stream");
                 assert_eq!(stream.direction(), problem.direction);
-                scan_chunks(&mut stream, &array, &mut output, &cuts(items, unit, 5, seed));
+                let cuts = cuts(items, unit, 5, seed);
+                let scanned = scan_chunks(&mut stream, &array, &mut output, &cuts);
+                let kinds = [T::KIND, U::Acc::KIND, U::KIND];
+                if device.result(&kinds, &operator, scanned).is_none() {
+                    return;
+                }
                 let Scan { bounds, direction, init, .. } = problem;
                 let how = format!("{bounds:?} {direction:?} from {init:?}");
                 let context = format!("{device}: {} {how}, {items} items in chunks", O::NAME);
@@ -94,7 +108,8 @@ fn scan_chunks<T, U, O>(
     mut items: &[T],
     mut output: &mut [U],
     cuts: &[usize],
-) where
+) -> upsweep::Result<()>
+where
     T: Widen<U::Acc>,
     U: Element,
     O: Operator<U::Acc>,
@@ -106,8 +121,9 @@ fn scan_chunks<T, U, O>(
             Direction::Reverse => (items.split_off(rest..), output.split_off_mut(rest..)),
         };
         let (chunk, target) = (chunk.expect("the cuts add up"), target.expect("so they do"));
-        stream.next(chunk, target).expect("a chunk of a good length");
+        stream.next(chunk, target)?;
     }
+    Ok(())
 }
 
 #[test]
@@ -128,7 +144,8 @@ fn scans_in_chunks_that_do_not_commute() {
 #[test]
 fn nothing_follows_the_last_chunk_of_a_reduction() {
     let unit = ReduceStream::<u8, u64, Sum>::CHUNK;
-    let mut stream = ReduceStream::<u8, u64, _>::new(&Device::cpu(), Reduce::new(Sum));
+    let mut stream =
+        ReduceStream::<u8, u64, _>::new(&Device::cpu(), Reduce::new(Sum)).expect("a stream");
     stream.push(&vec![1; unit]).expect("a whole chunk");
     stream.push(&[1; 5]).expect("the last chunk");
     let refused = Error::ChunkLength { items: 7, multiple: unit };
@@ -143,7 +160,8 @@ fn nothing_follows_the_last_chunk_of_a_reduction() {
 #[test]
 fn nothing_follows_the_last_chunk_of_a_scan() {
     let unit = ScanStream::<u8, u8, Sum>::CHUNK;
-    let mut stream = ScanStream::<u8, u8, _>::new(&Device::cpu(), Scan::inclusive(Sum));
+    let mut stream =
+        ScanStream::<u8, u8, _>::new(&Device::cpu(), Scan::inclusive(Sum)).expect("a stream");
     let mut output = [9u8; 3];
     let mismatch = Error::LengthMismatch { input: 2, output: 3 };
     assert_eq!(stream.next(&[1, 1], &mut output), Err(mismatch), "lengths differ");

@@ -4,38 +4,44 @@ use std::hint::black_box;
 
 use bytemuck::{bytes_of, cast_slice};
 use upsweep::{
-    ArgMax, ArgMin, CpuStrategy, Device, Dtype, Indexed, InstructionSet, Max, Min, Number,
-    Operator, Reduce, Scan, Strategy, Widen, argmax, argmin, reduce_with, reference,
-    scan_into_with,
+    ArgMax, ArgMin, Array, Device, Dtype, Indexed, InstructionSet, Max, Min, Number, Operator,
+    PositionPlan, Reduce, ReducePlan, Scan, ScanPlan, Strategy, Widen, argmax, argmin, reduce_with,
+    reference, scan_into_with,
 };
 
 use crate::dispatch::{Op, PositionKernel, ReduceKernel, ScanKernel, combined_in};
 use crate::error::Result;
 
-use super::Primitive;
 use super::input::{Buffer, available_memory};
 use super::measure::{self, Call, Times};
+use super::resident::Resident;
+use super::{Choice, Primitive};
 
 /// What a poisoned output holds before every result that is compared.
-const POISON: u8 = 0xa5;
+pub(crate) const POISON: u8 = 0xa5;
 
 /// A device and how it is to be used.
+#[derive(Clone)]
 pub(crate) struct Setup {
     /// The device, or why it cannot be used so.
     pub(crate) device: std::result::Result<Device, String>,
     /// The device as it comes, for the limit.
     pub(crate) limit: Device,
-    pub(crate) strategy: Option<CpuStrategy>,
+    pub(crate) choice: Choice,
     pub(crate) instruction_set: Option<InstructionSet>,
 }
 
 impl Setup {
+    /// The device, if it is a GPU.
+    fn gpu(&self) -> Option<&Device> {
+        self.device.as_ref().ok().filter(|device| device.id() != "cpu")
+    }
+
     /// The strategy as records name it: what was asked for, or what was chosen.
     pub(crate) fn label(&self, chosen: Option<Strategy>) -> String {
-        let strategy = match (self.strategy, chosen) {
-            (Some(strategy), _) => strategy.to_string(),
-            (None, Some(chosen)) => chosen.to_string(),
-            (None, None) => "auto".to_owned(),
+        let strategy = match (self.choice, chosen) {
+            (Choice::Auto, Some(chosen)) => chosen.to_string(),
+            (choice, _) => choice.to_string(),
         };
         match self.instruction_set {
             Some(set) => format!("{strategy}/{set}"),
@@ -151,7 +157,7 @@ impl<V, F: Fn() -> upsweep::Result<V>> Run for ToValue<'_, V, F> {
         match call {
             Call::Job => self.found = Some(black_box((self.call)()?)),
             Call::Limit => {
-                black_box(self.limit.probe_read(black_box(self.bytes)));
+                black_box(self.limit.probe_read(black_box(self.bytes))?);
             }
         }
         Ok(())
@@ -186,7 +192,16 @@ impl ReduceKernel for ReduceJob<'_> {
         } else {
             reference::specified::reduce(items, &problem)
         };
+        let mut arrays = Resident::new(items);
         for setup in self.setups {
+            if let Some(device) = setup.gpu() {
+                let bind = |input: &Array<T>, result: &mut Array<A>| {
+                    ReducePlan::<T, A, O>::new(device, items.len(), problem)?.bind(input, result)
+                };
+                let (chosen, outcome) = arrays.reads(device, self.samples, expected, bind);
+                (self.emit)(setup, setup.label(chosen), outcome)?;
+                continue;
+            }
             let outcome = value_outcome(
                 setup,
                 self.samples,
@@ -250,7 +265,22 @@ impl PositionKernel for PositionJob<'_> {
             indexed.reduce(|left, right| ArgMin.combine(left, right))
         };
         let expected = best.map(|best| best.index);
+        let mut arrays = Resident::new(items);
         for setup in self.setups {
+            if let Some(device) = setup.gpu() {
+                let expected = expected.unwrap_or(u64::MAX);
+                let bind = |input: &Array<T>, result: &mut Array<u64>| {
+                    let mut plan = if self.largest {
+                        PositionPlan::argmax(device, items.len())?
+                    } else {
+                        PositionPlan::argmin(device, items.len())?
+                    };
+                    plan.bind(input, result)
+                };
+                let (chosen, outcome) = arrays.reads(device, self.samples, expected, bind);
+                (self.emit)(setup, setup.label(chosen), outcome)?;
+                continue;
+            }
             let job = |device: &Device| {
                 let items = black_box(items);
                 if self.largest { argmax(device, items) } else { argmin(device, items) }
@@ -325,7 +355,16 @@ impl ScanKernel for ScanJob<'_> {
         };
         let (read, written) = (self.bytes.len(), size_of_val(&expected[..]));
         let mut output = Buffer::new(written)?;
+        let mut arrays = Resident::new(items);
         for setup in self.setups {
+            if let Some(device) = setup.gpu() {
+                let bind = |input: &Array<T>, output: &mut Array<U>| {
+                    ScanPlan::<T, U, O>::new(device, items.len(), problem)?.bind(input, output)
+                };
+                let (chosen, outcome) = arrays.writes(device, self.samples, &expected, bind);
+                (self.emit)(setup, setup.label(chosen), outcome)?;
+                continue;
+            }
             let outcome = match &setup.device {
                 Err(reason) => Outcome::refused(reason.clone()),
                 Ok(device) => {

@@ -1,8 +1,11 @@
 //! Lists on the command line.
 
+use std::fmt::{self, Display};
 use std::str::FromStr;
 
-use upsweep::{CpuStrategy, Dtype, Error, InstructionSet};
+use upsweep::{
+    CpuStrategy, Dtype, Error, GpuReduceStrategy, GpuScanStrategy, InstructionSet, Strategy,
+};
 
 use crate::dispatch::Op;
 
@@ -33,6 +36,11 @@ impl Primitive {
     /// Whether the result is a position.
     pub(crate) fn is_position(self) -> bool {
         matches!(self, Self::ArgMin | Self::ArgMax)
+    }
+
+    /// Whether the result is an array.
+    pub(crate) fn scans(self) -> bool {
+        matches!(self, Self::InclusiveScan | Self::ExclusiveScan)
     }
 
     /// The operator: the primitive's own, or else `operator`.
@@ -82,12 +90,6 @@ impl Named for InstructionSet {
     }
 }
 
-impl Named for CpuStrategy {
-    fn every() -> Vec<Self> {
-        CpuStrategy::ALL.to_vec()
-    }
-}
-
 /// Names between commas, or `all`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Names<T>(pub(crate) Vec<T>);
@@ -103,22 +105,79 @@ impl<T: Named> FromStr for Names<T> {
     }
 }
 
-/// Strategies between commas, or `all`; `None` where the device chooses.
+/// A strategy of some device for some primitive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    /// What the device chooses.
+    Auto,
+    Cpu(CpuStrategy),
+    GpuReduce(GpuReduceStrategy),
+    GpuScan(GpuScanStrategy),
+}
+
+impl Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Choice::Auto => f.write_str("auto"),
+            Choice::Cpu(strategy) => strategy.fmt(f),
+            Choice::GpuReduce(strategy) => Strategy::GpuReduce(strategy).fmt(f),
+            Choice::GpuScan(strategy) => Strategy::GpuScan(strategy).fmt(f),
+        }
+    }
+}
+
+impl FromStr for Choice {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        if name == "auto" {
+            return Ok(Choice::Auto);
+        }
+        if !name.contains('/') {
+            return name.parse().map(Choice::Cpu);
+        }
+        match name.parse() {
+            Ok(strategy) => Ok(Choice::GpuReduce(strategy)),
+            Err(_) => name.parse().map(Choice::GpuScan),
+        }
+    }
+}
+
+/// Strategies between commas, or `all` that a device has for a primitive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Strategies(pub(crate) Vec<Option<CpuStrategy>>);
+pub(crate) enum Strategies {
+    All,
+    Named(Vec<Choice>),
+}
 
 impl FromStr for Strategies {
     type Err = Error;
 
     fn from_str(list: &str) -> Result<Self, Error> {
         if list == "all" {
-            return Ok(Self(CpuStrategy::every().into_iter().map(Some).collect()));
+            return Ok(Self::All);
         }
-        let strategy = |name: &str| match name.trim() {
-            "auto" => Ok(None),
-            name => name.parse().map(Some),
-        };
-        list.split(',').map(strategy).collect::<Result<_, _>>().map(Self)
+        let names = list.split(',').map(|name| name.trim().parse());
+        names.collect::<Result<_, _>>().map(Self::Named)
+    }
+}
+
+impl Strategies {
+    /// Those to measure on a CPU.
+    pub(crate) fn on_cpu(&self) -> Vec<Choice> {
+        match self {
+            Self::All => CpuStrategy::ALL.iter().copied().map(Choice::Cpu).collect(),
+            Self::Named(named) => named.clone(),
+        }
+    }
+
+    /// Those to measure on a GPU: of reductions or of scans.
+    pub(crate) fn on_gpu(&self, scans: bool) -> Vec<Choice> {
+        match self {
+            Self::All if scans => GpuScanStrategy::all().map(Choice::GpuScan).collect(),
+            Self::All => GpuReduceStrategy::all().map(Choice::GpuReduce).collect(),
+            Self::Named(named) => named.clone(),
+        }
     }
 }
 
@@ -178,7 +237,13 @@ mod tests {
         }
         assert_eq!("f32,u8".parse(), Ok(Names(vec![Dtype::F32, Dtype::U8])));
         assert_eq!("all".parse::<Names<Primitive>>().map(|names| names.0.len()), Ok(5));
-        assert_eq!("auto,simd".parse(), Ok(Strategies(vec![None, Some(CpuStrategy::Simd)])));
+        let simd = Choice::Cpu(CpuStrategy::Simd);
+        assert_eq!("auto,simd".parse(), Ok(Strategies::Named(vec![Choice::Auto, simd])));
+        for name in ["striped-16-exact/cooperative/look-back", "blocked-4-checked/raking/atomic"] {
+            assert_eq!(name.parse::<Choice>().map(|choice| choice.to_string()), Ok(name.into()));
+        }
+        assert_eq!(Strategies::All.on_gpu(true).len(), 180);
+        assert_eq!(Strategies::All.on_gpu(false).len(), 108);
         let error = "sort".parse::<Names<Primitive>>().expect_err("no such primitive").to_string();
         assert!(error.contains("'sort'") && error.contains("exclusive_scan"), "{error}");
     }

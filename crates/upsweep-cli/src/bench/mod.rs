@@ -5,8 +5,9 @@ mod job;
 mod lists;
 mod measure;
 mod report;
+mod resident;
 
-use upsweep::{CpuOptions, Device, Dtype, InstructionSet};
+use upsweep::{CpuOptions, Device, Dtype, GpuOptions, InstructionSet};
 
 use crate::args::BenchArguments;
 use crate::device;
@@ -16,7 +17,7 @@ use crate::reduce::check_accumulator;
 
 use input::Buffer;
 use job::{Outcome, PositionJob, ReduceJob, ScanJob, Setup};
-pub(crate) use lists::{Devices, Lengths, Names, Primitive, Strategies};
+pub(crate) use lists::{Choice, Devices, Lengths, Names, Primitive, Strategies};
 use report::{Report, Row};
 
 /// Measures everything that was asked for.
@@ -27,10 +28,13 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
             arguments.operator,
         )));
     }
+    let (reductions, scans) = (setups(arguments, false)?, setups(arguments, true)?);
+    let gpus = reductions.iter().any(|setup| setup.limit.id() != "cpu");
     let mut bench = Bench {
         arguments,
-        setups: setups(arguments)?,
-        report: Report::new(arguments.csv.as_deref())?,
+        reductions,
+        scans,
+        report: Report::new(arguments.csv.as_deref(), if gpus { 48 } else { 18 })?,
         wrong: 0,
     };
     for &dtype in &arguments.dtype.0 {
@@ -42,39 +46,77 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
     if bench.wrong > 0 { Err(Failure::Mismatch(bench.wrong)) } else { Ok(()) }
 }
 
-/// Every device in every way in which it is to be used.
-fn setups(arguments: &BenchArguments) -> Result<Vec<Setup>> {
+/// Every device in every way in which it is to be used for scans, or else for reductions.
+fn setups(arguments: &BenchArguments, scans: bool) -> Result<Vec<Setup>> {
     let threads = arguments.threads.map(std::num::NonZeroUsize::get);
     let ids = match &arguments.device {
         Devices::All => Device::list().usable.into_iter().map(|device| device.id).collect(),
         Devices::Named(ids) => ids.clone(),
     };
-    let sets: Vec<Option<InstructionSet>> = match &arguments.isa {
-        None => vec![None],
-        Some(Names(sets)) => sets.iter().copied().map(Some).collect(),
-    };
     let mut setups = Vec::new();
     for id in ids {
         // What cannot be had at all is a mistake; what one row asks of a device may be refused.
-        let plain = device::open(&id, CpuOptions { threads, ..CpuOptions::default() })?;
-        for &instruction_set in &sets {
-            for &strategy in &arguments.strategy.0 {
-                let options = CpuOptions { threads, instruction_set, strategy, policy: None };
-                setups.push(Setup {
-                    device: device::open(&id, options).map_err(|error| error.to_string()),
-                    limit: plain.clone(),
-                    strategy,
-                    instruction_set,
-                });
-            }
+        let plain = CpuOptions { threads: threads.filter(|_| is_cpu(&id)), ..<_>::default() };
+        let plain = device::open(&id, plain)?;
+        if is_cpu(plain.id()) {
+            on_cpu(arguments, &plain, threads, &mut setups);
+        } else {
+            let choices = arguments.strategy.on_gpu(scans).into_iter();
+            setups.extend(choices.map(|choice| on_gpu(&plain, choice, scans)));
         }
     }
     Ok(setups)
 }
 
+fn is_cpu(id: &str) -> bool {
+    matches!(id, "cpu" | "auto" | "")
+}
+
+fn on_cpu(
+    arguments: &BenchArguments,
+    plain: &Device,
+    threads: Option<usize>,
+    setups: &mut Vec<Setup>,
+) {
+    let sets: Vec<Option<InstructionSet>> = match &arguments.isa {
+        None => vec![None],
+        Some(Names(sets)) => sets.iter().copied().map(Some).collect(),
+    };
+    for instruction_set in sets {
+        for choice in arguments.strategy.on_cpu() {
+            let open = |strategy| {
+                let options = CpuOptions { threads, instruction_set, strategy, policy: None };
+                device::open("cpu", options).map_err(|error| error.to_string())
+            };
+            let device = match choice {
+                Choice::Auto => open(None),
+                Choice::Cpu(strategy) => open(Some(strategy)),
+                other => Err(format!("{other} is a strategy of GPUs")),
+            };
+            setups.push(Setup { device, limit: plain.clone(), choice, instruction_set });
+        }
+    }
+}
+
+fn on_gpu(plain: &Device, choice: Choice, scans: bool) -> Setup {
+    let with = |options| plain.with_gpu_options(options).map_err(|error| error.to_string());
+    let device = match choice {
+        Choice::Auto => Ok(plain.clone()),
+        Choice::GpuReduce(reduce) if !scans => {
+            with(GpuOptions { reduce: Some(reduce), ..<_>::default() })
+        }
+        Choice::GpuScan(scan) if scans => with(GpuOptions { scan: Some(scan), ..<_>::default() }),
+        Choice::GpuReduce(_) => Err(format!("{choice} is a strategy of reductions")),
+        Choice::GpuScan(_) => Err(format!("{choice} is a strategy of scans")),
+        Choice::Cpu(_) => Err(format!("{choice} is a strategy of CPUs")),
+    };
+    Setup { device, limit: plain.clone(), choice, instruction_set: None }
+}
+
 struct Bench<'a> {
     arguments: &'a BenchArguments,
-    setups: Vec<Setup>,
+    reductions: Vec<Setup>,
+    scans: Vec<Setup>,
     report: Report,
     wrong: usize,
 }
@@ -93,6 +135,7 @@ impl Bench<'_> {
             let stored = acc.unwrap_or(dtype);
             let types =
                 if stored == dtype { dtype.to_string() } else { format!("{dtype}->{stored}") };
+            let setups = if primitive.scans() { &self.scans } else { &self.reductions };
             let mut emit = |setup: &Setup, strategy: String, outcome: Outcome| {
                 self.wrong += usize::from(outcome.wrong);
                 self.report.row(&Row {
@@ -108,7 +151,7 @@ impl Bench<'_> {
             let refusal = refusal(primitive, op, dtype, stored)
                 .or_else(|| job::memory_refusal(primitive, op, dtype, stored, n));
             if let Some(reason) = refusal {
-                for setup in &self.setups {
+                for setup in setups {
                     emit(setup, setup.label(None), Outcome::refused(reason.clone()))?;
                 }
                 continue;
@@ -117,7 +160,7 @@ impl Bench<'_> {
                 Some(items) => items,
                 None => items.insert(input::items(dtype, n, op == Op::Product)?),
             };
-            let (samples, setups) = (self.arguments.samples.get(), &self.setups[..]);
+            let samples = self.arguments.samples.get();
             let bytes = items.bytes();
             match primitive {
                 Primitive::ArgMin | Primitive::ArgMax => {

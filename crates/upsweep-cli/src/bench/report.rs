@@ -51,14 +51,18 @@ impl Row<'_> {
 pub(crate) struct Report {
     csv: Option<(Box<dyn Write>, String)>,
     table: bool,
+    /// Columns of a strategy's name.
+    width: usize,
     rows: usize,
 }
 
 impl Report {
     /// A table on standard output; with `csv` a record in that file, and with `-` a record on
     /// standard output instead of the table.
-    pub(crate) fn new(csv: Option<&Path>) -> Result<Self> {
-        let mut report = Self { csv: None, table: true, rows: 0 };
+    ///
+    /// `width` is that of the longest name of a strategy.
+    pub(crate) fn new(csv: Option<&Path>, width: usize) -> Result<Self> {
+        let mut report = Self { csv: None, table: true, width, rows: 0 };
         if let Some(path) = csv {
             let writer: Box<dyn Write> = if path == Path::new("-") {
                 report.table = false;
@@ -109,7 +113,8 @@ impl Report {
 
     fn table_row(&mut self, row: &Row<'_>, numbers: &[String; 7]) -> Result<()> {
         let words = |device: &str, op: &str, dtype: &str, n: &str, strategy: &str| {
-            format!("{device:<8} {op:<18} {dtype:<9} {n:>11} {strategy:<18}")
+            let width = self.width;
+            format!("{device:<8} {op:<18} {dtype:<9} {n:>11} {strategy:<width$}")
         };
         let mut lines = String::new();
         if self.rows == 0 {

@@ -64,6 +64,8 @@ impl Place {
 pub(crate) fn program_in(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_upsweep"));
     command.current_dir(directory).env_remove("UPSWEEP_DEVICE").env_remove("UPSWEEP_LOG");
+    // Mesa's layer that sorts devices looks for a desktop, and says on standard error if there is none.
+    command.env("NODEVICE_SELECT", "1");
     command
 }
 

@@ -6,25 +6,25 @@
 mod extreme;
 pub(crate) mod narrow;
 pub(crate) mod position;
-mod stream;
 pub(crate) mod tile;
 
 use core::marker::PhantomData;
 
 use castaway::cast;
 use fearless_simd::Level;
-pub use stream::{REDUCE_CHUNK, ReduceState};
 use upsweep_core::summation::TILE;
-use upsweep_core::{ArgMax, ArgMin, Element, Number, Operator, Widen, bf16, f16};
+use upsweep_core::{
+    ArgMax, ArgMin, Carry, Element, Extreme, Number, Operator, Tree, Widen, bf16, f16,
+};
 
 use crate::device::Means;
 use crate::isa;
-use crate::scan::{Carry, total_in_order};
+use crate::scan::total_in_order;
 use crate::simd::lanes::Lane;
 use crate::team::MOST_BLOCKS;
 use position::PositionOperator;
 use position::{Best, FindBest, FindFirst};
-use tile::{FoldTiles, Tree};
+use tile::FoldTiles;
 
 /// The value of all items, of which there is at least one.
 #[inline]
@@ -83,15 +83,6 @@ fn block_items<T>(means: &Means<'_>, items: &[T]) -> usize {
 /// The block with this number.
 fn block_of<T>(items: &[T], block: usize, index: usize) -> &[T] {
     &items[index * block..items.len().min((index + 1) * block)]
-}
-
-/// Which extreme is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extreme {
-    /// The smallest value.
-    Smallest,
-    /// The largest value.
-    Largest,
 }
 
 /// The first position of the extreme of all items, of which there is at least one.

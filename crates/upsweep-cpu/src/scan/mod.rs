@@ -9,12 +9,10 @@
 //!
 //! Reductions with an operator that does not commute use the same totals.
 
-pub(crate) mod carry;
 mod in_turn;
 pub(crate) mod range;
 pub(crate) mod row;
 mod slide;
-mod stream;
 
 use core::mem;
 use std::sync::Mutex;
@@ -22,13 +20,11 @@ use std::sync::Mutex;
 use castaway::cast;
 use fearless_simd::Level;
 
-pub(crate) use carry::Carry;
 use in_turn::InTurn;
 pub(crate) use range::Source;
 use range::{Settings, scan_range, total_of_block};
-pub use stream::ScanState;
 use upsweep_core::summation::{TILE, WINDOW};
-use upsweep_core::{CpuPolicy, Direction, Element, Flipped, Operator, Scan, Widen};
+use upsweep_core::{Carry, CpuPolicy, Direction, Element, Flipped, Operator, Scan, Widen};
 
 use crate::device::Means;
 #[cfg(target_arch = "x86_64")]

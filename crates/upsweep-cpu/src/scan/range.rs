@@ -10,14 +10,12 @@ use core::ops::Range;
 use castaway::cast;
 use fearless_simd::{Level, Simd};
 use upsweep_core::summation::{LANES, ROWS, TILE};
-use upsweep_core::{Bounds, Direction, Element, Operator, Widen};
+use upsweep_core::{Bounds, Carry, Direction, Element, Operator, Tree, Widen};
 
-use super::carry::Carry;
 use super::row::{scan_row, total_row};
 use super::slide::{self, ScanSlice};
 use crate::isa::{self, Kernel};
 use crate::reduce;
-use crate::reduce::tile::Tree;
 use crate::simd::half;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::rows;

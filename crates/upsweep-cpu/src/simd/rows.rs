@@ -15,15 +15,14 @@ use core::marker::PhantomData;
 use castaway::cast;
 use fearless_simd::{Level, Simd};
 use upsweep_core::summation::LANES;
-use upsweep_core::{Element, Operator, Product, Sum};
+use upsweep_core::{Carry, Element, Operator, Product, Sum, Tree};
 
 use super::stream::{Ahead, Lines};
 use super::vector::{Sink, Vector};
 use super::{quad, wide};
 use crate::isa::{self, Kernel};
-use crate::reduce::tile::Tree;
 use crate::scan::range::TileCarry;
-use crate::scan::{Carry, row};
+use crate::scan::row;
 
 /// The kernels for one operator on one type.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ pub(crate) mod policy;
 
 use upsweep_core::summation::{LANES, ROWS, TILE};
 use upsweep_core::{
-    AccessWidth, Arrangement, Error, GpuReduceStrategy, ReduceGlobal, ReduceLocal, Result,
+    AccessWidth, Arrangement, Dtype, Error, GpuReduceStrategy, ReduceGlobal, ReduceLocal, Result,
     Strategy, Tail, WorkgroupPolicy,
 };
 use wgpu::BufferUsages;
@@ -16,7 +16,7 @@ use wgpu::BufferUsages;
 use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording};
 use crate::shader::types::access;
-use crate::shader::{Constants, PUBLISHED, STATE, Shader, Types, WORKGROUP};
+use crate::shader::{Constants, Op, PUBLISHED, STATE, Shader, Types, WORKGROUP};
 use crate::slice::Slice;
 
 /// Strategy and policy of a reduction; what is not given is chosen.
@@ -265,13 +265,18 @@ impl Reduction {
         };
         let workgroups = shape.workgroups(items).unwrap_or(1);
         let words = STATE_HEADER + 2 * u64::from(types.held().words()) * workgroups;
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         let state = gpu.buffer("state of a reduction", 4 * words, usage)?;
         if shader.atomic.is_some() {
             let empty = types.empty_total();
             gpu.write(&state, 4 * TOTAL, &empty.to_le_bytes())?;
         }
         Ok(Self { types, shape, strategy, pipeline, fold, state, items, lies })
+    }
+
+    /// Whether a workgroup may wait for others.
+    fn waits(&self) -> bool {
+        self.strategy.global == ReduceGlobal::LastBlock
     }
 
     /// Whether this reduction can be used for `input`.
@@ -348,8 +353,17 @@ impl Reduction {
             )?;
             dispatches.push(Dispatch { pipeline: pipeline.clone(), group, size: [1, 1] });
         }
-        Ok(Recording { dispatches })
+        let state = self.waits().then(|| self.state.clone());
+        let strategy = Some(Strategy::GpuReduce(self.strategy));
+        Ok(Recording { dispatches, strategy, state, alive: None })
     }
+}
+
+/// The strategy and policy of a sum of so many bytes of integers.
+pub(crate) fn choice(gpu: &Gpu, bytes: u64) -> (GpuReduceStrategy, WorkgroupPolicy) {
+    let [item, acc, output] = [Dtype::U32; 3];
+    let types = Types { item, acc, output, op: Op::Sum, identity: [0; 2], padding: [0; 2] };
+    (policy::strategy(&gpu.facts, &types), policy::policy(bytes))
 }
 
 impl Shape {

@@ -53,6 +53,11 @@ impl Form {
     }
 }
 
+/// The strategy and policy of a scan of so many bytes with an operator whose grouping cannot be seen.
+pub(crate) fn choice(gpu: &Gpu, bytes: u64) -> (GpuScanStrategy, WorkgroupPolicy) {
+    (policy::strategy(&gpu.facts), policy::policy(&gpu.facts, bytes, true))
+}
+
 /// How the arrays of a scan lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lies {
@@ -146,6 +151,7 @@ impl Shape {
             ("OUT_ALIGNED", u32::from(whole && lies.out_aligned)),
             ("EXACT", u32::from(is_exact)),
             ("FALLBACK", u32::from(falls_back)),
+            ("TICKET_BITS", TICKET_BITS),
             ("LOOKS", LOOKS),
             ("LOOKS_BACK", if falls_back { LOOKS_BEFORE_FALLBACK } else { LOOKS }),
             ("ROUNDS", if falls_back { ROUNDS } else { 1 }),
@@ -164,8 +170,13 @@ const SMALL_SUBGROUP: u32 = 16;
 /// Workgroups that stay, for the strategy that wants such.
 const STAYING_WORKGROUPS: u64 = 1024;
 
-/// Tickets of a launch, of which `tickets.wgsl` can count twice as many.
-const MOST_TICKETS: u64 = 1 << 19;
+/// Bits of the word of tickets that count them, above which it counts runs; and tickets of a launch, half as many as
+/// it can count.
+const TICKET_BITS: u32 = 20;
+const MOST_TICKETS: u64 = 1 << (TICKET_BITS - 1);
+
+/// Runs after the last of which what was published is forgotten.
+pub(crate) const RUNS: u32 = 1 << (u32::BITS - TICKET_BITS);
 
 /// Looks for others' totals before a workgroup computes a missing one itself, and how often it does so. Their
 /// product stays below the 65,535 steps after which some Vulkan devices on a CPU end loops silently.
@@ -404,15 +415,14 @@ impl Scanning {
         gpu: &Gpu,
         types: Types,
         form: Form,
-        input: &Slice<'_>,
-        output: &Slice<'_>,
+        items: u64,
+        [input, output]: [&Slice<'_>; 2],
         options: &ScanOptions,
     ) -> Result<Self> {
         let facts = &gpu.facts;
         gpu.check(&types)?;
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(facts));
         let lies = Lies::new(gpu, &types, form, input, output, bytes(strategy.load.width));
-        let items = input.items;
         let device = (gpu.id(), facts);
         let (shape, shaders) =
             Self::kernels(device, &types, strategy, form, items, lies, options.policy)?;
@@ -543,11 +553,46 @@ impl Scanning {
                 dispatches.push(Dispatch { pipeline: pipeline.clone(), group, size });
             }
         }
-        Ok(Recording { dispatches })
+        let state = self.waits().then(|| self.state.clone());
+        let strategy = Some(Strategy::GpuScan(self.strategy));
+        Ok(Recording { dispatches, strategy, state, alive: None })
     }
 
-    /// The state's fault word lies at this byte.
-    pub(crate) fn fault(&self) -> (&wgpu::Buffer, u64) {
-        (&self.state, 12)
+    /// Whether a workgroup may wait for others.
+    fn waits(&self) -> bool {
+        matches!(
+            self.strategy.global,
+            ScanGlobal::LookBack | ScanGlobal::LookBackFallback | ScanGlobal::Aggregates
+        )
+    }
+
+    /// What comes into the window behind the last run, one of `items` items, which are whole windows: the words of
+    /// the value that the last chunk, or the spine, has left. Waits.
+    pub(crate) fn carry(&self, gpu: &Gpu, items: u64) -> Result<[u32; 2]> {
+        let slot = items / u64::from(self.shape.chunk()) + items / WINDOW as u64;
+        let held = self.types.held();
+        let words = held.words() as usize;
+        let mut found = [0u32; 2];
+        if !self.waits() {
+            // Launches hand on whole words: `handed_on.wgsl`.
+            let at = 4 * (STATE_HEADER + words as u64 * slot);
+            gpu.download(&self.state, at, bytemuck::cast_slice_mut(&mut found[..words]))?;
+            return Ok(held.value_of(found));
+        }
+        // Workgroups publish halves with the mark of the run, one more than its number: `published.wgsl`. The ticket
+        // has been set for the run after.
+        let mut ticket = 0u32;
+        gpu.download(&self.state, 0, bytemuck::bytes_of_mut(&mut ticket))?;
+        let mut published = [0u32; 4];
+        let published = &mut published[..2 * words];
+        let at = 4 * (STATE_HEADER + 2 * words as u64 * slot);
+        gpu.download(&self.state, at, bytemuck::cast_slice_mut(published))?;
+        if published.iter().any(|half| half >> 16 != ticket >> TICKET_BITS) {
+            return Err(gpu.failed("a scan has not said what comes behind it"));
+        }
+        for (word, halves) in found.iter_mut().zip(published.chunks_exact(2)) {
+            *word = (halves[0] & 0xffff) | halves[1] << 16;
+        }
+        Ok(held.value_of(found))
     }
 }

@@ -24,7 +24,8 @@ fn run_spine(workgroup: u32, thread: u32) {
     let windows = (parameters.chunks + CHUNKS_OF_WINDOW - 1u) / CHUNKS_OF_WINDOW;
     // The next totals are on their way while these are folded.
     var next = window_total(thread);
-    for (var first = 0u; first < windows; first += THREADS) {
+    // Also what comes behind the last window, for whoever goes on there.
+    for (var first = 0u; first <= windows; first += THREADS) {
         let total = next;
         next = window_total(first + THREADS + thread);
         var before: Acc;
@@ -42,9 +43,13 @@ fn run_spine(workgroup: u32, thread: u32) {
             workgroupBarrier();
             before = window_totals[thread];
         }
-        if (first + thread < windows) {
+        if (first + thread <= windows) {
             hand_on(parameters.prefixes + first + thread, before);
         }
+    }
+    // What comes behind it all, where that is not one of those.
+    if (thread == 0u && parameters.chunks % THREADS == 0u) {
+        publish(parameters.prefixes + parameters.chunks / CHUNKS_OF_WINDOW, window_carry);
     }
 }
 

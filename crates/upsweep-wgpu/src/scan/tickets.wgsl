@@ -3,7 +3,6 @@
 // One word counts tickets below and runs above. Whoever takes the last ticket of a launch sets it for the next; what
 // it says is known to all others by then, since it came with their tickets.
 
-const TICKET_BITS = 20u;
 /// In this run the last to finish, whom nothing can follow, forgets what was published, and runs count from 0 again.
 const LAST_RUN = (1u << (32u - TICKET_BITS)) - 1u;
 

@@ -12,7 +12,6 @@ use std::collections::HashMap;
 
 use upsweep_core::Dtype;
 
-pub use operator::Extreme;
 pub(crate) use operator::{Held, Numbers, Op};
 pub(crate) use types::Scalar;
 use types::{access, pack, unpack};

@@ -6,7 +6,7 @@
 use core::any::TypeId;
 
 use upsweep_core::{
-    BitAnd, BitOr, BitXor, Element, Language, Max, Min, Operator, Product, Source, Sum,
+    BitAnd, BitOr, BitXor, Element, Extreme, Language, Max, Min, Operator, Product, Source, Sum,
 };
 
 use super::types::Scalar;
@@ -30,15 +30,6 @@ pub(crate) enum Op {
         commutative: bool,
         combine: String,
     },
-}
-
-/// Which extreme is looked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Extreme {
-    /// The smallest value.
-    Smallest,
-    /// The largest value.
-    Largest,
 }
 
 /// How values are held while they are combined.
@@ -138,8 +129,12 @@ impl Op {
     pub(crate) fn text(&self, numbers: &Numbers) -> String {
         let Numbers { item, value, identity, padding, narrow } = numbers;
         let held = self.held(*value);
-        let widened =
-            if item == value { "item".to_owned() } else { format!("{}(item)", value.name()) };
+        let widened = match (*item, *value) {
+            (item, value) if item == value => "item".to_owned(),
+            // naga's SPIR-V extends the sign of whatever becomes signed (naga 30, on lavapipe).
+            (Scalar::U32, Scalar::I64) => "i64(u64(item))".to_owned(),
+            (_, value) => format!("{}(item)", value.name()),
+        };
         if let Op::First(extreme) = self {
             return position(*extreme, held, &widened);
         }
@@ -275,6 +270,19 @@ impl Held {
     /// Words of memory that hold a value.
     pub(crate) fn words(self) -> u32 {
         self.key().words() + if matches!(self, Held::Position(_)) { 2 } else { 0 }
+    }
+
+    /// The words of a value, given those that it is held as.
+    pub(crate) fn value_of(self, [low, high]: [u32; 2]) -> [u32; 2] {
+        match self {
+            Held::Key(Scalar::F64) => {
+                let bits = u64::from(low) | u64::from(high) << 32;
+                let value = bits ^ ((bits as i64 >> 63) as u64 >> 1);
+                [value as u32, (value >> 32) as u32]
+            }
+            Held::Key(_) => [low ^ ((low as i32 >> 31) as u32 >> 1), high],
+            _ => [low, high],
+        }
     }
 
     /// Expressions for the words of `value`.

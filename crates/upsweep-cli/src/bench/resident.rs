@@ -1,0 +1,207 @@
+//! Rows of a GPU: arrays that stay in its memory, times of its own clock.
+
+use std::time::{Duration, Instant};
+
+use bytemuck::{cast_slice, pod_read_unaligned};
+use upsweep::{Array, Device, Error, Number, Recording, Result, Strategy, View, ViewMut};
+
+use super::job::{Outcome, POISON};
+use super::measure::{Call, Times, median};
+
+/// Work that a device does before anything is measured: an idle one runs at a third of its speed.
+const WARM_UP: Duration = Duration::from_millis(200);
+
+/// Work of one sample, so that the device does not fall asleep between two.
+const SAMPLE: Duration = Duration::from_millis(2);
+
+/// Most runs of one sample.
+const MOST_RUNS: u32 = 200;
+
+/// The input of a job, on the device that was asked for last.
+pub(crate) struct Resident<'a, T> {
+    items: &'a [T],
+    on_device: Option<(String, Array<T>)>,
+}
+
+impl<'a, T: Number> Resident<'a, T> {
+    /// Nowhere yet.
+    pub(crate) fn new(items: &'a [T]) -> Self {
+        Self { items, on_device: None }
+    }
+
+    fn input(&mut self, device: &Device) -> Result<&Array<T>> {
+        let here = self.on_device.take().filter(|(id, _)| id == device.id());
+        let here = match here {
+            Some(here) => here,
+            None => (device.id().to_owned(), Array::from_slice(device, self.items)?),
+        };
+        Ok(&self.on_device.insert(here).1)
+    }
+
+    /// The row of a job that reads the input and leaves one value.
+    pub(crate) fn reads<A: Number>(
+        &mut self,
+        device: &Device,
+        samples: usize,
+        expected: A,
+        bind: impl FnOnce(&Array<T>, &mut Array<A>) -> Result<Recording>,
+    ) -> (Option<Strategy>, Outcome) {
+        let read = size_of_val(self.items) as u64;
+        let row = self.input(device).and_then(|input| {
+            let limit = device.bind_probe_read(bytes_of(input)?)?;
+            let result = Array::filled(device, 1, poison::<A>())?;
+            let moved = [read, bound(device, read)];
+            Job { device, limit, output: result, expected: &[expected], moved }
+                .row(samples, |result| bind(input, result))
+        });
+        row.unwrap_or_else(refused)
+    }
+
+    /// The row of a job that reads the input and writes an array.
+    pub(crate) fn writes<U: Number>(
+        &mut self,
+        device: &Device,
+        samples: usize,
+        expected: &[U],
+        bind: impl FnOnce(&Array<T>, &mut Array<U>) -> Result<Recording>,
+    ) -> (Option<Strategy>, Outcome) {
+        let read = size_of_val(self.items) as u64;
+        let row = self.input(device).and_then(|input| {
+            let output = Array::filled(device, expected.len(), poison::<U>())?;
+            // As many bytes as are read, of an output that has at least as many.
+            let bytes = bytes_of(input)?;
+            let target = ViewMut::of_buffer(buffer(&output)?, 0, bytes.len())?;
+            let limit = device.bind_probe_copy(bytes, target)?;
+            let moved = [read + size_of_val(expected) as u64, 2 * bound(device, read)];
+            Job { device, limit, output, expected, moved }
+                .row(samples, |output| bind(input, output))
+        });
+        row.unwrap_or_else(refused)
+    }
+}
+
+fn refused(error: Error) -> (Option<Strategy>, Outcome) {
+    (None, Outcome::refused(error.to_string()))
+}
+
+/// How many of so many bytes one binding holds.
+fn bound(device: &Device, bytes: u64) -> u64 {
+    device.limits().binding_bytes.map_or(bytes, |most| bytes.min(most / 16 * 16))
+}
+
+fn buffer<T>(array: &Array<T>) -> Result<&upsweep::wgpu::Buffer> {
+    array.buffer().ok_or_else(|| Error::NoCommands { device: "cpu".to_owned() })
+}
+
+/// The bytes of an array.
+fn bytes_of<T>(array: &Array<T>) -> Result<View<'_, u8>> {
+    View::of_buffer(buffer(array)?, 0, array.len() * size_of::<T>())
+}
+
+/// What an output holds before every result that is compared.
+fn poison<T: Number>() -> T {
+    pod_read_unaligned(&[POISON; 8][..size_of::<T>()])
+}
+
+/// A job whose arrays are on a device.
+struct Job<'a, U> {
+    device: &'a Device,
+    limit: Recording,
+    output: Array<U>,
+    expected: &'a [U],
+    /// Bytes that the job moves, and the limit.
+    moved: [u64; 2],
+}
+
+impl<U: Number> Job<'_, U> {
+    /// Calls, compares, measures, compares again.
+    fn row(
+        mut self,
+        samples: usize,
+        bind: impl FnOnce(&mut Array<U>) -> Result<Recording>,
+    ) -> Result<(Option<Strategy>, Outcome)> {
+        self.device.wait()?;
+        let start = Instant::now();
+        let job = bind(&mut self.output)?;
+        job.submit()?;
+        self.device.wait()?;
+        let first = start.elapsed().as_secs_f64();
+        let strategy = job.strategy();
+        let differs = || Outcome {
+            times: None,
+            checked: "the result differs from the reference".to_owned(),
+            wrong: true,
+        };
+        if !self.correct()? {
+            return Ok((strategy, differs()));
+        }
+        let [jobs, limits] = self.in_turns(&job, samples)?;
+        self.output.copy_from_slice(&vec![poison::<U>(); self.expected.len()])?;
+        job.submit()?;
+        if !self.correct()? {
+            return Ok((strategy, differs()));
+        }
+        let [bytes, limit_bytes] = self.moved;
+        let times = Times {
+            median: median(&jobs),
+            min: jobs[0],
+            max: jobs[jobs.len() - 1],
+            limit: median(&limits),
+            first,
+            bytes,
+            limit_bytes,
+        };
+        let outcome = Outcome { times: Some(times), checked: "ok".to_owned(), wrong: false };
+        Ok((strategy, outcome))
+    }
+
+    fn correct(&self) -> Result<bool> {
+        let found = self.output.to_vec()?;
+        Ok(cast_slice::<U, u8>(&found) == cast_slice::<U, u8>(self.expected))
+    }
+
+    /// Seconds of the job and of the limit, `samples` times each, in turns, sorted.
+    fn in_turns(&self, job: &Recording, samples: usize) -> Result<[Vec<f64>; 2]> {
+        let mut runs = [1u32; 2];
+        let (mut spent, begun) = (0.0, Instant::now());
+        // Without a clock of its own, or where each run is short, the host's time counts too.
+        while spent < WARM_UP.as_secs_f64() && begun.elapsed() < 10 * WARM_UP {
+            for (which, runs) in [Call::Job, Call::Limit].into_iter().zip(&mut runs) {
+                let times = self.seconds(job, which, *runs)?;
+                let each = median(&times).max(1e-9);
+                spent += times.iter().sum::<f64>();
+                *runs = ((SAMPLE.as_secs_f64() / each) as u32).clamp(1, MOST_RUNS);
+            }
+        }
+        let mut found = [Vec::new(), Vec::new()];
+        for _ in 0..samples {
+            for (at, which) in [Call::Job, Call::Limit].into_iter().enumerate() {
+                found[at].push(median(&self.seconds(job, which, runs[at])?));
+            }
+        }
+        for times in &mut found {
+            times.sort_by(f64::total_cmp);
+        }
+        Ok(found)
+    }
+
+    /// Seconds of runs one after another, sorted; of all alike if only the host has a clock.
+    fn seconds(&self, job: &Recording, which: Call, runs: u32) -> Result<Vec<f64>> {
+        let recording = match which {
+            Call::Job => job,
+            Call::Limit => &self.limit,
+        };
+        if let Some(times) = recording.time(runs)? {
+            let mut seconds: Vec<f64> = times.iter().map(Duration::as_secs_f64).collect();
+            seconds.sort_by(f64::total_cmp);
+            return Ok(seconds);
+        }
+        self.device.wait()?;
+        let start = Instant::now();
+        for _ in 0..runs {
+            recording.submit()?;
+        }
+        self.device.wait()?;
+        Ok(vec![start.elapsed().as_secs_f64() / f64::from(runs)])
+    }
+}

@@ -1,0 +1,101 @@
+//! The program on every GPU there is: the CPU's results, bit for bit, and clear refusals.
+
+mod common;
+
+use common::Place;
+
+/// Names backends that must have a device here.
+const REQUIRE_VARIABLE: &str = "UPSWEEP_TEST_REQUIRE";
+
+/// The ids of GPUs, and whether each has 64-bit integers.
+fn gpus(place: &Place) -> Vec<(String, bool)> {
+    let text = place.run("devices --json").text();
+    let list: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let devices = list["usable"].as_array().expect("a list").iter();
+    let gpus: Vec<_> = devices
+        .filter(|device| device["id"] != "cpu")
+        .map(|device| {
+            let id = device["id"].as_str().expect("text").to_owned();
+            (id, device["limits"]["int64"].as_bool().expect("a fact"))
+        })
+        .collect();
+    let required = std::env::var(REQUIRE_VARIABLE).is_ok_and(|names| names.contains("wgpu"));
+    assert!(!required || !gpus.is_empty(), "there is no GPU to test");
+    gpus
+}
+
+fn floats() -> Vec<u8> {
+    (0..150_001u32).flat_map(|i| ((i * 7919 % 1000) as f32 / 7.0).to_le_bytes()).collect()
+}
+
+#[test]
+fn results_are_those_of_the_cpu() {
+    let place = Place::new();
+    place.write("items.f32", &floats());
+    for (id, _) in gpus(&place) {
+        for op in ["sum", "max", "argmin", "mean"] {
+            let run = |device: &str| {
+                place
+                    .run(&format!("reduce items.f32 --dtype f32 --op {op} --device {device}"))
+                    .text()
+            };
+            assert_eq!(run(&id), run("cpu"), "{op} on {id}");
+        }
+        for how in ["--inclusive", "--exclusive --reverse --init 0.5"] {
+            let run = |device: &str| {
+                let name = format!("{}.f32", device.replace(':', "_"));
+                let scan = format!("scan items.f32 --dtype f32 {how} -o {name} --device {device}");
+                assert_eq!(place.run(&scan).text(), "");
+                place.read(&name)
+            };
+            assert!(run(&id) == run("cpu"), "{how} on {id}");
+        }
+    }
+}
+
+#[test]
+fn what_a_gpu_cannot_do_is_said() {
+    let place = Place::new();
+    place.write("items.u32", &floats());
+    place.run("reduce items.u32 --dtype u32 --device wgpu:999").refused_for("no device 'wgpu:999'");
+    for (id, int64) in gpus(&place) {
+        let threads = format!("reduce items.u32 --dtype u32 --threads 2 --device {id}");
+        place.run(&threads).refused_for("do not fit device");
+        if int64 {
+            continue;
+        }
+        let wide = format!("reduce items.u32 --dtype u32 --device {id}");
+        place.run(&wide).refused_for("cannot compute with u64");
+        // In 32 bits it wraps to the same bits.
+        let run = |device: &str| {
+            place.run(&format!("reduce items.u32 --dtype u32 --acc u32 --device {device}")).text()
+        };
+        assert_eq!(run(&id), run("cpu"));
+    }
+}
+
+#[test]
+fn gpus_are_measured() {
+    let place = Place::new();
+    for (id, _) in gpus(&place) {
+        let cell = "blocked-4-checked/raking/multi-level";
+        let bench = format!(
+            "bench --device {id} --op reduce,argmax,exclusive_scan --dtype f32 --n 5000 \
+             --strategy auto,{cell} --samples 1 --csv -"
+        );
+        let text = place.run(&bench).text();
+        let rows: Vec<Vec<&str>> =
+            text.lines().skip(1).map(|line| line.splitn(13, ',').collect()).collect();
+        assert_eq!(rows.len(), 6, "{text}");
+        for row in &rows {
+            assert_eq!(row[0], id);
+            if row[1] == "exclusive_scan" && row[4] == cell {
+                assert!(row[12].contains("a strategy of reductions"), "{row:?}");
+                continue;
+            }
+            assert_eq!(row[12], "ok", "{row:?}");
+            assert!(row[4].contains('/'), "{row:?}");
+            assert!(row[5].parse::<f64>().is_ok_and(|time| time > 0.0), "{row:?}");
+        }
+    }
+}

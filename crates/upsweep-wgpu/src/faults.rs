@@ -1,0 +1,99 @@
+//! What may have gone wrong in work that nobody has waited for.
+//!
+//! A workgroup that waits in vain for another says so in a word of the scratch memory (`shader/state.wgsl`), which
+//! stays until somebody looks. Calls that leave their results on the device do not look; the next call that waits for
+//! the device, whatever it waits for, looks for all of them.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use upsweep_core::Result;
+use wgpu::BufferUsages;
+
+use crate::device::Gpu;
+use crate::record::Recording;
+
+/// Byte of the word in a state.
+pub(crate) const FAULT: u64 = 12;
+
+/// States of one-time runs that are kept at most until somebody looks: then the next run does.
+const MOST: usize = 64;
+
+/// Scratch memory of work that nobody has waited for.
+#[derive(Debug, Default)]
+pub(crate) struct Unchecked(Mutex<Vec<Watched>>);
+
+#[derive(Debug)]
+struct Watched {
+    state: wgpu::Buffer,
+    /// Alive as long as a recording may run again.
+    recorded: Weak<()>,
+}
+
+impl Gpu {
+    /// Remembers to look at a state once work that uses it has been submitted; or as long as a recording lives.
+    pub(crate) fn watch(&self, state: &wgpu::Buffer, recorded: Weak<()>) -> Result<()> {
+        let mut watched = self.unchecked.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if !watched.iter().any(|known| known.state == *state && known.recorded.ptr_eq(&recorded)) {
+            watched.push(Watched { state: state.clone(), recorded });
+        }
+        let once = watched.iter().filter(|known| known.recorded.strong_count() == 0).count();
+        drop(watched);
+        if once > MOST { self.wait() } else { Ok(()) }
+    }
+
+    /// Waits if work was submitted that nobody has waited for, and says whether it went well.
+    pub(crate) fn settle(&self) -> Result<()> {
+        let watched = self.unchecked.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let nothing = watched.is_empty();
+        drop(watched);
+        if nothing { Ok(()) } else { self.wait() }
+    }
+
+    /// Waits for everything that was submitted, recordings included, and says whether it went well.
+    ///
+    /// # Errors
+    /// [`Error::DeviceFailed`](upsweep_core::Error::DeviceFailed) if the device was lost, or a workgroup has waited
+    /// in vain for another since this was last asked.
+    pub fn wait(&self) -> Result<()> {
+        let mut watched = self.unchecked.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let states: Vec<_> = watched.iter().map(|known| known.state.clone()).collect();
+        watched.retain(|known| known.recorded.strong_count() > 0);
+        drop(watched);
+        if states.is_empty() {
+            let waited = self.device.poll(wgpu::PollType::wait_indefinitely());
+            return waited.map(drop).map_err(|error| self.failed(error));
+        }
+        let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
+        let staging = self.buffer("faults", 4 * states.len() as u64, usage)?;
+        let mut encoder = self.device.create_command_encoder(&<_>::default());
+        for (at, state) in (0u64..).zip(&states) {
+            encoder.copy_buffer_to_buffer(state, FAULT, &staging, 4 * at, 4);
+        }
+        self.scoped(|| self.queue.submit([encoder.finish()]))?;
+        let mut faults = vec![0u8; 4 * states.len()];
+        self.read(&staging, 0, &mut faults)?;
+        let mut found = false;
+        for (fault, state) in faults.chunks_exact(4).zip(&states) {
+            if fault != [0; 4] {
+                self.write(state, FAULT, &[0; 4])?;
+                found = true;
+            }
+        }
+        if found { Err(self.waited_in_vain()) } else { Ok(()) }
+    }
+
+    /// The recording, watched as long as it lives.
+    pub(crate) fn keep(&self, mut recording: Recording) -> Result<Recording> {
+        if let Some(state) = &recording.state {
+            let alive = Arc::new(());
+            self.watch(state, Arc::downgrade(&alive))?;
+            recording.alive = Some(alive);
+        }
+        Ok(recording)
+    }
+
+    /// What the word says.
+    pub(crate) fn waited_in_vain(&self) -> upsweep_core::Error {
+        self.failed("a workgroup waited too long for another; use another strategy")
+    }
+}

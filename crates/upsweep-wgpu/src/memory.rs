@@ -1,0 +1,148 @@
+//! Arrays of our own in the device's memory.
+
+use std::sync::Arc;
+
+use upsweep_core::{Element, Error, Result};
+use wgpu::BufferUsages;
+
+use crate::bits::{bytes, dtype_of, from_words};
+use crate::device::Gpu;
+use crate::slice::Slice;
+
+/// Items in a buffer of their own.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    gpu: Arc<Gpu>,
+    buffer: wgpu::Buffer,
+    items: u64,
+}
+
+/// What arrays can be used for besides being bound by kernels.
+const USAGE: BufferUsages =
+    BufferUsages::STORAGE.union(BufferUsages::COPY_SRC).union(BufferUsages::COPY_DST);
+
+/// Bytes that are on their way at once.
+const PIECE: usize = 64 << 20;
+
+impl Memory {
+    /// Room for `len` items of type `T`, all bits 0.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], and [`Error::ElementUnsupported`] for anything but numbers.
+    pub fn new<T: Element>(gpu: &Arc<Gpu>, len: usize) -> Result<Self> {
+        gpu.number::<T>()?;
+        let bytes =
+            len.checked_mul(size_of::<T>()).ok_or(Error::OutOfMemory { bytes: usize::MAX })?;
+        let buffer = gpu.buffer("array", bytes as u64, USAGE)?;
+        Ok(Self { gpu: Arc::clone(gpu), buffer, items: len as u64 })
+    }
+
+    /// A copy of `items`.
+    ///
+    /// # Errors
+    /// As [`new`](Memory::new).
+    pub fn holding<T: Element>(gpu: &Arc<Gpu>, items: &[T]) -> Result<Self> {
+        let memory = Self::new::<T>(gpu, items.len())?;
+        memory.write(bytes(items).unwrap_or_default())?;
+        Ok(memory)
+    }
+
+    /// `len` items, each `value`.
+    ///
+    /// # Errors
+    /// As [`new`](Memory::new).
+    pub fn filled<T: Element>(gpu: &Arc<Gpu>, len: usize, value: T) -> Result<Self> {
+        let memory = Self::new::<T>(gpu, len)?;
+        let items = vec![value; len.min(PIECE / size_of::<T>().max(1))];
+        let piece = bytes(&items).unwrap_or_default();
+        let mut left = len * size_of::<T>();
+        while left > 0 {
+            let take = left.min(piece.len());
+            memory.put((len * size_of::<T>() - left) as u64, &piece[..take])?;
+            left -= take;
+        }
+        Ok(memory)
+    }
+
+    /// Replaces all items.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] unless there are as many.
+    pub fn replace<T: Element>(&self, items: &[T]) -> Result<()> {
+        if items.len() != self.len() {
+            return Err(Error::LengthMismatch { input: items.len(), output: self.len() });
+        }
+        self.write(bytes(items).unwrap_or_default())
+    }
+
+    fn write(&self, bytes: &[u8]) -> Result<()> {
+        (0u64..)
+            .zip(bytes.chunks(PIECE))
+            .try_for_each(|(number, piece)| self.put(number * PIECE as u64, piece))
+    }
+
+    /// Writes bytes from a multiple of four on; buffers have room up to the next.
+    fn put(&self, at: u64, bytes: &[u8]) -> Result<()> {
+        let (whole, rest) = bytes.split_at(bytes.len() / 4 * 4);
+        self.gpu.write(&self.buffer, at, whole)?;
+        if !rest.is_empty() {
+            let mut word = [0; 4];
+            word[..rest.len()].copy_from_slice(rest);
+            self.gpu.write(&self.buffer, at + whole.len() as u64, &word)?;
+        }
+        if bytes.len() == PIECE {
+            // What is on its way takes memory of the host until it is submitted.
+            self.gpu.scoped(|| self.gpu.queue.submit([]))?;
+        }
+        Ok(())
+    }
+
+    /// A copy in the host's memory. Waits for what writes the items.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        let number = self.gpu.number::<T>()?;
+        let unknown = || self.gpu.failed(format!("an array of unknown type {number}"));
+        let zero = from_words::<T>([0; 2]).ok_or_else(unknown)?;
+        let mut items = vec![zero; self.len()];
+        self.gpu.read_back(self.slice(), &mut items)?;
+        Ok(items)
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    /// The buffer.
+    pub fn buffer(&self) -> &wgpu::Buffer {
+        &self.buffer
+    }
+
+    /// All items.
+    pub fn slice(&self) -> Slice<'_> {
+        Slice { buffer: &self.buffer, offset: 0, items: self.items }
+    }
+
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        usize::try_from(self.items).unwrap_or(usize::MAX)
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.items == 0
+    }
+}
+
+impl Gpu {
+    /// The number type of `T`.
+    pub(crate) fn number<T: Element>(&self) -> Result<upsweep_core::Dtype> {
+        dtype_of::<T>().ok_or_else(|| Error::ElementUnsupported {
+            device: self.id().to_owned(),
+            element: core::any::type_name::<T>().to_owned(),
+            reason: "it is not a number".to_owned(),
+        })
+    }
+}
