@@ -114,7 +114,7 @@ fn names_that_are_not_known() {
     place.run("reduce in.npy --acc f99").refused_for("unknown dtype 'f99'");
     place.run("reduce in.npy --device gpu").refused_for("usable here: cpu");
     place.run("reduce in.npy --device cuda:0").refused_for("no device 'cuda:0'");
-    place.run("scan in.npy -o out --device wgpu:0").refused_for("no device 'wgpu:0'");
+    place.run("scan in.npy -o out --device wgpu:999").refused_for("no device 'wgpu:999'");
     place.run("bench --n ten").refused_for("'ten' is not a number of items");
     place.run("bench --op sort").refused_for("unknown primitive 'sort'; known are reduce argmin");
     place.run("bench --strategy fast").refused_for("known are scalar simd simd+threads");
