@@ -75,11 +75,12 @@ fn a_lost_device_is_an_error_for_ever() {
         assert!(reduce(&gpu, &mut used, Source::Host(&items)).is_ok(), "{gpu:?}");
         let found = scan(&gpu, &mut used, Source::Host(&items), Target::Host(&mut output));
         assert_eq!(found, Ok(()), "{gpu:?}");
+        let total = buffer(&gpu, 16, USAGE);
         let recording = gpu
             .bind_reduce::<u32, u32, _>(
                 &mut Workspace::default(),
                 slice,
-                slice,
+                Slice::new(&total, Dtype::U32, 0, 1).expect("a slice"),
                 &Reduce::new(Sum),
                 &ReduceOptions::default(),
             )
