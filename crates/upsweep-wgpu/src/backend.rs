@@ -40,6 +40,8 @@ pub struct Workspace {
     reduction: Option<(ReduceOptions, Reduction)>,
     scanning: Option<(ScanOptions, Scanning)>,
     result: Option<Mailbox>,
+    /// The last reduction of an array of the device to a value of the host, to be run again.
+    last: Option<(Asked, Recording)>,
     /// Runs of `scanning` of which the carry is asked for.
     runs: u32,
 }
@@ -60,6 +62,17 @@ impl Workspace {
     }
 }
 
+/// What a recording of a reduction was made for.
+#[derive(Debug, PartialEq)]
+struct Asked {
+    buffer: wgpu::Buffer,
+    offset: u64,
+    items: u64,
+    types: Types,
+    init: Init,
+    options: ReduceOptions,
+}
+
 /// Where a small result is written by kernels and read by the host: one buffer where the device lets the host map
 /// what kernels write, which spares a copy.
 #[derive(Debug)]
@@ -75,10 +88,8 @@ impl Mailbox {
         let kernels = BufferUsages::STORAGE;
         let host = BufferUsages::MAP_READ;
         if gpu.device.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {
-            return Ok(Self {
-                device: gpu.buffer("result", Self::BYTES, kernels | host)?,
-                host: None,
-            });
+            let usage = kernels | host | BufferUsages::COPY_DST;
+            return Ok(Self { device: gpu.buffer("result", Self::BYTES, usage)?, host: None });
         }
         let device = gpu.buffer("result", Self::BYTES, kernels | BufferUsages::COPY_SRC)?;
         let host = gpu.buffer("result", Self::BYTES, host | BufferUsages::COPY_DST)?;
@@ -213,12 +224,24 @@ impl Gpu {
         let mut uploaded = None;
         let input = self.on_device(input, types.item, &mut uploaded)?;
         let bytes = types.result_bytes();
+        let asked = Asked {
+            buffer: input.buffer.clone(),
+            offset: input.offset,
+            items: input.items,
+            types: types.clone(),
+            init,
+            options: *options,
+        };
         let mailbox = match workspace.result.take() {
             Some(mailbox) => mailbox,
             None => Mailbox::new(self)?,
         };
         let result = Slice { buffer: &mailbox.device, offset: 0, items: 1 };
-        let recording = self.bind_reduction(workspace, types, &input, &result, init, options)?;
+        // Making parameters and bindings anew takes the host longer than a small reduction takes the device.
+        let recording = match workspace.last.take() {
+            Some((last, recording)) if last == asked => recording,
+            _ => self.bind_reduction(workspace, types, &input, &result, init, options)?,
+        };
         let mut encoder = self.device.create_command_encoder(&<_>::default());
         recording.record(&mut encoder.begin_compute_pass(&<_>::default()));
         mailbox.send(&mut encoder, recording.state.as_ref());
@@ -228,9 +251,13 @@ impl Gpu {
         workspace.result = Some(mailbox);
         self.settle()?;
         let [low, high, fault, _]: [u32; 4] = bytemuck::cast(found);
-        if let Some(state) = recording.state.filter(|_| fault != 0) {
-            self.write(&state, FAULT, &[0; 4])?;
+        if let Some(state) = recording.state.as_ref().filter(|_| fault != 0) {
+            self.write(state, FAULT, &[0; 4])?;
             return Err(self.waited_in_vain());
+        }
+        // What was uploaded is not kept for the sake of a recording.
+        if uploaded.is_none() {
+            workspace.last = Some((asked, recording));
         }
         let mut words = [low, high];
         if bytes < 8 {

@@ -47,10 +47,6 @@ fn run_spine(workgroup: u32, thread: u32) {
             hand_on(parameters.prefixes + first + thread, before);
         }
     }
-    // What comes behind it all, where that is not one of those.
-    if (thread == 0u && parameters.chunks % THREADS == 0u) {
-        publish(parameters.prefixes + parameters.chunks / CHUNKS_OF_WINDOW, window_carry);
-    }
 }
 
 /// A window's chunks by a tree over neighbours.
