@@ -53,9 +53,9 @@ impl Form {
     }
 }
 
-/// The strategy and policy of a scan of so many bytes with an operator whose grouping cannot be seen.
+/// The strategy and policy of a scan of so many bytes.
 pub(crate) fn choice(gpu: &Gpu, bytes: u64) -> (GpuScanStrategy, WorkgroupPolicy) {
-    (policy::strategy(&gpu.facts), policy::policy(&gpu.facts, bytes, true))
+    (policy::strategy(&gpu.facts), policy::policy(&gpu.facts, bytes))
 }
 
 /// How the arrays of a scan lie.
@@ -269,7 +269,7 @@ impl Scanning {
         }
         let nests = form.everywhere && !types.is_exact();
         let item_bytes = types.item.size().max(types.output.size()) as u64;
-        let policy = policy.unwrap_or_else(|| policy::policy(facts, items * item_bytes, !nests));
+        let policy = policy.unwrap_or_else(|| policy::policy(facts, items * item_bytes));
         let shape = Shape::new(facts, types, &strategy, lies, policy);
         let mut parts = vec![
             include_str!("chunk.wgsl"),

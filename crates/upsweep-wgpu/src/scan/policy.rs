@@ -26,19 +26,17 @@ pub(crate) fn strategy(facts: &Facts) -> GpuScanStrategy {
     }
 }
 
-/// The policy where none is asked for, `exact` saying whether the operator's grouping cannot be seen.
+/// The policy where none is asked for.
 ///
 /// Chunks must be many enough to fill the device and large enough to hide what they wait for: the more bytes are held
-/// in registers, the faster. On an H200 64 items of 256 threads scan 2^28 `u32` at 3,051 GB/s, 32 of 512 threads at
-/// 2,833; floats also hold what comes before each group, so that 64 items are too many there (2,398 against 2,815). At
-/// 2^24 items 32 of 512 are best; below 2^22 bytes 8 of 256.
-/// (`benches/record/nvidia-h200/2026-11-21-wgpu-scan.csv`).
-pub(crate) fn policy(facts: &Facts, bytes: u64, exact: bool) -> WorkgroupPolicy {
+/// in registers, the faster, until a workgroup fewer fits. On an H200 32 items of 512 threads scan 2^28 `u32` at 2,595
+/// GB/s, of 256 threads at 2,362, 64 of 512 at 2,401 (`benches/record/nvidia-h200/2026-11-21-wgpu-look.csv`); below
+/// 2^22 bytes 8 of 256 are best (`2026-11-21-wgpu-sweep.csv` there).
+pub(crate) fn policy(facts: &Facts, bytes: u64) -> WorkgroupPolicy {
     let (threads_per_workgroup, items_per_thread) = match bytes {
         0..=0x3f_ffff => (256, 8),
         // Devices with narrow subgroups have few registers.
         _ if facts.subgroup < 32 => (256, 16),
-        0x2000_0000.. if exact => (256, 64),
         _ => (512, 32),
     };
     WorkgroupPolicy { threads_per_workgroup, items_per_thread }
