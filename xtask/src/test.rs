@@ -8,8 +8,11 @@ use crate::shell::{
 use crate::{bench, tools, vulkan};
 
 /// Cargo projects outside the workspace, and the features they are looked at with.
-const OUTSIDE: [(&str, &str); 2] =
-    [("fuzz/Cargo.toml", ""), ("benches/peers/rust/Cargo.toml", "ours,libraries")];
+const OUTSIDE: [(&str, &str); 3] = [
+    ("fuzz/Cargo.toml", ""),
+    ("benches/peers/rust/Cargo.toml", "ours,libraries"),
+    ("benches/peers/wgpu/Cargo.toml", ""),
+];
 
 /// Seconds that the fuzz targets get.
 const FUZZ_SECONDS: &str = "20";
