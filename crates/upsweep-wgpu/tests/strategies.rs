@@ -4,11 +4,12 @@
 mod common;
 
 use upsweep_core::{
-    AccessWidth, Arrangement, Error, GpuReduceStrategy, GpuScanStrategy, Load, Reduce,
+    AccessWidth, Arrangement, Dtype, Error, GpuReduceStrategy, GpuScanStrategy, Load, Reduce,
     ReduceGlobal, ReduceLocal, Scan, ScanGlobal, ScanLocal, Sum, Tail, WorkgroupPolicy, reference,
 };
 use upsweep_testing::Input;
-use upsweep_wgpu::{Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace};
+use upsweep_wgpu::{Gpu, ReduceOptions, ScanOptions, Slice, Source, Target, Workspace};
+use wgpu::BufferUsages;
 
 /// Both ends of every field of a policy, and something between.
 const POLICIES: [(u32, u32); 3] = [(32, 1), (1024, 32), (256, 8)];
@@ -145,6 +146,54 @@ fn scans_give_the_bits_of_the_order() {
         }
     });
     assert!(common::gpus().is_empty() || ran > 0);
+}
+
+/// More runs than the state can count: what early runs left must not be taken for what late ones say.
+#[test]
+fn runs_are_counted_anew() {
+    for gpu in common::gpus() {
+        let load = Load {
+            arrangement: Arrangement::Striped,
+            width: AccessWidth::Bytes16,
+            tail: Tail::Exact,
+        };
+        let global = ScanGlobal::LookBackFallback;
+        let strategy = GpuScanStrategy { load, local: ScanLocal::Cooperative, global };
+        let policy = WorkgroupPolicy { threads_per_workgroup: 64, items_per_thread: 32 };
+        let options = ScanOptions { strategy: Some(strategy), policy: Some(policy), stalled: None };
+        let items: Vec<u32> = Input::Full.array(3, 5000);
+        let other: Vec<u32> = Input::Full.array(4, 5000);
+        let (device, queue) = gpu.wgpu();
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+        let [input, output] = [0, 1].map(|_| {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size: 20_000,
+                usage,
+                mapped_at_creation: false,
+            })
+        });
+        let slice = |buffer| Slice::new(buffer, Dtype::U32, 0, 5000).expect("a slice");
+        let mut workspace = Workspace::default();
+        let problem = Scan::inclusive(Sum);
+        let bound = gpu.bind_scan::<u32, u32, _>(
+            &mut workspace,
+            slice(&input),
+            slice(&output),
+            &problem,
+            &options,
+        );
+        let recording = bound.expect("a recording").repeated(512);
+        for round in 0..10 {
+            let items = if round % 2 == 0 { &items } else { &other };
+            queue.write_buffer(&input, 0, bytemuck::cast_slice(items));
+            gpu.submit(&recording).expect("a submission");
+            gpu.wait().unwrap_or_else(|error| panic!("{gpu:?}, round {round}: {error}"));
+            let mut found = vec![0u32; 5000];
+            gpu.read_back(slice(&output), &mut found).expect("the output");
+            assert!(found == reference::scan::<u32, u32, _>(items, &problem), "{gpu:?}, {round}");
+        }
+    }
 }
 
 /// A chunk that never says its total: the chunks behind it find it out themselves.

@@ -1,9 +1,9 @@
 // A scan in a single pass over memory: 2n of traffic.
 //
-// A workgroup takes a ticket, which is the number of its chunk. It publishes its chunk's total at once. What comes into its window it learns from the newest window whose prefix is known and the
-// totals of all chunks since, folded in their order, window by window: whichever prefix that was, the bits are the same.
-// One subgroup looks, the others wait for it once.
-// The chunk that ends a window publishes the prefix of the next.
+// A workgroup takes a ticket, which is the number of its chunk. It publishes its chunk's total at once. What comes into
+// its window it learns from the newest window whose prefix is known and the totals of all chunks since, folded in their
+// order, window by window: whichever prefix that was, the bits are the same. The chunk that ends a window publishes the
+// prefix of the next. One subgroup looks; the others wait for it once.
 //
 // Every wait is bounded. With FALLBACK, a workgroup that has waited too long computes the missing total itself; so this
 // finishes on devices too that do not promise that workgroups go on. Without, it sets the state's fault word.
