@@ -25,12 +25,12 @@ fn run_scan(workgroup: u32, thread: u32) {
     let chunk = parameters.first_chunk + ticket;
     var held: Held;
     scan_chunk(chunk, thread, &held);
+    if (thread < SUBGROUP) {
+        publish_total(chunk);
+    }
     for (var round = 0u; round < ROUNDS; round++) {
         if (thread < SUBGROUP) {
-            if (round == 0u) {
-                publish_total(chunk);
-            }
-            look_back(chunk, round);
+            look_back(chunk);
         }
         workgroupBarrier();
         if (FALLBACK == 0u || missing == NONE) {
@@ -44,6 +44,10 @@ fn run_scan(workgroup: u32, thread: u32) {
             }
         }
         workgroupBarrier();
+    }
+    // Also where a device has ended the loops above of its own accord.
+    if (missing != NONE && thread == 0u) {
+        atomicStore(&state[FAULT], 1u);
     }
     finish_chunk(chunk, thread, &held);
     end_tickets(ticket == parameters.workgroups - 1u, thread);
@@ -66,7 +70,7 @@ fn publish_total(chunk: u32) {
 }
 
 /// Fills `tile_carries`; or says in `missing` which chunk's total does not come: its own if it is to look again.
-fn look_back(chunk: u32, round: u32) {
+fn look_back(chunk: u32) {
     let window = chunk / CHUNKS_OF_WINDOW;
     let base = window - min(window, WINDOWS_SEEN);
     let first = base * CHUNKS_OF_WINDOW;
@@ -100,9 +104,6 @@ fn look_back(chunk: u32, round: u32) {
             culprit = first + seen.gap - 1u;
         }
         missing = culprit;
-        if (round + 1u == ROUNDS) {
-            atomicStore(&state[FAULT], 1u);
-        }
         return;
     }
     var carry = start_value();

@@ -282,16 +282,19 @@ fn words(held: Held, subgroups: bool) -> String {
         }
         // By votes, from the highest bit down. `subgroupMax` gave all ones for zeros in some kernels of an NVIDIA
         // driver (580.159.04); with shuffles in this place scans of 2^24 items took 106 us there instead of 68.
+        // Written out: a look must be one step of its loop, since some devices on a CPU end loops after so many steps.
         text += "/// The largest of the words of the first SUBGROUP threads, part by part; each at most 1,023.\n\
                  fn most(words: vec3<u32>) -> vec3<u32> {\n\
-                 \x20   var found = vec3<u32>(0u);\n\
-                 \x20   for (var bit = 512u; bit > 0u; bit /= 2u) {\n\
-                 \x20       let next = found | vec3<u32>(bit);\n\
-                 \x20       found.x = select(found.x, next.x, subgroupAny(words.x >= next.x));\n\
-                 \x20       found.y = select(found.y, next.y, subgroupAny(words.y >= next.y));\n\
-                 \x20       found.z = select(found.z, next.z, subgroupAny(words.z >= next.z));\n\
-                 \x20   }\n\
-                 \x20   return found;\n}\n";
+                 \x20   var found = vec3<u32>(0u);\n";
+        for bit in (0..10).rev().map(|place| 1 << place) {
+            for part in ["x", "y", "z"] {
+                let _ = writeln!(
+                    text,
+                    "    found.{part} |= select(0u, {bit}u, subgroupAny(words.{part} >= (found.{part} | {bit}u)));"
+                );
+            }
+        }
+        text += "    return found;\n}\n";
     } else {
         text += "/// A thread is a subgroup of its own.\nvar<private> lane: u32;\n\
                  fn shuffled(acc: Acc, lane: u32) -> Acc { return acc; }\n\
