@@ -90,7 +90,7 @@ impl Shape {
         // Two values of each thread in shared memory, and one of each row twice.
         let most =
             floor_power_of_two(facts.threads.min(facts.shared_bytes / (16 * words)).min(1024));
-        // Two windows must fit among the chunks that the threads of a workgroup look at.
+        // The largest subgroups have 64 threads, and one of them looks.
         let threads = floor_power_of_two(policy.threads_per_workgroup.clamp(64, most));
         let least_unit = (lies.width / types.item.size() as u32)
             .max(lies.out_width / types.output.size() as u32)
@@ -159,7 +159,7 @@ impl Shape {
     }
 }
 
-/// Units that a thread loads at once where it keeps none.
+/// Units that a thread loads at once where it keeps none: 64 bytes, as many as a reduction has on their way.
 const UNITS_ON_THEIR_WAY: u32 = 4;
 
 /// Rounds in which the subgroup that looks sees totals, each of as many as it has threads. Subgroups below the second
@@ -167,7 +167,8 @@ const UNITS_ON_THEIR_WAY: u32 = 4;
 const MOST_LOOK_ROUNDS: u32 = 8;
 const SMALL_SUBGROUP: u32 = 16;
 
-/// Workgroups that stay, for the strategy that wants such.
+/// Workgroups that stay, for the strategy that wants such: more than run at once on the largest device, where the
+/// others find no ticket left.
 const STAYING_WORKGROUPS: u64 = 1024;
 
 /// Bits of the word of tickets that count them, above which it counts runs; and tickets of a launch, half as many as

@@ -31,7 +31,7 @@ pub(crate) fn strategy(facts: &Facts) -> GpuScanStrategy {
 /// Chunks must be many enough to fill the device and large enough to hide what they wait for: the more bytes are held
 /// in registers, the faster, until a workgroup fewer fits. On an H200 32 items of 512 threads scan 2^28 `u32` at 2,595
 /// GB/s, of 256 threads at 2,362, 64 of 512 at 2,401 (`benches/record/nvidia-h200/2026-11-21-wgpu-look.csv`); below
-/// 2^22 bytes 8 of 256 are best (`2026-11-21-wgpu-sweep.csv` there).
+/// 2^22 bytes 8 of 256 were best for an earlier kernel (`2026-11-21-wgpu-sweep.csv` there).
 pub(crate) fn policy(facts: &Facts, bytes: u64) -> WorkgroupPolicy {
     let (threads_per_workgroup, items_per_thread) = match bytes {
         0..=0x3f_ffff => (256, 8),
