@@ -57,6 +57,9 @@ fn send(ticket: u32) {
     atomicStore(&state[MESSAGES + 2u * ticket + 1u], PROOF | (value >> 16u));
 }
 
+/// So rarely that it costs nothing, so often that a trial that fails ends soon. No size of a subgroup.
+const LOOKS_BETWEEN = 64u;
+
 fn wait_for(ticket: u32) {
     for (var look = 0u; look < LOOKS; look++) {
         let low = atomicLoad(&state[MESSAGES + 2u * ticket]);
@@ -66,7 +69,8 @@ fn wait_for(ticket: u32) {
             atomicAdd(&state[select(WRONG, HEARD, is_right)], 1u);
             return;
         }
-        if (look % 64u == 63u && atomicLoad(&state[LATE]) != 0u) {
+        // Now and then, whether somebody has waited in vain already: then the trial has failed, and ends.
+        if (look % LOOKS_BETWEEN == LOOKS_BETWEEN - 1u && atomicLoad(&state[LATE]) != 0u) {
             return;
         }
     }

@@ -148,17 +148,22 @@ fn scans_give_the_bits_of_the_order() {
     assert!(common::gpus().is_empty() || ran > 0);
 }
 
+/// A single pass that every device with subgroups runs.
+const FALLING_BACK: GpuScanStrategy = GpuScanStrategy {
+    load: Load {
+        arrangement: Arrangement::Striped,
+        width: AccessWidth::Bytes16,
+        tail: Tail::Exact,
+    },
+    local: ScanLocal::Cooperative,
+    global: ScanGlobal::LookBackFallback,
+};
+
 /// More runs than the state can count: what early runs left must not be taken for what late ones say.
 #[test]
 fn runs_are_counted_anew() {
     for gpu in common::gpus() {
-        let load = Load {
-            arrangement: Arrangement::Striped,
-            width: AccessWidth::Bytes16,
-            tail: Tail::Exact,
-        };
-        let global = ScanGlobal::LookBackFallback;
-        let strategy = GpuScanStrategy { load, local: ScanLocal::Cooperative, global };
+        let strategy = FALLING_BACK;
         let policy = WorkgroupPolicy { threads_per_workgroup: 64, items_per_thread: 32 };
         let options = ScanOptions { strategy: Some(strategy), policy: Some(policy), stalled: None };
         let items: Vec<u32> = Input::Full.array(3, 5000);
@@ -200,13 +205,7 @@ fn runs_are_counted_anew() {
 #[test]
 fn a_stalled_chunk_stops_nobody() {
     for gpu in common::gpus() {
-        let load = Load {
-            arrangement: Arrangement::Striped,
-            width: AccessWidth::Bytes16,
-            tail: Tail::Exact,
-        };
-        let global = ScanGlobal::LookBackFallback;
-        let strategy = GpuScanStrategy { load, local: ScanLocal::Cooperative, global };
+        let strategy = FALLING_BACK;
         let policy = WorkgroupPolicy { threads_per_workgroup: 256, items_per_thread: 8 };
         let items: Vec<f32> = Input::Mixed.array(9, 200_000);
         let problem = Scan::inclusive(Sum);
