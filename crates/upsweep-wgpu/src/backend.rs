@@ -62,6 +62,11 @@ impl Workspace {
     }
 }
 
+/// The bits of a start value.
+fn init_words<A: Element>(init: Option<A>) -> Init {
+    init.map(|init| words(init).unwrap_or_default())
+}
+
 /// What a recording of a reduction was made for.
 #[derive(Debug, PartialEq)]
 struct Asked {
@@ -162,7 +167,7 @@ impl Gpu {
         O: Operator<A>,
     {
         let types = self.types::<T, A, A, O>(&problem.operator)?;
-        let init = problem.init.map(|init| words(init).unwrap_or_default());
+        let init = init_words(problem.init);
         let found = self.reduce_words(workspace, input, types, init, options)?;
         from_words(found).ok_or_else(|| self.failed("a result of an unknown type"))
     }
@@ -356,7 +361,7 @@ impl Gpu {
         }
         input.check_apart(&result)?;
         let types = self.types::<T, A, A, O>(&problem.operator)?;
-        let init = problem.init.map(|init| words(init).unwrap_or_default());
+        let init = init_words(problem.init);
         self.bind_reduction(workspace, types, &input, &result, init, options)
     }
 
@@ -381,7 +386,7 @@ impl Gpu {
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }
         let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
-        let init = problem.init.map(|init| words(init).unwrap_or_default());
+        let init = init_words(problem.init);
         let form = Form::new(problem, input.is(&output));
         let bound = self.bind_scanning(workspace, types, form, [&input, &output], init, options)?;
         self.keep(bound)
@@ -472,7 +477,7 @@ impl Gpu {
             return Ok(());
         }
         let form = Form::new(problem, from.is(&to));
-        let init = problem.init.map(|init| words(init).unwrap_or_default());
+        let init = init_words(problem.init);
         let recording = self.bind_scanning(workspace, types, form, [&from, &to], init, options)?;
         self.submit(&recording)?;
         match host {

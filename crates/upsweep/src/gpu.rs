@@ -293,10 +293,19 @@ fn slice_mut<'a, T: Element>(gpu: &Wgpu, view: ViewMut<'a, T>) -> Result<Slice<'
     }
 }
 
-/// The GPU and scratch memory of a plan.
-fn gpu_of(prepared: &mut Prepared) -> Result<(&Wgpu, &mut upsweep_wgpu::Workspace)> {
+/// What a plan for `items` items binds: its GPU and scratch memory, and the arrays, which must be on that GPU.
+fn on_gpu<'p, 'a, 'b, T: Element, U: Element>(
+    prepared: &'p mut Prepared,
+    items: usize,
+    input: View<'a, T>,
+    output: ViewMut<'b, U>,
+) -> Result<(&'p Wgpu, &'p mut upsweep_wgpu::Workspace, Slice<'a>, Slice<'b>)> {
+    check_length(input.len(), items)?;
     match prepared {
-        Prepared::Wgpu(gpu, workspace) => Ok((gpu, workspace)),
+        Prepared::Wgpu(gpu, workspace) => {
+            let (input, output) = (slice(gpu, input)?, slice_mut(gpu, output)?);
+            Ok((gpu, workspace, input, output))
+        }
         Prepared::Cpu(..) => Err(Error::NoCommands { device: "cpu".to_owned() }),
     }
 }
@@ -319,10 +328,8 @@ where
         input: impl Into<View<'a, T>>,
         result: impl Into<ViewMut<'b, A>>,
     ) -> Result<Recording> {
-        let (input, result) = (input.into(), result.into());
-        check_length(input.len(), self.items)?;
-        let (gpu, workspace) = gpu_of(&mut self.prepared)?;
-        let (input, result) = (slice(gpu, input)?, slice_mut(gpu, result)?);
+        let (gpu, workspace, input, result) =
+            on_gpu(&mut self.prepared, self.items, input.into(), result.into())?;
         let options = gpu.reduce_options();
         let problem = &self.problem;
         gpu.gpu()
@@ -349,10 +356,8 @@ where
         input: impl Into<View<'a, T>>,
         output: impl Into<ViewMut<'b, U>>,
     ) -> Result<Recording> {
-        let (input, output) = (input.into(), output.into());
-        check_length(input.len(), self.items)?;
-        let (gpu, workspace) = gpu_of(&mut self.prepared)?;
-        let (input, output) = (slice(gpu, input)?, slice_mut(gpu, output)?);
+        let (gpu, workspace, input, output) =
+            on_gpu(&mut self.prepared, self.items, input.into(), output.into())?;
         let options = gpu.scan_options();
         let problem = &self.problem;
         gpu.gpu()
@@ -373,10 +378,8 @@ impl<T: Number> PositionPlan<T> {
         input: impl Into<View<'a, T>>,
         result: impl Into<ViewMut<'b, u64>>,
     ) -> Result<Recording> {
-        let (input, result) = (input.into(), result.into());
-        check_length(input.len(), self.items)?;
-        let (gpu, workspace) = gpu_of(&mut self.prepared)?;
-        let (input, result) = (slice(gpu, input)?, slice_mut(gpu, result)?);
+        let (gpu, workspace, input, result) =
+            on_gpu(&mut self.prepared, self.items, input.into(), result.into())?;
         let options = gpu.reduce_options();
         gpu.gpu()
             .bind_position::<T>(workspace, input, result, self.extreme, &options)
