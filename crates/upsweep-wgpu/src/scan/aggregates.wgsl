@@ -30,9 +30,9 @@ fn run_scan(workgroup: u32, thread: u32) {
         var held: Held;
         scan_chunk(chunk, thread, &held);
         if (thread < SUBGROUP) {
-            let total = scanned_total();
-            if (owns_last_tile()) {
-                publish(chunk, total);
+            let total = scanned_tiles().total;
+            if (lane == 0u) {
+                publish(slot_of(chunk), total);
             }
             fold_since(chunk);
         }
@@ -47,29 +47,25 @@ fn fold_since(chunk: u32) {
     let window = chunk / CHUNKS_OF_WINDOW;
     while (known < window) {
         let to = min(window, known + WINDOWS_SEEN);
-        var seen: Seen;
-        for (var look = 0u; look < LOOKS; look++) {
-            seen = see(known * CHUNKS_OF_WINDOW, to * CHUNKS_OF_WINDOW);
-            seen.gap = most(vec3<u32>(seen.gap)).x;
-            if (seen.gap == 0u) {
-                break;
-            }
+        var seen: Found;
+        var misses = true;
+        for (var look = 0u; look < LOOKS && misses; look++) {
+            seen = total_seen(look_at_windows(known));
+            misses = holds_for_any(!seen.found && is_within(0u, to - known));
         }
-        if (seen.gap > 0u) {
+        if (misses) {
             atomicStore(&state[FAULT], 1u);
         }
-        carry = fold_windows(carry, seen, 0u, to - known);
+        carry = fold_windows(carry, seen.acc, 0u, to - known);
         known = to;
     }
-    var own: Own;
-    for (var look = 0u; look < LOOKS; look++) {
-        own = see_own(chunk);
-        own.gap = most(vec3<u32>(own.gap)).x;
-        if (own.gap == 0u) {
-            break;
-        }
+    var own: OwnFound;
+    var misses = true;
+    for (var look = 0u; look < LOOKS && misses; look++) {
+        own = own_totals(look_at_own(chunk), chunk);
+        misses = holds_for_any(!own.found);
     }
-    if (own.gap > 0u) {
+    if (misses) {
         atomicStore(&state[FAULT], 1u);
     }
     let next = carry_tiles(chunk, carry, own.totals);

@@ -61,14 +61,33 @@ fn first_of(chunk: u32) -> u32 {
     return (chunk - parameters.first_chunk) * CHUNK;
 }
 
-/// Scans the groups, rows and tiles of a chunk.
-fn scan_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
+/// Whether all items of a chunk are there. What only others need is kept apart: on an H200 the code of a large chunk does
+/// not fit the instruction cache, and a workgroup that fetches it alone is slow.
+fn is_whole(chunk: u32) -> bool {
+    return first_of(chunk) + CHUNK <= parameters.items;
+}
+
+fn load_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
     for (var r = 0u; r < UNITS; r++) { // unrolled
         (*held)[r] = load_unit(first_of(chunk) + unit_of(thread, r) * UNIT);
     }
-    for (var r = 0u; r < UNITS; r++) { // unrolled
-        (*held)[r] = scan_row((*held)[r], thread, unit_of(thread, r));
+    if (!is_whole(chunk)) {
+        for (var r = 0u; r < UNITS; r++) { // unrolled
+            (*held)[r] = padded((*held)[r], first_of(chunk) + unit_of(thread, r) * UNIT);
+        }
     }
+}
+
+/// Scans the groups and rows of a loaded chunk, and leaves `row_totals` unless they are there.
+fn scan_units(thread: u32, held: ptr<function, Held>, leaves: bool) {
+    for (var r = 0u; r < UNITS; r++) { // unrolled
+        (*held)[r] = scan_row((*held)[r], thread, unit_of(thread, r), leaves);
+    }
+    workgroupBarrier();
+}
+
+/// Scans the rows of each tile, and leaves `rows_before` and `tile_totals`.
+fn scan_tiles(thread: u32) {
     let upto = scan_rows(thread);
     let before = previous(upto, thread, ROWS);
     if (thread < CHUNK_ROWS) {
@@ -80,9 +99,15 @@ fn scan_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
     workgroupBarrier();
 }
 
-/// S over the rows of each tile, once all `row_totals` are on their way.
+/// Loads a chunk and scans its groups, rows and tiles.
+fn scan_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
+    load_chunk(chunk, thread, held);
+    scan_units(thread, held, true);
+    scan_tiles(thread);
+}
+
+/// S over the rows of each tile.
 fn scan_rows(thread: u32) -> Acc {
-    workgroupBarrier();
     var total = padding();
     if (thread < CHUNK_ROWS) {
         total = row_totals[thread];
@@ -97,10 +122,16 @@ fn total_of_chunk(chunk: u32, thread: u32) -> Acc {
         for (var b = 0u; b < TOTAL_BATCH; b++) { // unrolled
             units[b] = load_unit(first_of(chunk) + unit_of(thread, batch + b) * UNIT);
         }
+        if (!is_whole(chunk)) {
+            for (var b = 0u; b < TOTAL_BATCH; b++) { // unrolled
+                units[b] = padded(units[b], first_of(chunk) + unit_of(thread, batch + b) * UNIT);
+            }
+        }
         for (var b = 0u; b < TOTAL_BATCH; b++) { // unrolled
-            scan_row(units[b], thread, unit_of(thread, batch + b));
+            scan_row(units[b], thread, unit_of(thread, batch + b), true);
         }
     }
+    workgroupBarrier();
     let tiles = from_thread(scan_rows(thread), thread, (thread * ROWS + ROWS - 1u) % THREADS);
     return from_thread(scan_across(tiles, thread, CHUNK_TILES), thread, CHUNK_TILES - 1u);
 }
@@ -108,13 +139,22 @@ fn total_of_chunk(chunk: u32, thread: u32) -> Acc {
 /// Writes the chunk, once `tile_carries` hold what comes into each tile.
 fn finish_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
     workgroupBarrier();
-    for (var r = 0u; r < UNITS; r++) { // unrolled
-        let number = unit_of(thread, r);
-        let row = number / ROW_THREADS;
-        let carry = then(tile_carries[row / ROWS], rows_before[row]);
-        let starts = chunk == 0u && number == 0u;
-        store_unit(first_of(chunk) + number * UNIT, with_carry((*held)[r], carry, starts));
+    if (OUT_ALIGNED == 1u && is_whole(chunk)) {
+        for (var r = 0u; r < UNITS; r++) { // unrolled
+            store_unit(first_of(chunk) + unit_of(thread, r) * UNIT, finished(chunk, thread, r, (*held)[r]));
+        }
+    } else {
+        for (var r = 0u; r < UNITS; r++) { // unrolled
+            store_items(first_of(chunk) + unit_of(thread, r) * UNIT, finished(chunk, thread, r, (*held)[r]));
+        }
     }
+}
+
+/// A thread's unit r with all that comes before it.
+fn finished(chunk: u32, thread: u32, r: u32, unit: Unit) -> Unit {
+    let row = unit_of(thread, r) / ROW_THREADS;
+    let carry = then(tile_carries[row / ROWS], rows_before[row]);
+    return with_carry(unit, carry, r == 0u && thread == 0u && chunk == 0u);
 }
 
 /// What comes into the first window.

@@ -13,6 +13,11 @@
 
 const NONE = 0xffffffffu;
 
+/// After which level a chunk's total is found out.
+const ITEMS_LEVEL = 0u;
+const ROWS_LEVEL = 1u;
+const TILES_LEVEL = 2u;
+
 /// The chunk whose total does not come; `NONE` once the carries are there.
 var<workgroup> missing: u32;
 
@@ -24,9 +29,29 @@ fn run_scan(workgroup: u32, thread: u32) {
     let ticket = take_ticket(thread);
     let chunk = parameters.first_chunk + ticket;
     var held: Held;
-    scan_chunk(chunk, thread, &held);
-    if (thread < SUBGROUP) {
-        publish_total(chunk);
+    load_chunk(chunk, thread, &held);
+    // The total goes out before the chunk is scanned: others wait for the one, and nobody for the other.
+    if (TOTAL_LEVEL == ITEMS_LEVEL) {
+        if (IS_FREE == 1u) {
+            leave_totals(thread, &held);
+        } else {
+            leave_row_totals(thread, &held);
+        }
+        if (thread < SUBGROUP) {
+            if (IS_FREE == 1u) {
+                publish_total(chunk, total_left());
+            } else {
+                publish_total(chunk, total_of_rows());
+            }
+        }
+    }
+    scan_units(thread, &held, TOTAL_LEVEL != ITEMS_LEVEL || IS_FREE == 1u);
+    if (TOTAL_LEVEL == ROWS_LEVEL && thread < SUBGROUP) {
+        publish_total(chunk, total_of_rows());
+    }
+    scan_tiles(thread);
+    if (TOTAL_LEVEL == TILES_LEVEL && thread < SUBGROUP) {
+        publish_total(chunk, scanned_tiles().total);
     }
     for (var round = 0u; round < ROUNDS; round++) {
         if (thread < SUBGROUP) {
@@ -39,8 +64,8 @@ fn run_scan(workgroup: u32, thread: u32) {
         if (missing != chunk) {
             let total = total_of_chunk(missing, thread);
             // A chunk in place may have been overwritten since it was read, but then its total is published.
-            if (thread == 0u && !find(missing).found) {
-                publish(missing, total);
+            if (thread == 0u && !find(slot_of(missing)).found) {
+                publish(slot_of(missing), total);
             }
         }
         workgroupBarrier();
@@ -58,14 +83,13 @@ fn is_stalled(chunk: u32) -> bool {
     return (parameters.flags & 4u) != 0u && chunk == parameters.stalled;
 }
 
-fn publish_total(chunk: u32) {
-    let total = scanned_total();
+fn publish_total(chunk: u32, total: Acc) {
     if (is_stalled(chunk)) {
         // Until another has found the total out.
-        for (var look = 0u; look < LOOKS && !find(chunk).found; look++) {}
+        for (var look = 0u; look < LOOKS && !find(slot_of(chunk)).found; look++) {}
     }
-    if (owns_last_tile()) {
-        publish(chunk, total);
+    if (lane == 0u) {
+        publish(slot_of(chunk), total);
     }
 }
 
@@ -73,49 +97,69 @@ fn publish_total(chunk: u32) {
 fn look_back(chunk: u32) {
     let window = chunk / CHUNKS_OF_WINDOW;
     let base = window - min(window, WINDOWS_SEEN);
-    let first = base * CHUNKS_OF_WINDOW;
-    // Lane j looks for what comes into window base + 1 + j. What comes into window 0 is known.
-    let asked = base + 1u + lane;
-    var own: Own;
-    var seen: Seen;
+    // A lane looks for what comes into the window behind that of its chunks. What comes into window 0 is known.
+    let asked = base + 1u + lane / LANES_OF_WINDOW;
+    let tiles = scanned_tiles();
+    var own: OwnFound;
     var prefix: Found;
+    var seen: Found;
     var newest = 0u;
     var ready = false;
     for (var look = 0u; look < LOOKS_BACK; look++) {
-        own = see_own(chunk);
-        prefix = find(parameters.prefixes + min(asked, window));
-        seen = see(first, window * CHUNKS_OF_WINDOW);
-        let known = select(0u, lane + 1u, prefix.found && asked <= window && lane < WINDOWS_SEEN);
-        let all = most(vec3<u32>(own.gap, seen.gap, known));
-        own.gap = all.x;
-        seen.gap = all.y;
-        newest = all.z;
-        ready = own.gap == 0u && (newest > 0u || base == 0u) && seen.gap <= newest * CHUNKS_OF_WINDOW;
+        let looked = look_at(parameters.prefixes + min(asked, window));
+        // What is there is not asked for again: all who wait ask the same few words.
+        if (!own.found || !seen.found) {
+            let looked_own = look_at_own(chunk);
+            let looked_windows = look_at_windows(base);
+            own = own_totals(looked_own, chunk);
+            seen = total_seen(looked_windows);
+        }
+        prefix = found_in(looked);
+        newest = (last_lane(prefix.found && asked <= window) + LANES_OF_WINDOW - 1u) / LANES_OF_WINDOW;
+        let misses = !own.found || (!seen.found && is_within(newest, window - base));
+        ready = !holds_for_any(misses) && (newest > 0u || base == 0u);
         if (ready) {
             break;
         }
     }
     if (!ready) {
         // Without any prefix there is nobody to make up for but the slow: look again.
-        var culprit = chunk;
-        if (own.gap > 0u) {
-            culprit = window * CHUNKS_OF_WINDOW + own.gap - 1u;
-        } else if (seen.gap > 0u && (newest > 0u || base == 0u)) {
-            culprit = first + seen.gap - 1u;
+        var absent = NONE;
+        if (!own.found) {
+            absent = last_missing(window * CHUNKS_OF_WINDOW, chunk);
+        } else if (!seen.found && is_within(newest, window - base) && (newest > 0u || base == 0u)) {
+            let begin = base * CHUNKS_OF_WINDOW + lane * LANE_CHUNKS;
+            absent = last_missing(begin, begin + LANE_CHUNKS);
         }
-        missing = culprit;
+        if (lane + 1u == max(last_lane(absent != NONE), 1u)) {
+            missing = select(absent, chunk, absent == NONE);
+        }
         return;
     }
     var carry = start_value();
-    let known = shuffled(prefix.acc, max(newest, 1u) - 1u);
+    let known = shuffled(prefix.acc, max(newest, 1u) * LANES_OF_WINDOW - 1u);
     if (newest > 0u) {
         carry = known;
     }
-    carry = fold_windows(carry, seen, newest, window - base);
-    let next = carry_tiles(chunk, carry, own.totals);
     let ends_window = chunk % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1u;
-    if (ends_window && owns_last_slot() && !is_stalled(chunk)) {
-        publish(parameters.prefixes + window + 1u, next);
+    let tells = ends_window && !is_stalled(chunk);
+    carry = fold_windows(carry, seen.acc, newest, window - base);
+    if (EXACT == 1u) {
+        carry = then(carry, fold_slots(own.totals));
+        let next = then(carry, tiles.total);
+        if (tells && lane == 0u) {
+            publish(parameters.prefixes + window + 1u, next);
+        }
+        for (var i = 0u; i < TILE_STEPS; i++) { // unrolled
+            if (i * SUBGROUP + lane < CHUNK_TILES) {
+                tile_carries[i * SUBGROUP + lane] = then(carry, tiles.before[i]);
+            }
+        }
+    } else {
+        let next = carry_tiles(chunk, carry, own.totals);
+        if (tells && owns_last_slot()) {
+            publish(parameters.prefixes + window + 1u, next);
+        }
     }
     missing = NONE;
 }

@@ -113,18 +113,25 @@ impl Shape {
         strategy: &GpuScanStrategy,
         form: Form,
         lies: Lies,
-        is_exact: bool,
+        [is_exact, commutes]: [bool; 2],
     ) -> Constants {
         let whole = strategy.load.tail == Tail::Exact;
         let tiles = self.chunk() / TILE as u32;
         let falls_back = strategy.global == ScanGlobal::LookBackFallback;
         let subgroup = if strategy.local == ScanLocal::Blelloch { 1 } else { facts.subgroup };
         let units = self.items / self.unit;
-        // What the subgroup that looks sees at once: whole windows, of one prefix to a lane.
+        let rows = self.chunk() / LANES as u32;
+        // What the subgroup that looks sees at once.
         let chunks_of_window = TILES as u32 / tiles;
         let slots = subgroup.max(TILES as u32);
-        let rounds = if subgroup < SMALL_SUBGROUP { 2 } else { MOST_LOOK_ROUNDS };
-        let windows_seen = subgroup.min(TILES as u32).min(rounds * slots / chunks_of_window);
+        let lane_chunks = chunks_of_window.min(LANE_CHUNKS).max(chunks_of_window / subgroup);
+        let lanes_of_window = chunks_of_window / lane_chunks;
+        let is_free = is_exact && commutes;
+        let total_level = match subgroup {
+            1 => 2,
+            _ if is_free || subgroup * self.unit >= LANES as u32 => 0,
+            _ => 1,
+        };
         let total_batch = if falls_back { 1 } else { UNITS_ON_THEIR_WAY };
         vec![
             ("THREADS", self.threads),
@@ -137,14 +144,18 @@ impl Shape {
             ("ROW_THREADS", LANES as u32 / self.unit),
             ("ROWS", ROWS as u32),
             ("CHUNK", self.chunk()),
-            ("CHUNK_ROWS", self.chunk() / LANES as u32),
+            ("CHUNK_ROWS", rows),
             ("CHUNK_TILES", tiles),
             ("WINDOW_TILES", TILES as u32),
             ("CHUNKS_OF_WINDOW", chunks_of_window),
             ("TILE_STEPS", slots / subgroup),
-            ("SLOTS", slots),
-            ("WINDOWS_SEEN", windows_seen),
-            ("LOOK_ROUNDS", (windows_seen * chunks_of_window).div_ceil(slots)),
+            ("LANE_ROWS", if subgroup > 1 { (rows / subgroup).max(1) } else { 1 }),
+            ("TOTAL_LEVEL", total_level),
+            ("IS_FREE", u32::from(is_free)),
+            ("FOLDED_AT_ONCE", FOLDED_AT_ONCE),
+            ("LANE_CHUNKS", lane_chunks),
+            ("LANES_OF_WINDOW", lanes_of_window),
+            ("WINDOWS_SEEN", subgroup / lanes_of_window),
             ("INCLUSIVE", u32::from(form.bounds == Bounds::Inclusive)),
             ("REVERSE", u32::from(form.direction == Direction::Reverse)),
             ("ALIGNED", u32::from(whole && lies.aligned)),
@@ -162,10 +173,11 @@ impl Shape {
 /// Units that a thread loads at once where it keeps none: 64 bytes, as many as a reduction has on their way.
 const UNITS_ON_THEIR_WAY: u32 = 4;
 
-/// Rounds in which the subgroup that looks sees totals, each of as many as it has threads. Subgroups below the second
-/// number see fewer: each round is written out for each of a window's tiles that a thread stands for.
-const MOST_LOOK_ROUNDS: u32 = 8;
-const SMALL_SUBGROUP: u32 = 16;
+/// Totals that each thread of the subgroup that looks sees at once, if they are of one window.
+const LANE_CHUNKS: u32 = 8;
+
+/// Totals on their way between lanes while others are folded one by one.
+const FOLDED_AT_ONCE: u32 = 4;
 
 /// Workgroups that stay, for the strategy that wants such: more than run at once on the largest device, where the
 /// others find no ticket left.
@@ -326,6 +338,7 @@ impl Scanning {
                     PUBLISHED,
                     include_str!("tickets.wgsl"),
                     include_str!("seen.wgsl"),
+                    include_str!("early_total.wgsl"),
                     include_str!("look_back.wgsl"),
                 ]);
                 vec!["scan"]
@@ -368,7 +381,13 @@ impl Scanning {
                       entries: Vec<&'static str>| Shader {
             width: lies.width,
             out_width: lies.out_width,
-            constants: shape.constants(facts, &strategy, form, lies, !nests),
+            constants: shape.constants(
+                facts,
+                &strategy,
+                form,
+                lies,
+                [!nests, types.op.is_commutative()],
+            ),
             parts: parts.to_vec(),
             entries,
             writes: true,
@@ -429,7 +448,9 @@ impl Scanning {
             Self::kernels(device, &types, strategy, form, items, lies, options.policy)?;
         let compiled = shaders.iter().map(|shader| gpu.pipeline(shader, shader.entries[0]));
         let pipelines = compiled.collect::<Result<Vec<_>>>()?;
-        let slots = items.div_ceil(u64::from(shape.chunk())) + items.div_ceil(WINDOW as u64) + 2;
+        // A total to a chunk of every window, and what comes into each and behind the last.
+        let windows = items.div_ceil(WINDOW as u64).max(1);
+        let slots = windows * (WINDOW as u64 / u64::from(shape.chunk()) + 1) + 1;
         let words = STATE_HEADER + 2 * u64::from(types.held().words()) * slots;
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         let state = gpu.buffer("state of a scan", 4 * words, usage)?;
@@ -482,6 +503,7 @@ impl Scanning {
         let most = facts.binding_bytes.min(MOST_TICKETS * chunk * wide.0.size() as u64);
         let windows = wide.1.windows_of(wide.0, most, facts.alignment, multiple, turned);
         let chunks = input.items.div_ceil(chunk).max(1);
+        let prefixes = chunks.next_multiple_of(WINDOW as u64 / chunk);
         let most_workgroups = match self.strategy.global {
             ScanGlobal::Aggregates => STAYING_WORKGROUPS,
             _ => u64::MAX,
@@ -519,7 +541,7 @@ impl Scanning {
                 workgroups,
                 flags,
                 self.stalled.unwrap_or(0),
-                chunks as u32,
+                prefixes as u32,
                 low,
                 high,
                 0,
@@ -586,8 +608,11 @@ impl Scanning {
         gpu.download(&self.state, 0, bytemuck::bytes_of_mut(&mut ticket))?;
         let mut published = [0u32; 4];
         let published = &mut published[..2 * words];
-        let at = 4 * (STATE_HEADER + 2 * words as u64 * slot);
-        gpu.download(&self.state, at, bytemuck::cast_slice_mut(published))?;
+        let slots = (self.state.size() / 4 - STATE_HEADER) / (2 * words as u64);
+        for (half, word) in published.iter_mut().enumerate() {
+            let at = 4 * (STATE_HEADER + half as u64 * slots + slot);
+            gpu.download(&self.state, at, bytemuck::bytes_of_mut(word))?;
+        }
         if published.iter().any(|half| half >> 16 != ticket >> TICKET_BITS) {
             return Err(gpu.failed("a scan has not said what comes behind it"));
         }

@@ -14,8 +14,8 @@ fn run_local(workgroup: u32, thread: u32) {
     var held: Held;
     scan_chunk(chunk, thread, &held);
     if (thread < SUBGROUP) {
-        let total = scanned_total();
-        if (owns_last_tile()) {
+        let total = scanned_tiles().total;
+        if (lane == 0u) {
             hand_on(chunk, total);
         }
         var totals: Slots;
@@ -48,7 +48,11 @@ fn run_propagate(workgroup: u32, thread: u32) {
             if (INCLUSIVE == 0u && chunk == 0u && number == 0u && (parameters.flags & 1u) == 0u) {
                 unit.items[0] = identity();
             }
-            store_unit(at, unit);
+            if (OUT_ALIGNED == 1u && is_whole(chunk)) {
+                store_unit(at, unit);
+            } else {
+                store_items(at, unit);
+            }
         }
     }
 }

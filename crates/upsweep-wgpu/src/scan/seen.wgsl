@@ -1,71 +1,108 @@
-// Totals that one subgroup sees at once: of the chunks of WINDOWS_SEEN windows.
+// Totals that one subgroup sees at once: those of WINDOWS_SEEN windows, LANES_OF_WINDOW neighbouring lanes to a window
+// and LANE_CHUNKS neighbouring chunks to a lane.
 
-struct Seen {
-    /// In round r and slot s, S over the chunks of a window up to chunk r · SLOTS + s.
-    upto: array<Slots, LOOK_ROUNDS>,
-    /// 1 + number of the last chunk that this thread misses, counted from the first; 0 if it misses none.
-    gap: u32,
+/// The slot of a chunk's total. What the lanes read at once are neighbours.
+fn slot_of(chunk: u32) -> u32 {
+    return (chunk % LANE_CHUNKS) * (parameters.prefixes / LANE_CHUNKS) + chunk / LANE_CHUNKS;
 }
 
-/// Looks for the totals of chunks from `first` on, which begins a window, as far as they come before chunk `end`.
-fn see(first: u32, end: u32) -> Seen {
+/// A look at the totals of this lane's chunks, the first window seen being `base`.
+alias Seen = array<Looked, LANE_CHUNKS>;
+
+fn look_at_windows(base: u32) -> Seen {
     var seen: Seen;
-    var gap = 0u;
-    for (var r = 0u; r < LOOK_ROUNDS; r++) { // unrolled
-        for (var i = 0u; i < TILE_STEPS; i++) { // unrolled
-            let number = r * SLOTS + i * SUBGROUP + lane;
-            let found = find(min(first + number, end));
-            seen.upto[r][i] = padding();
-            if (first + number < end) {
-                seen.upto[r][i] = found.acc;
-                if (!found.found) {
-                    gap = number + 1u;
-                }
-            }
-        }
+    for (var k = 0u; k < LANE_CHUNKS; k++) { // unrolled
+        // The last windows seen may lie behind this chunk's; they are not used.
+        let chunk = min(base * CHUNKS_OF_WINDOW + lane * LANE_CHUNKS, parameters.prefixes - LANE_CHUNKS) + k;
+        seen[k] = look_at(slot_of(chunk));
     }
-    seen.gap = gap;
     return seen;
 }
 
-/// `carry`, which comes into window `begin`, brought to window `end_window`, both counted from the first that is seen.
-fn fold_windows(carry: Acc, seen: Seen, begin: u32, end_window: u32) -> Acc {
+/// S over the chunks of this lane, and whether all are there.
+fn total_seen(seen: Seen) -> Found {
+    var totals: array<Acc, LANE_CHUNKS>;
+    var found = true;
+    for (var k = 0u; k < LANE_CHUNKS; k++) { // unrolled
+        let one = found_in(seen[k]);
+        totals[k] = one.acc;
+        found = found && one.found;
+    }
+    for (var width = 1u; width < LANE_CHUNKS; width *= 2u) { // unrolled
+        for (var k = 0u; k < LANE_CHUNKS; k += 2u * width) { // unrolled
+            totals[k] = then(totals[k], totals[k + width]);
+        }
+    }
+    return Found(totals[0], found);
+}
+
+/// The windows from `begin` to `end`, counted from the first that is seen, of which this lane sees a part.
+fn is_within(begin: u32, end: u32) -> bool {
+    return begin * LANES_OF_WINDOW <= lane && lane < end * LANES_OF_WINDOW;
+}
+
+/// `carry`, which comes into window `begin`, brought to window `end`. `total` is of this lane's chunks.
+fn fold_windows(carry: Acc, total: Acc, begin: u32, end: u32) -> Acc {
+    var upto = total;
+    if (EXACT == 1u) {
+        // Where the grouping cannot be seen, a tree over all.
+        if (!is_within(begin, end)) {
+            upto = padding();
+        }
+        return then(carry, fold_lanes(upto, SUBGROUP));
+    }
+    upto = fold_lanes(upto, LANES_OF_WINDOW);
     var folded = carry;
-    for (var r = 0u; r < LOOK_ROUNDS; r++) { // unrolled
-        let upto = scan_slots(seen.upto[r], CHUNKS_OF_WINDOW);
-        for (var end = CHUNKS_OF_WINDOW; end <= SLOTS; end += CHUNKS_OF_WINDOW) { // unrolled
-            let total = shuffled(upto[(end - 1u) / SUBGROUP], (end - 1u) % SUBGROUP);
-            let window = (r * SLOTS + end) / CHUNKS_OF_WINDOW - 1u;
-            if (begin <= window && window < end_window) {
-                folded = then(folded, total);
+    for (var window = begin; window < end; window += FOLDED_AT_ONCE) {
+        var totals: array<Acc, FOLDED_AT_ONCE>;
+        for (var k = 0u; k < FOLDED_AT_ONCE; k++) { // unrolled
+            totals[k] = shuffled(upto, (window + k) * LANES_OF_WINDOW % SUBGROUP);
+        }
+        for (var k = 0u; k < FOLDED_AT_ONCE; k++) { // unrolled
+            if (window + k < end) {
+                folded = then(folded, totals[k]);
             }
         }
     }
     return folded;
 }
 
-/// The totals of the chunks of this chunk's window that come before it, in the slots of their last tiles.
-struct Own {
-    totals: Slots,
-    /// 1 + number in the window of the last chunk that this thread misses; 0 if it misses none.
-    gap: u32,
+/// A look at the totals of the chunks of this chunk's window that come before it, in the slots of their last tiles.
+alias Own = array<Looked, TILE_STEPS>;
+
+fn look_at_own(chunk: u32) -> Own {
+    let own = chunk % CHUNKS_OF_WINDOW;
+    var looked: Own;
+    for (var i = 0u; i < TILE_STEPS; i++) { // unrolled
+        let before = (i * SUBGROUP + lane) / CHUNK_TILES;
+        looked[i] = look_at(slot_of(chunk - own + min(before, own)));
+    }
+    return looked;
 }
 
-fn see_own(chunk: u32) -> Own {
-    let own = chunk % CHUNKS_OF_WINDOW;
-    var seen: Own;
-    var gap = 0u;
+struct OwnFound { totals: Slots, found: bool }
+
+fn own_totals(looked: Own, chunk: u32) -> OwnFound {
+    var own: OwnFound;
+    own.found = true;
     for (var i = 0u; i < TILE_STEPS; i++) { // unrolled
-        let slot = i * SUBGROUP + lane;
-        let found = find(min(chunk - own + slot / CHUNK_TILES, chunk));
-        seen.totals[i] = padding();
-        if (is_total_before(slot, own)) {
-            seen.totals[i] = found.acc;
-            if (!found.found) {
-                gap = slot / CHUNK_TILES + 1u;
-            }
+        own.totals[i] = padding();
+        if (is_total_before(i * SUBGROUP + lane, chunk % CHUNKS_OF_WINDOW)) {
+            let one = found_in(looked[i]);
+            own.totals[i] = one.acc;
+            own.found = own.found && one.found;
         }
     }
-    seen.gap = gap;
-    return seen;
+    return own;
+}
+
+/// The last chunk before `end` from `begin` on, both of one window, whose total is missing; NONE if none is.
+fn last_missing(begin: u32, end: u32) -> u32 {
+    var absent = NONE;
+    for (var chunk = begin; chunk < end; chunk++) {
+        if (!find(slot_of(chunk)).found) {
+            absent = chunk;
+        }
+    }
+    return absent;
 }

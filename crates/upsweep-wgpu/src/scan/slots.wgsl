@@ -27,6 +27,22 @@ fn scan_slots(values: Slots, width: u32) -> Slots {
     return upto;
 }
 
+/// The values of each `width` neighbouring lanes by a tree, for all of them.
+fn fold_lanes(value: Acc, width: u32) -> Acc {
+    var total = value;
+    for (var half = 1u; half < SUBGROUP; half *= 2u) { // unrolled
+        if (half < width) {
+            let other = shuffled_xor(total, half);
+            if ((lane & half) != 0u) {
+                total = then(other, total);
+            } else {
+                total = then(total, other);
+            }
+        }
+    }
+    return total;
+}
+
 /// The slot before each; padding for the first.
 fn previous_slots(values: Slots) -> Slots {
     var before: Slots;
@@ -46,8 +62,10 @@ fn previous_slots(values: Slots) -> Slots {
     return before;
 }
 
-/// The total of the chunk that was scanned, for the thread that `owns_last_tile`.
-fn scanned_total() -> Acc {
+/// The chunk that was scanned: what comes before each tile within it, in the tile's slot, and its total.
+struct Tiles { before: Slots, total: Acc }
+
+fn scanned_tiles() -> Tiles {
     var tiles: Slots;
     for (var i = 0u; i < TILE_STEPS; i++) { // unrolled
         tiles[i] = padding();
@@ -55,11 +73,18 @@ fn scanned_total() -> Acc {
             tiles[i] = tile_totals[i * SUBGROUP + lane];
         }
     }
-    return scan_slots(tiles, CHUNK_TILES)[(CHUNK_TILES - 1u) / SUBGROUP];
+    let upto = scan_slots(tiles, CHUNK_TILES);
+    let total = shuffled(upto[(CHUNK_TILES - 1u) / SUBGROUP], (CHUNK_TILES - 1u) % SUBGROUP);
+    return Tiles(previous_slots(upto), total);
 }
 
-fn owns_last_tile() -> bool {
-    return lane == (CHUNK_TILES - 1u) % SUBGROUP;
+/// The values of all slots by a tree over those of each step, and those in turn.
+fn fold_slots(values: Slots) -> Acc {
+    var total = fold_lanes(values[0], SUBGROUP);
+    for (var i = 1u; i < TILE_STEPS; i++) { // unrolled
+        total = then(total, fold_lanes(values[i], SUBGROUP));
+    }
+    return total;
 }
 
 /// The slot's chunk of the window, if the slot is that of its last tile and it comes before chunk `own`.

@@ -23,54 +23,62 @@ fn then(left: Acc, right: Acc) -> Acc {
     return combine(left, right);
 }
 
-/// The items from number `first` of the scan on; padding behind the end.
+/// The items from number `first` of the scan on. Where units are whole accesses, anything behind the end.
 fn load_unit(first: u32) -> Unit {
     var unit: Unit;
-    if (ALIGNED == 1u && first + UNIT <= parameters.items) {
-        var at = first;
+    if (ALIGNED == 1u) {
+        var at = parameters.start + first;
         if (REVERSE == 1u) {
-            at = parameters.items - first - UNIT;
+            at = parameters.start + parameters.items - first - UNIT;
         }
         for (var a = 0u; a < UNIT / ACCESS_ITEMS; a++) { // unrolled
-            var items = unpack(read_access((parameters.start + at) / ACCESS_ITEMS + a));
+            var items = unpack(read_access((at + a * ACCESS_ITEMS) / ACCESS_ITEMS));
             for (var v = 0u; v < ACCESS_ITEMS; v++) { // unrolled
                 const number = a * ACCESS_ITEMS + v;
                 const k = REVERSE * (UNIT - 1u - number) + (1u - REVERSE) * number;
                 unit.items[k] = enter(items[v], 0u);
             }
         }
-        return unit;
-    }
-    for (var k = 0u; k < UNIT; k++) { // unrolled
-        var value = padding();
-        if (first + k < parameters.items) {
-            let at = parameters.start + place(first + k);
+    } else {
+        for (var k = 0u; k < UNIT; k++) { // unrolled
+            let at = parameters.start + place(min(first + k, parameters.items - 1u));
             var items = unpack(read_access(at / ACCESS_ITEMS));
-            value = enter(items[at % ACCESS_ITEMS], 0u);
+            unit.items[k] = enter(items[at % ACCESS_ITEMS], 0u);
         }
-        unit.items[k] = value;
     }
     return unit;
 }
 
-/// Writes a unit to the items from number `first` of the scan on, as far as there are any.
-fn store_unit(first: u32, unit: Unit) {
-    if (OUT_ALIGNED == 1u && first + UNIT <= parameters.items) {
-        var at = first;
-        if (REVERSE == 1u) {
-            at = parameters.items - first - UNIT;
+/// The unit from number `first` on with padding behind the end.
+fn padded(loaded: Unit, first: u32) -> Unit {
+    var unit = loaded;
+    for (var k = 0u; k < UNIT; k++) { // unrolled
+        if (first + k >= parameters.items) {
+            unit.items[k] = padding();
         }
-        for (var a = 0u; a < UNIT / OUT_ACCESS_ITEMS; a++) { // unrolled
-            var items: array<Stored, OUT_ACCESS_ITEMS>;
-            for (var v = 0u; v < OUT_ACCESS_ITEMS; v++) { // unrolled
-                const number = a * OUT_ACCESS_ITEMS + v;
-                const k = REVERSE * (UNIT - 1u - number) + (1u - REVERSE) * number;
-                items[v] = stored(unit.items[k]);
-            }
-            write_access((parameters.out_start + at) / OUT_ACCESS_ITEMS + a, pack(items));
-        }
-        return;
     }
+    return unit;
+}
+
+/// Writes a unit to the items from number `first` of the scan on. Units are whole accesses.
+fn store_unit(first: u32, unit: Unit) {
+    var at = parameters.out_start + first;
+    if (REVERSE == 1u) {
+        at = parameters.out_start + parameters.items - first - UNIT;
+    }
+    for (var a = 0u; a < UNIT / OUT_ACCESS_ITEMS; a++) { // unrolled
+        var items: array<Stored, OUT_ACCESS_ITEMS>;
+        for (var v = 0u; v < OUT_ACCESS_ITEMS; v++) { // unrolled
+            const number = a * OUT_ACCESS_ITEMS + v;
+            const k = REVERSE * (UNIT - 1u - number) + (1u - REVERSE) * number;
+            items[v] = stored(unit.items[k]);
+        }
+        write_access((at + a * OUT_ACCESS_ITEMS) / OUT_ACCESS_ITEMS, pack(items));
+    }
+}
+
+/// Writes those that there are of a unit, one by one.
+fn store_items(first: u32, unit: Unit) {
     for (var k = 0u; k < UNIT; k++) { // unrolled
         if (first + k < parameters.items) {
             write_item(parameters.out_start + place(first + k), stored(unit.items[k]));
@@ -79,8 +87,8 @@ fn store_unit(first: u32, unit: Unit) {
 }
 
 /// S over the items of each group of a unit, and over the groups of the row that it is a part of, whose total goes
-/// to `row_totals`.
-fn scan_row(loaded: Unit, thread: u32, number: u32) -> Unit {
+/// to `row_totals` if it `leaves` that.
+fn scan_row(loaded: Unit, thread: u32, number: u32, leaves: bool) -> Unit {
     var unit = loaded;
     for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
         const i = 4u * g;
@@ -117,7 +125,7 @@ fn scan_row(loaded: Unit, thread: u32, number: u32) -> Unit {
     for (var g = 1u; g < UNIT_GROUPS; g++) { // unrolled
         unit.before[g] = upto[g - 1u];
     }
-    if (thread % ROW_THREADS == ROW_THREADS - 1u) {
+    if (leaves && thread % ROW_THREADS == ROW_THREADS - 1u) {
         row_totals[number / ROW_THREADS] = upto[UNIT_GROUPS - 1u];
     }
     if (EXACT == 1u) {

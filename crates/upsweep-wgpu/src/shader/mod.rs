@@ -140,13 +140,17 @@ impl Shader {
         text
     }
 
-    fn subgroups(&self) -> bool {
-        self.constants.iter().any(|(name, value)| *name == "SUBGROUP" && *value > 1)
+    /// Threads of a subgroup; 1 if the kernel uses none.
+    fn subgroup(&self) -> u32 {
+        self.constants
+            .iter()
+            .find(|(name, _)| *name == "SUBGROUP")
+            .map_or(1, |&(_, threads)| threads)
     }
 
     /// An entry point. The grid may be folded.
     fn entry(&self, name: &str) -> String {
-        let (parameter, keep) = if self.subgroups() {
+        let (parameter, keep) = if self.subgroup() > 1 {
             (
                 "    @builtin(subgroup_invocation_id) lane_of_thread: u32,\n",
                 "    lane = lane_of_thread;\n",
@@ -173,7 +177,7 @@ impl Shader {
             Scalar::of(*output).name(),
         );
         text += &op.text(&self.types.numbers());
-        text += &words(self.types.held(), self.subgroups());
+        text += &words(self.types.held(), self.subgroup());
         text += &result_words(&self.types);
         if let Some((name, items)) = access(*item, self.width) {
             let unpacked = unpack(*item, self.width, "access").join(", ");
@@ -254,7 +258,7 @@ fn write_part(output: Dtype, width: u32) -> String {
 }
 
 /// The words of a value that is combined, and their way between the threads of a subgroup.
-fn words(held: Held, subgroups: bool) -> String {
+fn words(held: Held, subgroup: u32) -> String {
     let count = held.words();
     let words: Vec<String> = (0..count).map(|k| format!("words[{k}]")).collect();
     let mut text = format!(
@@ -265,7 +269,7 @@ fn words(held: Held, subgroups: bool) -> String {
         held.words_of("acc").join(", "),
         held.of_words(&words),
     );
-    if subgroups {
+    if subgroup > 1 {
         text += "/// This thread's number in its subgroup.\nvar<private> lane: u32;\n";
         for (name, function) in
             [("shuffled", "subgroupShuffle"), ("shuffled_xor", "subgroupShuffleXor")]
@@ -280,25 +284,27 @@ fn words(held: Held, subgroups: bool) -> String {
                 moved.join(", "),
             );
         }
-        // By votes, from the highest bit down. `subgroupMax` gave all ones for zeros in some kernels of an NVIDIA
-        // driver (580.159.04); with shuffles in this place scans of 2^24 items took 106 us there instead of 68.
-        // Written out: a look must be one step of its loop, since some devices on a CPU end loops after so many steps.
-        text += "/// The largest of the words of the first SUBGROUP threads, part by part; each at most 1,023.\n\
-                 fn most(words: vec3<u32>) -> vec3<u32> {\n\
-                 \x20   var found = vec3<u32>(0u);\n";
-        for bit in (0..10).rev().map(|place| 1 << place) {
-            for part in ["x", "y", "z"] {
-                let _ = writeln!(
-                    text,
-                    "    found.{part} |= select(0u, {bit}u, subgroupAny(words.{part} >= (found.{part} | {bit}u)));"
-                );
-            }
+        // The number of a lane is found by votes on its bits, from the highest down: `subgroupMax` gave all ones for
+        // zeros in some kernels of an NVIDIA driver (580.159.04), and shuffles were slower there.
+        text += "fn holds_for_any(yes: bool) -> bool { return subgroupAny(yes); }\n\
+                 /// 1 + the last lane for which this holds; 0 if it holds for none.\n\
+                 fn last_lane(yes: bool) -> u32 {\n\
+                 \x20   let number = select(0u, lane + 1u, yes);\n\
+                 \x20   var found = 0u;\n";
+        let most = u32::BITS - subgroup.leading_zeros();
+        for bit in (0..most).rev().map(|place| 1 << place) {
+            let _ = writeln!(
+                text,
+                "    found |= select(0u, {bit}u, subgroupAny(number >= (found | {bit}u)));"
+            );
         }
         text += "    return found;\n}\n";
     } else {
         text += "/// A thread is a subgroup of its own.\nvar<private> lane: u32;\n\
                  fn shuffled(acc: Acc, lane: u32) -> Acc { return acc; }\n\
-                 fn most(words: vec3<u32>) -> vec3<u32> { return words; }\n";
+                 fn shuffled_xor(acc: Acc, lane: u32) -> Acc { return acc; }\n\
+                 fn holds_for_any(yes: bool) -> bool { return yes; }\n\
+                 fn last_lane(yes: bool) -> u32 { return u32(yes); }\n";
     }
     text
 }

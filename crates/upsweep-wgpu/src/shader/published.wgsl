@@ -7,30 +7,47 @@
 /// The mark of this run, in the upper 16 bits; never 0.
 var<private> mark: u32;
 
+/// The word at which half a word of a value is kept: the halves of all slots beside one another.
+fn half_of(slot: u32, half: u32) -> u32 {
+    return PUBLISHED + half * ((arrayLength(&state) - PUBLISHED) / (2u * WORDS)) + slot;
+}
+
 /// Makes a value known to all workgroups.
 fn publish(slot: u32, acc: Acc) {
     let words = words_of(acc);
     for (var k = 0u; k < WORDS; k++) { // unrolled
-        let at = PUBLISHED + 2u * (slot * WORDS + k);
-        atomicStore(&state[at], mark | (words[k] & 0xffffu));
-        atomicStore(&state[at + 1u], mark | (words[k] >> 16u));
+        atomicStore(&state[half_of(slot, 2u * k)], mark | (words[k] & 0xffffu));
+        atomicStore(&state[half_of(slot, 2u * k + 1u)], mark | (words[k] >> 16u));
     }
+}
+
+/// What stood in a slot.
+struct Looked { low: Words, high: Words }
+
+fn look_at(slot: u32) -> Looked {
+    var looked: Looked;
+    for (var k = 0u; k < WORDS; k++) { // unrolled
+        looked.low[k] = atomicLoad(&state[half_of(slot, 2u * k)]);
+        looked.high[k] = atomicLoad(&state[half_of(slot, 2u * k + 1u)]);
+    }
+    return looked;
 }
 
 /// What was published, and whether it was.
 struct Found { acc: Acc, found: bool }
 
-fn find(slot: u32) -> Found {
+fn found_in(looked: Looked) -> Found {
     var words: Words;
     var marks = 0u;
     for (var k = 0u; k < WORDS; k++) { // unrolled
-        let at = PUBLISHED + 2u * (slot * WORDS + k);
-        let low = atomicLoad(&state[at]);
-        let high = atomicLoad(&state[at + 1u]);
-        marks |= (low ^ mark) | (high ^ mark);
-        words[k] = (low & 0xffffu) | (high << 16u);
+        marks |= (looked.low[k] ^ mark) | (looked.high[k] ^ mark);
+        words[k] = (looked.low[k] & 0xffffu) | (looked.high[k] << 16u);
     }
     return Found(acc_of(words), (marks >> 16u) == 0u);
+}
+
+fn find(slot: u32) -> Found {
+    return found_in(look_at(slot));
 }
 
 /// Forgets everything that was published.

@@ -1,0 +1,99 @@
+// A chunk's total before the chunk is scanned, so that others need not wait for that.
+
+var<workgroup> subgroup_totals: array<Acc, THREADS / SUBGROUP>;
+
+/// Where neither grouping nor order can be seen: leaves the totals of what the threads of each subgroup hold.
+fn leave_totals(thread: u32, held: ptr<function, Held>) {
+    var total = padding();
+    for (var r = 0u; r < UNITS; r++) { // unrolled
+        for (var k = 0u; k < UNIT; k++) { // unrolled
+            total = then(total, (*held)[r].items[k]);
+        }
+    }
+    total = fold_lanes(total, SUBGROUP);
+    if (lane == 0u) {
+        subgroup_totals[thread / SUBGROUP] = total;
+    }
+    workgroupBarrier();
+}
+
+/// The total, for the subgroup that looks.
+fn total_left() -> Acc {
+    var total = padding();
+    for (var i = lane; i < THREADS / SUBGROUP; i += SUBGROUP) {
+        total = then(total, subgroup_totals[i]);
+    }
+    return fold_lanes(total, SUBGROUP);
+}
+
+/// Elsewhere: leaves `row_totals`. Lanes of a row fold several of their units at once: at each level of the row's tree
+/// a lane hands half of its units to its neighbour, and gets the other half of the neighbour's, while it has several.
+fn leave_row_totals(thread: u32, held: ptr<function, Held>) {
+    var totals: array<Acc, UNITS>;
+    for (var r = 0u; r < UNITS; r++) { // unrolled
+        totals[r] = total_of_unit((*held)[r]);
+    }
+    // The units that this lane is left with begin at this one.
+    var first = 0u;
+    for (var half = 1u; half < ROW_THREADS; half *= 2u) { // unrolled
+        let is_right = (lane & half) != 0u;
+        const keeps = max(UNITS / (2u * half), 1u);
+        if (UNITS / half > 1u) {
+            for (var r = 0u; r < UNITS / 2u / half; r++) { // unrolled
+                let other = shuffled_xor(chosen(totals[r + keeps], totals[r], is_right), half);
+                let own = chosen(totals[r], totals[r + keeps], is_right);
+                totals[r] = then(chosen(own, other, is_right), chosen(other, own, is_right));
+            }
+            first += select(0u, keeps, is_right);
+        } else {
+            let other = shuffled_xor(totals[0], half);
+            totals[0] = then(chosen(totals[0], other, is_right), chosen(other, totals[0], is_right));
+        }
+    }
+    // Of the lanes that hold the same, the first; each holds so many units.
+    const left = max(UNITS / ROW_THREADS, 1u);
+    if (lane % ROW_THREADS < UNITS) {
+        for (var r = 0u; r < UNITS / ROW_THREADS + 1u; r++) { // unrolled
+            if (r < left) {
+                row_totals[unit_of(thread, first + r) / ROW_THREADS] = totals[r];
+            }
+        }
+    }
+    workgroupBarrier();
+}
+
+/// The second if `is_second`.
+fn chosen(first: Acc, second: Acc, is_second: bool) -> Acc {
+    if (is_second) {
+        return second;
+    }
+    return first;
+}
+
+fn total_of_unit(unit: Unit) -> Acc {
+    var groups: array<Acc, UNIT_GROUPS>;
+    for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
+        const i = 4u * g;
+        groups[g] = then(then(unit.items[i], unit.items[i + 1u]), then(unit.items[i + 2u], unit.items[i + 3u]));
+    }
+    for (var width = 1u; width < UNIT_GROUPS; width *= 2u) { // unrolled
+        for (var g = 0u; g < UNIT_GROUPS; g += 2u * width) { // unrolled
+            groups[g] = then(groups[g], groups[g + width]);
+        }
+    }
+    return groups[0];
+}
+
+/// The total by a tree over `row_totals`, for the subgroup that looks.
+fn total_of_rows() -> Acc {
+    var totals: array<Acc, LANE_ROWS>;
+    for (var k = 0u; k < LANE_ROWS; k++) { // unrolled
+        totals[k] = row_totals[(lane * LANE_ROWS + k) % CHUNK_ROWS];
+    }
+    for (var width = 1u; width < LANE_ROWS; width *= 2u) { // unrolled
+        for (var k = 0u; k < LANE_ROWS; k += 2u * width) { // unrolled
+            totals[k] = then(totals[k], totals[k + width]);
+        }
+    }
+    return fold_lanes(totals[0], CHUNK_ROWS / LANE_ROWS);
+}
