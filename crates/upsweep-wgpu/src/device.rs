@@ -171,10 +171,12 @@ impl Gpu {
         limits.subgroup_sizes =
             if subgroup > 1 { (info.subgroup_min_size, info.subgroup_max_size) } else { (1, 1) };
         limits.threads_per_workgroup = facts.threads;
+        limits.buffer_bytes = Some(granted.max_buffer_size);
         limits.binding_bytes = Some(facts.binding_bytes);
         limits.workgroups_per_dimension = Some(facts.grid);
         limits.int64 = features.contains(Features::SHADER_INT64);
         limits.float64 = features.contains(Features::SHADER_F64);
+        limits.timestamps = features.contains(Features::TIMESTAMP_QUERY);
         let (pipelines, unchecked) = (Mutex::default(), Unchecked::default());
         let (id, lost) = (id.to_owned(), Arc::default());
         let mut gpu = Self { id, device, queue, facts, limits, pipelines, cache, lost, unchecked };
@@ -190,6 +192,7 @@ impl Gpu {
         }
         self.facts.messages = outcome.messages;
         self.facts.forward_progress = outcome.progress;
+        self.limits.messages = outcome.messages;
         self.limits.forward_progress = outcome.progress;
         self.limits.subnormals = outcome.subnormals;
     }
