@@ -118,7 +118,9 @@ impl fmt::Display for Profile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micros = |time: Duration| format!("{:.2}", time.as_secs_f64() * 1e6);
         let spread = |of: Quartiles| format!("{} to {}", micros(of.lower), micros(of.upper));
-        let number = |number: Option<f64>| number.map_or("-".to_owned(), |n| format!("{n:.1}"));
+        let number = |number: Option<f64>, places: usize| {
+            number.map_or("-".to_owned(), |number| format!("{number:.places$}"))
+        };
         let mut rows = vec![HEAD.map(str::to_owned)];
         rows.extend(self.dispatches.iter().map(|dispatch| {
             [
@@ -127,9 +129,9 @@ impl fmt::Display for Profile {
                 dispatch.bytes().to_string(),
                 micros(dispatch.time.median),
                 spread(dispatch.time),
-                number(dispatch.gbps()),
-                number(dispatch.limit_gbps()),
-                number(dispatch.percent_of_limit()),
+                number(dispatch.gbps(), 3),
+                number(dispatch.limit_gbps(), 3),
+                number(dispatch.percent_of_limit(), 1),
             ]
         }));
         let mut whole: [String; 8] = Default::default();
@@ -304,10 +306,10 @@ mod tests {
         assert_eq!(
             profile.to_string(),
             "\
-dispatch   workgroups  bytes  median µs  quartiles µs  GB/s  limit  % of it
-upsweep             4   4000       2.00  2.00 to 2.00   2.0    4.0     50.0
-spine               4      0       0.50  0.50 to 0.50     -      -        -
-downsweep           4   8000       4.00  4.00 to 4.00   2.0    2.7     75.0
+dispatch   workgroups  bytes  median µs  quartiles µs   GB/s  limit  % of it
+upsweep             4   4000       2.00  2.00 to 2.00  2.000  4.000     50.0
+spine               4      0       0.50  0.50 to 0.50      -      -        -
+downsweep           4   8000       4.00  4.00 to 4.00  2.000  2.667     75.0
 whole                              7.00  7.00 to 7.00
 between launches 0.50 µs"
         );
