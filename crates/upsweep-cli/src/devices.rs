@@ -53,6 +53,7 @@ struct Facts<'a> {
     messages: bool,
     forward_progress: bool,
     int64: bool,
+    int64_atomics: bool,
     float64: bool,
     subnormals: bool,
     timestamps: bool,
@@ -78,6 +79,7 @@ impl<'a> Facts<'a> {
             messages: limits.messages,
             forward_progress: limits.forward_progress,
             int64: limits.int64,
+            int64_atomics: limits.int64_atomics,
             float64: limits.float64,
             subnormals: limits.subnormals,
             timestamps: limits.timestamps,
@@ -136,6 +138,7 @@ fn table(list: &DeviceList) -> String {
         line("messages in a launch", yes(limits.messages));
         line("forward progress", yes(limits.forward_progress));
         line("64-bit integers", yes(limits.int64));
+        line("64-bit atomics", yes(limits.int64_atomics));
         line("64-bit floats", yes(limits.float64));
         line("subnormal floats", yes(limits.subnormals));
         line("timestamps", yes(limits.timestamps));

@@ -25,7 +25,7 @@ fn devices_for_programs() {
     let cpu = &list["usable"][0];
     assert_eq!(cpu["id"], "cpu");
     let limits = cpu["limits"].as_object().expect("an object");
-    assert_eq!(limits.len(), 20);
+    assert_eq!(limits.len(), 21);
     assert_eq!(limits["subnormals"], true);
     assert!(limits["compute_units"].as_u64().expect("a number") >= 1);
     assert!(limits["subgroup_sizes"].is_array());

@@ -45,6 +45,8 @@ pub struct Limits {
     pub forward_progress: bool,
     /// Whether 64-bit integers can be computed with.
     pub int64: bool,
+    /// Whether a GPU has every atomic operation of 64-bit integers; false on a CPU, which has no need of them.
+    pub int64_atomics: bool,
     /// Whether `f64` can be computed with.
     pub float64: bool,
     /// Whether results that are too small for a normal float are kept, and not made zero; of `f32`, as tried when a GPU
@@ -75,6 +77,7 @@ impl Limits {
             messages: false,
             forward_progress: false,
             int64: false,
+            int64_atomics: false,
             float64: false,
             subnormals: false,
             timestamps: false,

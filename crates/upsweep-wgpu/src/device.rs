@@ -18,6 +18,7 @@ use crate::slice::Slice;
 /// Features that are used where the adapter has them.
 const WANTED: Features = Features::SUBGROUP
     .union(Features::SHADER_INT64)
+    .union(Features::SHADER_INT64_ATOMIC_ALL_OPS)
     .union(Features::SHADER_F64)
     .union(Features::MAPPABLE_PRIMARY_BUFFERS)
     .union(Features::PIPELINE_CACHE)
@@ -38,6 +39,8 @@ pub(crate) struct Facts {
     /// Most bytes of one binding, and what its offset must be a multiple of.
     pub(crate) binding_bytes: u64,
     pub(crate) alignment: u64,
+    /// Whether values of 64 bits have all atomics.
+    pub(crate) int64_atomics: bool,
     /// Whether words that carry their own proof go from workgroup to workgroup within a launch.
     pub(crate) messages: bool,
     /// Whether workgroups that have started are sure to go on.
@@ -159,6 +162,8 @@ impl Gpu {
             grid: granted.max_compute_workgroups_per_dimension,
             binding_bytes: granted.max_storage_buffer_binding_size.min(granted.max_buffer_size),
             alignment: u64::from(granted.min_storage_buffer_offset_alignment).max(16),
+            int64_atomics: features
+                .contains(Features::SHADER_INT64 | Features::SHADER_INT64_ATOMIC_ALL_OPS),
             messages: false,
             forward_progress: false,
         };
@@ -175,6 +180,7 @@ impl Gpu {
         limits.binding_bytes = Some(facts.binding_bytes);
         limits.workgroups_per_dimension = Some(facts.grid);
         limits.int64 = features.contains(Features::SHADER_INT64);
+        limits.int64_atomics = facts.int64_atomics;
         limits.float64 = features.contains(Features::SHADER_F64);
         limits.timestamps = features.contains(Features::TIMESTAMP_QUERY);
         let (pipelines, unchecked) = (Mutex::default(), Unchecked::default());

@@ -193,8 +193,8 @@ impl<T> Array<T> {
 impl Device {
     /// A device that works in the caller's own wgpu device and queue.
     ///
-    /// Subgroups, 64-bit integers and floats, and timestamps are used where the device was opened with
-    /// these features, and bindings as large as its limits allow.
+    /// Subgroups, 64-bit integers with their atomics, 64-bit floats, and timestamps are used where the device was
+    /// opened with these features, and bindings as large as its limits allow.
     ///
     /// # Errors
     /// [`Error::NoDevice`] if the device was opened with less than kernels need.

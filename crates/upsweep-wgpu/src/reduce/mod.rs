@@ -219,7 +219,10 @@ impl Reduction {
                         types.acc
                     )));
                 }
-                parts.extend([include_str!("atomic.wgsl"), STATE]);
+                if types.held().words() == 2 && !facts.int64_atomics {
+                    return Err(refused("the device has no atomics of 64 bits"));
+                }
+                parts.push(include_str!("atomic.wgsl"));
             }
         }
         let shader = Shader {
@@ -269,7 +272,8 @@ impl Reduction {
         let state = gpu.buffer("state of a reduction", 4 * words, usage)?;
         if shader.atomic.is_some() {
             let empty = types.empty_total();
-            gpu.write(&state, 4 * TOTAL, &empty.to_le_bytes())?;
+            let words = &empty[..types.held().words() as usize];
+            gpu.write(&state, 4 * TOTAL, bytemuck::cast_slice(words))?;
         }
         Ok(Self { types, shape, strategy, pipeline, fold, state, items, lies })
     }

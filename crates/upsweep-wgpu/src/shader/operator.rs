@@ -107,14 +107,12 @@ impl Op {
         }
     }
 
-    /// The function of WGSL's that does this to a word of shared memory, in the order in which it wants
-    /// values, if there is one.
+    /// The function of WGSL's that does this to a value in memory, in the order in which it wants values, if there is
+    /// one. Of values of two words only some devices have it.
     pub(crate) fn atomic(&self, held: Held) -> Option<&'static str> {
-        if held.scalar().is_wide() || matches!(held, Held::Position(_)) {
-            return None;
-        }
         match (self, held) {
-            (Op::Sum, Held::Plain(Scalar::U32 | Scalar::I32)) => Some("atomicAdd"),
+            (_, Held::Position(_)) => None,
+            (Op::Sum, Held::Plain(scalar)) if !scalar.is_float() => Some("atomicAdd"),
             (Op::Min, _) => Some("atomicMin"),
             (Op::Max, _) => Some("atomicMax"),
             (Op::And, _) => Some("atomicAnd"),
