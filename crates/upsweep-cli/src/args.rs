@@ -229,6 +229,10 @@ makes the exit status 1. A row that the device refuses says why under 'checked'.
 On a GPU the arrays are in its memory, the times are those of its own clock where it has one, and at
 least 200 ms of work raise its speed before anything is measured.
 
+With --profile each row is followed by its dispatches, each timed in a pass of its own behind a run of
+the whole, against the limit of as many bytes; 'whole' is all of them in one pass. Records have further
+columns then: dispatch (empty in the row itself), workgroups, bytes, lower_us and upper_us (quartiles).
+
 With an operator other than sum its name follows the primitive's (reduce/max), with --acc its name
 follows the type (u8->u64), with --isa the instruction set follows the strategy (simd/avx2).
 
@@ -236,6 +240,7 @@ Examples:
   upsweep bench
   upsweep bench --op reduce --dtype u8 --acc u64 --n 2^26 --samples 21
   upsweep bench --device cpu,wgpu:0 --op exclusive_scan --n 2^26 --strategy all
+  upsweep bench --device wgpu:0 --op exclusive_scan --n 2^26 --profile
   upsweep bench --op all --dtype all --n 2^14,2^20 --strategy all --isa all --csv record.csv";
 
 /// `upsweep bench`.
@@ -292,4 +297,8 @@ pub(crate) struct BenchArguments {
     /// Times that each row is measured
     #[arg(long, value_name = "K", default_value = "11")]
     pub(crate) samples: NonZeroUsize,
+
+    /// Say beneath each row of a GPU where the time goes, dispatch by dispatch
+    #[arg(long)]
+    pub(crate) profile: bool,
 }

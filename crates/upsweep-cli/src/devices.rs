@@ -47,12 +47,16 @@ struct Facts<'a> {
     memory_bytes: Option<u64>,
     subgroup_sizes: (u32, u32),
     threads_per_workgroup: u32,
+    buffer_bytes: Option<u64>,
     binding_bytes: Option<u64>,
     workgroups_per_dimension: Option<u32>,
+    messages: bool,
     forward_progress: bool,
     int64: bool,
+    int64_atomics: bool,
     float64: bool,
     subnormals: bool,
+    timestamps: bool,
 }
 
 impl<'a> Facts<'a> {
@@ -69,12 +73,16 @@ impl<'a> Facts<'a> {
             memory_bytes: limits.memory_bytes,
             subgroup_sizes: limits.subgroup_sizes,
             threads_per_workgroup: limits.threads_per_workgroup,
+            buffer_bytes: limits.buffer_bytes,
             binding_bytes: limits.binding_bytes,
             workgroups_per_dimension: limits.workgroups_per_dimension,
+            messages: limits.messages,
             forward_progress: limits.forward_progress,
             int64: limits.int64,
+            int64_atomics: limits.int64_atomics,
             float64: limits.float64,
             subnormals: limits.subnormals,
+            timestamps: limits.timestamps,
         }
     }
 }
@@ -123,13 +131,17 @@ fn table(list: &DeviceList) -> String {
         let (least, most) = limits.subgroup_sizes;
         line("subgroup sizes", format!("{least} to {most}"));
         line("threads per workgroup", limits.threads_per_workgroup.to_string());
+        line("largest array", limits.buffer_bytes.map_or("any size".to_owned(), size));
         line("array binding", limits.binding_bytes.map_or("any size".to_owned(), size));
         let workgroups = limits.workgroups_per_dimension;
         line("workgroups per dimension", workgroups.map_or("any".to_owned(), |n| n.to_string()));
+        line("messages in a launch", yes(limits.messages));
         line("forward progress", yes(limits.forward_progress));
         line("64-bit integers", yes(limits.int64));
+        line("64-bit atomics", yes(limits.int64_atomics));
         line("64-bit floats", yes(limits.float64));
         line("subnormal floats", yes(limits.subnormals));
+        line("timestamps", yes(limits.timestamps));
     }
     let mut text = text.replace("  id", "id").replace("  \nid", "\nid ");
     for absent in &list.absent {

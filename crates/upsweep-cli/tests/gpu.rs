@@ -9,6 +9,11 @@ const REQUIRE_VARIABLE: &str = "UPSWEEP_TEST_REQUIRE";
 
 /// The ids of GPUs, and whether each has 64-bit integers.
 fn gpus(place: &Place) -> Vec<(String, bool)> {
+    gpus_with(place, "int64")
+}
+
+/// The ids of GPUs, and whether each has something.
+fn gpus_with(place: &Place, fact: &str) -> Vec<(String, bool)> {
     let text = place.run("devices --json").text();
     let list: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     let devices = list["usable"].as_array().expect("a list").iter();
@@ -16,7 +21,7 @@ fn gpus(place: &Place) -> Vec<(String, bool)> {
         .filter(|device| device["id"] != "cpu")
         .map(|device| {
             let id = device["id"].as_str().expect("text").to_owned();
-            (id, device["limits"]["int64"].as_bool().expect("a fact"))
+            (id, device["limits"][fact].as_bool().expect("a fact"))
         })
         .collect();
     let required = std::env::var(REQUIRE_VARIABLE).is_ok_and(|names| names.contains("wgpu"));
@@ -96,6 +101,42 @@ fn gpus_are_measured() {
             assert_eq!(row[12], "ok", "{row:?}");
             assert!(row[4].contains('/'), "{row:?}");
             assert!(row[5].parse::<f64>().is_ok_and(|time| time > 0.0), "{row:?}");
+        }
+    }
+}
+
+#[test]
+fn gpus_are_profiled() {
+    let place = Place::new();
+    let cell = "striped-4-exact/raking/reduce-then-scan";
+    let bench = "bench --op exclusive_scan --dtype u8 --acc u32 --n 5000 --samples 3 --profile";
+    place.run(&format!("{bench} --device cpu")).refused_for("device cpu has no dispatches");
+    place.run(&format!("{bench} --device wgpu:999")).refused_for("no device 'wgpu:999'");
+    for (id, timestamps) in gpus_with(&place, "timestamps") {
+        let bench = format!("{bench} --device {id} --strategy {cell}");
+        if !timestamps {
+            place.run(&bench).refused_for("has no timestamps");
+            continue;
+        }
+        let record = place.run(&format!("{bench} --csv -")).text();
+        let rows: Vec<Vec<&str>> = record.lines().map(|line| line.split(',').collect()).collect();
+        let column = |name: &str| rows[0].iter().position(|known| *known == name).expect(name);
+        let names: Vec<&str> = rows[1..].iter().map(|row| row[column("dispatch")]).collect();
+        assert_eq!(names, ["", "upsweep", "spine", "downsweep", "whole"], "{record}");
+        let bytes: Vec<&str> = rows[1..].iter().map(|row| row[column("bytes")]).collect();
+        assert_eq!((bytes[1], bytes[3]), ("5000", "25000"), "{record}");
+        for row in &rows[1..] {
+            assert_eq!(row.len(), 18, "{record}");
+            assert_eq!((row[column("op")], row[column("checked")]), ("exclusive_scan", "ok"));
+            let number = |name: &str| row[column(name)].parse::<f64>().expect(name);
+            if !row[column("dispatch")].is_empty() {
+                assert!(number("lower_us") <= number("median_us"), "{record}");
+                assert!(number("median_us") <= number("upper_us"), "{record}");
+            }
+        }
+        let table = place.run(&bench).text();
+        for words in ["\n  dispatch ", "\n  spine ", "\n  whole ", "\n  between launches "] {
+            assert!(table.contains(words), "'{words}' is not in: {table}");
         }
     }
 }

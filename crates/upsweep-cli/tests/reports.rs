@@ -11,7 +11,9 @@ pct_of_limit,first_call_us,checked";
 fn devices_for_people() {
     let text = Place::new().run("devices").text();
     assert!(text.starts_with("id "), "{text}");
-    for words in ["cpu", "instruction set", "first-level cache", "cuda: absent: ", "wgpu:"] {
+    for words in
+        ["cpu", "instruction set", "first-level cache", "timestamps", "cuda: absent: ", "wgpu:"]
+    {
         assert!(text.contains(words), "'{words}' is not in: {text}");
     }
 }
@@ -23,7 +25,7 @@ fn devices_for_programs() {
     let cpu = &list["usable"][0];
     assert_eq!(cpu["id"], "cpu");
     let limits = cpu["limits"].as_object().expect("an object");
-    assert_eq!(limits.len(), 17);
+    assert_eq!(limits.len(), 21);
     assert_eq!(limits["subnormals"], true);
     assert!(limits["compute_units"].as_u64().expect("a number") >= 1);
     assert!(limits["subgroup_sizes"].is_array());

@@ -29,22 +29,31 @@ pub struct Limits {
     pub subgroup_sizes: (u32, u32),
     /// Most threads of a workgroup of one dimension; 1 on a CPU.
     pub threads_per_workgroup: u32,
+    /// Most bytes of one array in the device's memory. `None` on a CPU.
+    pub buffer_bytes: Option<u64>,
     /// Most bytes that a kernel can reach through one binding; longer arrays take several launches. `None` where any
     /// array can be bound.
     pub binding_bytes: Option<u64>,
     /// Most workgroups in one dimension of a dispatch; `None` on a CPU.
     pub workgroups_per_dimension: Option<u32>,
+    /// Whether words that carry their own proof arrive whole in other workgroups of one launch, so that a workgroup may
+    /// tell another something. Tried when a GPU is opened; false on a CPU, which has no workgroups.
+    pub messages: bool,
     /// Whether workgroups that have started go on while others wait for them, so that one may wait for another. No
     /// interface promises it: it is tried when a GPU is opened. False on a CPU, which has no workgroups, and for GPUs
     /// made of software, whose workgroups the operating system may stop at any time.
     pub forward_progress: bool,
     /// Whether 64-bit integers can be computed with.
     pub int64: bool,
+    /// Whether a GPU has every atomic operation of 64-bit integers; false on a CPU, which has no need of them.
+    pub int64_atomics: bool,
     /// Whether `f64` can be computed with.
     pub float64: bool,
     /// Whether results that are too small for a normal float are kept, and not made zero; of `f32`, as tried when a GPU
     /// is opened.
     pub subnormals: bool,
+    /// Whether a GPU has a clock that kernels are timed by; false on a CPU, which has no need of one.
+    pub timestamps: bool,
 }
 
 impl Limits {
@@ -62,12 +71,16 @@ impl Limits {
             memory_bytes: None,
             subgroup_sizes: (1, 1),
             threads_per_workgroup: 1,
+            buffer_bytes: None,
             binding_bytes: None,
             workgroups_per_dimension: None,
+            messages: false,
             forward_progress: false,
             int64: false,
+            int64_atomics: false,
             float64: false,
             subnormals: false,
+            timestamps: false,
         }
     }
 }

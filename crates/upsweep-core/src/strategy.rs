@@ -112,7 +112,7 @@ named! {
     ReduceGlobal, "global reduction" {
         /// Further launches over the partials.
         MultiLevel "multi-level",
-        /// One hardware atomic per workgroup, where the type has one.
+        /// One hardware atomic per workgroup, where type and device have one.
         Atomic "atomic",
         /// A single launch: the last workgroup to finish folds the partials.
         LastBlock "last-block",

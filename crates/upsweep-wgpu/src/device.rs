@@ -18,6 +18,7 @@ use crate::slice::Slice;
 /// Features that are used where the adapter has them.
 const WANTED: Features = Features::SUBGROUP
     .union(Features::SHADER_INT64)
+    .union(Features::SHADER_INT64_ATOMIC_ALL_OPS)
     .union(Features::SHADER_F64)
     .union(Features::MAPPABLE_PRIMARY_BUFFERS)
     .union(Features::PIPELINE_CACHE)
@@ -38,6 +39,8 @@ pub(crate) struct Facts {
     /// Most bytes of one binding, and what its offset must be a multiple of.
     pub(crate) binding_bytes: u64,
     pub(crate) alignment: u64,
+    /// Whether values of 64 bits have all atomics.
+    pub(crate) int64_atomics: bool,
     /// Whether words that carry their own proof go from workgroup to workgroup within a launch.
     pub(crate) messages: bool,
     /// Whether workgroups that have started are sure to go on.
@@ -159,6 +162,8 @@ impl Gpu {
             grid: granted.max_compute_workgroups_per_dimension,
             binding_bytes: granted.max_storage_buffer_binding_size.min(granted.max_buffer_size),
             alignment: u64::from(granted.min_storage_buffer_offset_alignment).max(16),
+            int64_atomics: features
+                .contains(Features::SHADER_INT64 | Features::SHADER_INT64_ATOMIC_ALL_OPS),
             messages: false,
             forward_progress: false,
         };
@@ -171,10 +176,13 @@ impl Gpu {
         limits.subgroup_sizes =
             if subgroup > 1 { (info.subgroup_min_size, info.subgroup_max_size) } else { (1, 1) };
         limits.threads_per_workgroup = facts.threads;
+        limits.buffer_bytes = Some(granted.max_buffer_size);
         limits.binding_bytes = Some(facts.binding_bytes);
         limits.workgroups_per_dimension = Some(facts.grid);
         limits.int64 = features.contains(Features::SHADER_INT64);
+        limits.int64_atomics = facts.int64_atomics;
         limits.float64 = features.contains(Features::SHADER_F64);
+        limits.timestamps = features.contains(Features::TIMESTAMP_QUERY);
         let (pipelines, unchecked) = (Mutex::default(), Unchecked::default());
         let (id, lost) = (id.to_owned(), Arc::default());
         let mut gpu = Self { id, device, queue, facts, limits, pipelines, cache, lost, unchecked };
@@ -190,6 +198,7 @@ impl Gpu {
         }
         self.facts.messages = outcome.messages;
         self.facts.forward_progress = outcome.progress;
+        self.limits.messages = outcome.messages;
         self.limits.forward_progress = outcome.progress;
         self.limits.subnormals = outcome.subnormals;
     }

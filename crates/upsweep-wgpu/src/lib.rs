@@ -46,6 +46,7 @@ mod handle;
 mod litmus;
 mod memory;
 mod probe;
+mod profile;
 mod record;
 mod reduce;
 mod scan;
@@ -53,6 +54,7 @@ mod shader;
 mod slice;
 #[cfg(test)]
 mod testing;
+mod time;
 #[cfg(test)]
 mod translation;
 
@@ -60,6 +62,7 @@ pub use backend::{Source, Target, Workspace};
 pub use device::Gpu;
 pub use handle::Wgpu;
 pub use memory::Memory;
+pub use profile::{DispatchProfile, Profile, Quartiles};
 pub use record::Recording;
 pub use reduce::ReduceOptions;
 pub use scan::ScanOptions;

@@ -7,9 +7,32 @@ use upsweep_core::Strategy;
 /// One launch.
 #[derive(Clone, Debug)]
 pub(crate) struct Dispatch {
+    /// The kernel's entry point.
+    pub(crate) name: &'static str,
     pub(crate) pipeline: wgpu::ComputePipeline,
     pub(crate) group: wgpu::BindGroup,
     pub(crate) size: [u32; 2],
+    pub(crate) traffic: Traffic,
+}
+
+/// The fewest bytes that a launch must move through memory: each item of the arrays that it reads once, and of those
+/// that it writes once.
+///
+/// What workgroups tell one another counts where a launch does nothing else, as with the spine of a scan. The one
+/// result of a reduction does not.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    pub(crate) read: u64,
+    pub(crate) written: u64,
+}
+
+/// Records launches into a compute pass.
+pub(crate) fn record(dispatches: &[Dispatch], pass: &mut wgpu::ComputePass<'_>) {
+    for Dispatch { pipeline, group, size: [x, y], .. } in dispatches {
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, group, &[]);
+        pass.dispatch_workgroups(*x, *y, 1);
+    }
 }
 
 /// An operation on certain arrays, with all that it needs: recording it allocates nothing of ours, submits nothing
@@ -30,11 +53,7 @@ pub struct Recording {
 impl Recording {
     /// Records the launches into a compute pass.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
-        for Dispatch { pipeline, group, size: [x, y] } in &self.dispatches {
-            pass.set_pipeline(pipeline);
-            pass.set_bind_group(0, group, &[]);
-            pass.dispatch_workgroups(*x, *y, 1);
-        }
+        record(&self.dispatches, pass);
     }
 
     /// The same operation so many times, one after another.

@@ -46,7 +46,7 @@ const POLICIES: [Option<(u32, u32)>; 3] = [None, Some((32, 1)), Some((1024, 64))
 
 fn facts((subgroup, threads, shared_bytes): (u32, u32, u32)) -> Facts {
     let (grid, binding_bytes, alignment) = (65_535, 1 << 27, 256);
-    let (messages, forward_progress) = (true, true);
+    let (int64_atomics, messages, forward_progress) = (false, true, true);
     Facts {
         subgroup,
         threads,
@@ -54,6 +54,7 @@ fn facts((subgroup, threads, shared_bytes): (u32, u32, u32)) -> Facts {
         grid,
         binding_bytes,
         alignment,
+        int64_atomics,
         messages,
         forward_progress,
     }
@@ -121,6 +122,7 @@ impl Translator {
         let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
         capabilities.set(Capabilities::SUBGROUP, facts.subgroup > 1);
         capabilities.set(Capabilities::SHADER_INT64, doubles || any(&[Dtype::U64, Dtype::I64]));
+        capabilities.set(Capabilities::SHADER_INT64_ATOMIC_ALL_OPS, facts.int64_atomics);
         let validate = |with| {
             let validated = Validator::new(ValidationFlags::all(), with).validate(&module);
             validated.map_err(|error| error.emit_to_string(text))
@@ -139,10 +141,13 @@ impl Translator {
             if self.validator {
                 accepted_by_validator(&words, newest, context);
             }
-            if !doubles {
+            // Metal has neither doubles nor all atomics of 64 bits.
+            if !doubles && !facts.int64_atomics {
                 let metal = to_msl(&module, &info, entry, newest);
                 let metal = metal.unwrap_or_else(|error| panic!("{context}: MSL: {error}"));
                 assert!(metal.contains("kernel void"), "{context}");
+            }
+            if !doubles {
                 let direct = to_hlsl(&module, &info, entry, newest);
                 let direct = direct.unwrap_or_else(|error| panic!("{context}: HLSL: {error}"));
                 assert!(direct.contains("[numthreads("), "{context}");
@@ -375,6 +380,34 @@ fn every_cell_of_a_reduction() {
         }
     }
     assert_eq!(cell, 108);
+}
+
+/// Where the device has them.
+#[test]
+fn atomics_of_64_bits() {
+    let mut translator = Translator::new();
+    let types = [
+        types::<u64, u64, u64, _>(Sum),
+        types::<u8, i64, i64, _>(Sum),
+        types::<i64, i64, i64, _>(Min),
+        types::<u64, u64, u64, _>(Max),
+        types::<f64, f64, f64, _>(Max),
+        types::<i64, i64, i64, _>(BitXor),
+    ];
+    let load =
+        Load { arrangement: Arrangement::Striped, width: AccessWidth::Bytes16, tail: Tail::Exact };
+    let (local, global) = (ReduceLocal::SharedMemory, ReduceGlobal::Atomic);
+    let strategy = GpuReduceStrategy { load, local, global };
+    for device in DEVICES {
+        for types in &types {
+            let without = facts(device);
+            let with = Facts { int64_atomics: true, ..without };
+            let mut made =
+                |facts| reduce_kernel(&mut translator, facts, types, strategy, true, None);
+            assert!(matches!(made(&without), Err(Error::StrategyRefused { .. })), "{types:?}");
+            assert_eq!(made(&with), Ok(()), "{types:?}");
+        }
+    }
 }
 
 /// What is tried when a device is opened, and what its limits are measured with.

@@ -104,6 +104,7 @@ fn a_lost_device_is_an_error_for_ever() {
                 assert!(output.iter().all(|&item| item == 7), "{context}: nothing was written");
                 if gpu.wgpu().0.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
                     is_failure(gpu.time(&recording, 2), &context);
+                    is_failure(gpu.profile(&recording, 2), &context);
                 }
             }
         }

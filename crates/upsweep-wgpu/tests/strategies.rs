@@ -4,10 +4,11 @@
 mod common;
 
 use upsweep_core::{
-    AccessWidth, Arrangement, Dtype, Error, GpuReduceStrategy, GpuScanStrategy, Load, Reduce,
-    ReduceGlobal, ReduceLocal, Scan, ScanGlobal, ScanLocal, Sum, Tail, WorkgroupPolicy, reference,
+    AccessWidth, Arrangement, BitAnd, BitOr, BitXor, Dtype, Element, Error, GpuReduceStrategy,
+    GpuScanStrategy, Load, Max, Min, Number, Operator, Product, Reduce, ReduceGlobal, ReduceLocal,
+    Scan, ScanGlobal, ScanLocal, Sum, Tail, Widen, WorkgroupPolicy, reference,
 };
-use upsweep_testing::Input;
+use upsweep_testing::{Input, Sample};
 use upsweep_wgpu::{Gpu, ReduceOptions, ScanOptions, Slice, Source, Target, Workspace};
 use wgpu::BufferUsages;
 
@@ -94,6 +95,61 @@ fn reductions_give_the_bits_of_the_order() {
         }
     });
     assert!(common::gpus().is_empty() || ran > 0 && refused > 0);
+}
+
+/// A reduction by atomics alone, several times with one total; refused with this reason, if there is one.
+fn check_atomic<T, O>(gpu: &Gpu, operator: O, refusal: Option<&str>)
+where
+    T: Number + Sample + Widen<T> + Element<Acc = T>,
+    O: Operator<T>,
+{
+    let load =
+        Load { arrangement: Arrangement::Striped, width: AccessWidth::Bytes8, tail: Tail::Checked };
+    let (local, global) = (ReduceLocal::SharedMemory, ReduceGlobal::Atomic);
+    let strategy = Some(GpuReduceStrategy { load, local, global });
+    let options = ReduceOptions { strategy, policy: None };
+    let mut workspace = Workspace::default();
+    for length in LENGTHS {
+        let context = format!("{gpu:?}: {} of {length} {}", O::NAME, T::DTYPE);
+        let items: Vec<T> = Input::Mixed.array(length as u64, length);
+        let problem = Reduce::new(operator);
+        let found = gpu.reduce::<T, T, _>(&mut workspace, Source::Host(&items), &problem, &options);
+        match (refusal, found) {
+            (None, Ok(found)) => {
+                assert_eq!(found, reference::reduce(&items, &problem), "{context}")
+            }
+            (Some(expected), Err(Error::StrategyRefused { reason, .. })) => {
+                assert!(reason.contains(expected), "{context}: {reason}");
+            }
+            (_, found) => panic!("{context}: {found:?}, not {refusal:?}"),
+        }
+    }
+}
+
+#[test]
+fn atomics_of_64_bits() {
+    for gpu in common::gpus() {
+        let limits = gpu.limits();
+        if !limits.int64 {
+            continue;
+        }
+        let refusal = (!limits.int64_atomics).then_some("no atomics of 64 bits");
+        check_atomic::<u64, _>(gpu, Sum, refusal);
+        check_atomic::<i64, _>(gpu, Sum, refusal);
+        check_atomic::<u64, _>(gpu, Min, refusal);
+        check_atomic::<i64, _>(gpu, Min, refusal);
+        check_atomic::<u64, _>(gpu, Max, refusal);
+        check_atomic::<i64, _>(gpu, Max, refusal);
+        check_atomic::<u64, _>(gpu, BitAnd, refusal);
+        check_atomic::<i64, _>(gpu, BitOr, refusal);
+        check_atomic::<u64, _>(gpu, BitXor, refusal);
+        check_atomic::<u64, _>(gpu, Product, Some("no atomic product of u64"));
+        if limits.float64 {
+            check_atomic::<f64, _>(gpu, Min, refusal);
+            check_atomic::<f64, _>(gpu, Max, refusal);
+            check_atomic::<f64, _>(gpu, Sum, Some("no atomic sum of f64"));
+        }
+    }
 }
 
 #[test]

@@ -37,7 +37,7 @@ mod view;
 pub use array::Array;
 pub use device::{Absent, CpuOptions, Device, DeviceInfo, DeviceList, InstructionSet};
 #[cfg(feature = "wgpu")]
-pub use gpu::Recording;
+pub use gpu::{DispatchProfile, Profile, Quartiles, Recording};
 pub use plan::{PositionPlan, ReducePlan, ScanPlan};
 pub use reduce::{
     Mean, argmax, argmin, mean, reduce, reduce_as, reduce_into, reduce_into_with, reduce_with,

@@ -5,15 +5,15 @@ use std::hint::black_box;
 use bytemuck::{bytes_of, cast_slice};
 use upsweep::{
     ArgMax, ArgMin, Array, Device, Dtype, Indexed, InstructionSet, Max, Min, Number, Operator,
-    PositionPlan, Reduce, ReducePlan, Scan, ScanPlan, Strategy, Widen, argmax, argmin, reduce_with,
-    reference, scan_into_with,
+    PositionPlan, Profile, Reduce, ReducePlan, Scan, ScanPlan, Strategy, Widen, argmax, argmin,
+    reduce_with, reference, scan_into_with,
 };
 
 use crate::dispatch::{Op, PositionKernel, ReduceKernel, ScanKernel, combined_in};
 use crate::error::Result;
 
 use super::input::{Buffer, available_memory};
-use super::measure::{self, Call, Times};
+use super::measure::{self, Call, Effort, Times};
 use super::resident::Resident;
 use super::{Choice, Primitive};
 
@@ -53,6 +53,8 @@ impl Setup {
 /// What came of a row.
 pub(crate) struct Outcome {
     pub(crate) times: Option<Times>,
+    /// Where the time goes, if that was asked for.
+    pub(crate) profile: Option<Profile>,
     /// `ok`, or why not.
     pub(crate) checked: String,
     /// Whether a result differs from the reference.
@@ -60,9 +62,19 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// A row whose result is the reference's.
+    pub(crate) fn right(times: Times, profile: Option<Profile>) -> Self {
+        Self { times: Some(times), profile, checked: "ok".to_owned(), wrong: false }
+    }
+
+    /// A row whose result is not the reference's.
+    pub(crate) fn wrong() -> Self {
+        Self { wrong: true, ..Self::refused("the result differs from the reference".to_owned()) }
+    }
+
     /// A row that is not measured.
     pub(crate) fn refused(reason: String) -> Self {
-        Self { times: None, checked: reason, wrong: false }
+        Self { times: None, profile: None, checked: reason, wrong: false }
     }
 }
 
@@ -102,19 +114,14 @@ pub(crate) fn memory_refusal(
 fn measured(samples: usize, bytes: [u64; 2], run: &mut dyn Run) -> upsweep::Result<Outcome> {
     run.poison();
     let first = measure::once(&mut |call| run.call(call))?;
-    let differs = || Outcome {
-        times: None,
-        checked: "the result differs from the reference".to_owned(),
-        wrong: true,
-    };
     if !run.correct() {
-        return Ok(differs());
+        return Ok(Outcome::wrong());
     }
     let (jobs, limits) = measure::in_turns(samples, &mut |call| run.call(call))?;
     run.poison();
     run.call(Call::Job)?;
     if !run.correct() {
-        return Ok(differs());
+        return Ok(Outcome::wrong());
     }
     let times = Times {
         median: measure::median(&jobs),
@@ -125,7 +132,7 @@ fn measured(samples: usize, bytes: [u64; 2], run: &mut dyn Run) -> upsweep::Resu
         bytes: bytes[0],
         limit_bytes: bytes[1],
     };
-    Ok(Outcome { times: Some(times), checked: "ok".to_owned(), wrong: false })
+    Ok(Outcome::right(times, None))
 }
 
 /// A job on one device.
@@ -171,7 +178,7 @@ impl<V, F: Fn() -> upsweep::Result<V>> Run for ToValue<'_, V, F> {
 /// A reduction on every setup.
 pub(crate) struct ReduceJob<'a> {
     pub(crate) setups: &'a [Setup],
-    pub(crate) samples: usize,
+    pub(crate) effort: Effort,
     pub(crate) bytes: &'a [u8],
     pub(crate) emit: Emit<'a>,
 }
@@ -198,13 +205,13 @@ impl ReduceKernel for ReduceJob<'_> {
                 let bind = |input: &Array<T>, result: &mut Array<A>| {
                     ReducePlan::<T, A, O>::new(device, items.len(), problem)?.bind(input, result)
                 };
-                let (chosen, outcome) = arrays.reads(device, self.samples, expected, bind);
+                let (chosen, outcome) = arrays.reads(device, self.effort, expected, bind);
                 (self.emit)(setup, setup.label(chosen), outcome)?;
                 continue;
             }
             let outcome = value_outcome(
                 setup,
-                self.samples,
+                self.effort.samples,
                 self.bytes,
                 expected,
                 |device| reduce_with(device, black_box(items), &problem),
@@ -241,7 +248,7 @@ fn value_outcome<V: Clone>(
 /// A search for the smallest or largest item on every setup.
 pub(crate) struct PositionJob<'a> {
     pub(crate) setups: &'a [Setup],
-    pub(crate) samples: usize,
+    pub(crate) effort: Effort,
     pub(crate) bytes: &'a [u8],
     pub(crate) largest: bool,
     pub(crate) emit: Emit<'a>,
@@ -277,7 +284,7 @@ impl PositionKernel for PositionJob<'_> {
                     };
                     plan.bind(input, result)
                 };
-                let (chosen, outcome) = arrays.reads(device, self.samples, expected, bind);
+                let (chosen, outcome) = arrays.reads(device, self.effort, expected, bind);
                 (self.emit)(setup, setup.label(chosen), outcome)?;
                 continue;
             }
@@ -285,7 +292,8 @@ impl PositionKernel for PositionJob<'_> {
                 let items = black_box(items);
                 if self.largest { argmax(device, items) } else { argmin(device, items) }
             };
-            let outcome = value_outcome(setup, self.samples, self.bytes, expected, job, Option::eq);
+            let outcome =
+                value_outcome(setup, self.effort.samples, self.bytes, expected, job, Option::eq);
             let chosen = |device: &Device| device.reduce_choice(items.len(), size_of::<T>()).0;
             let chosen = setup.device.as_ref().ok().map(chosen);
             (self.emit)(setup, setup.label(chosen), outcome)?;
@@ -297,7 +305,7 @@ impl PositionKernel for PositionJob<'_> {
 /// A scan on every setup.
 pub(crate) struct ScanJob<'a> {
     pub(crate) setups: &'a [Setup],
-    pub(crate) samples: usize,
+    pub(crate) effort: Effort,
     pub(crate) bytes: &'a [u8],
     pub(crate) exclusive: bool,
     pub(crate) emit: Emit<'a>,
@@ -361,7 +369,7 @@ impl ScanKernel for ScanJob<'_> {
                 let bind = |input: &Array<T>, output: &mut Array<U>| {
                     ScanPlan::<T, U, O>::new(device, items.len(), problem)?.bind(input, output)
                 };
-                let (chosen, outcome) = arrays.writes(device, self.samples, &expected, bind);
+                let (chosen, outcome) = arrays.writes(device, self.effort, &expected, bind);
                 (self.emit)(setup, setup.label(chosen), outcome)?;
                 continue;
             }
@@ -377,8 +385,12 @@ impl ScanKernel for ScanJob<'_> {
                         output: &mut output,
                         expected: &expected,
                     };
-                    measured(self.samples, [(read + written) as u64, 2 * read as u64], &mut run)
-                        .unwrap_or_else(|error| Outcome::refused(error.to_string()))
+                    measured(
+                        self.effort.samples,
+                        [(read + written) as u64, 2 * read as u64],
+                        &mut run,
+                    )
+                    .unwrap_or_else(|error| Outcome::refused(error.to_string()))
                 }
             };
             let size = size_of::<T>().max(size_of::<U>());

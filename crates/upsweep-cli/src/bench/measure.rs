@@ -19,6 +19,15 @@ pub(crate) enum Call {
     Limit,
 }
 
+/// How a row is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Effort {
+    /// Times that it is measured.
+    pub(crate) samples: usize,
+    /// Whether also launch by launch.
+    pub(crate) profile: bool,
+}
+
 /// Seconds that calls took.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {

@@ -18,6 +18,7 @@ use crate::reduce::check_accumulator;
 use input::Buffer;
 use job::{Outcome, PositionJob, ReduceJob, ScanJob, Setup};
 pub(crate) use lists::{Choice, Devices, Lengths, Names, Primitive, Strategies};
+use measure::Effort;
 use report::{Report, Row};
 
 /// Measures everything that was asked for.
@@ -34,7 +35,11 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
         arguments,
         reductions,
         scans,
-        report: Report::new(arguments.csv.as_deref(), if gpus { 48 } else { 18 })?,
+        report: Report::new(
+            arguments.csv.as_deref(),
+            if gpus { 48 } else { 18 },
+            arguments.profile,
+        )?,
         wrong: 0,
     };
     for &dtype in &arguments.dtype.0 {
@@ -58,6 +63,9 @@ fn setups(arguments: &BenchArguments, scans: bool) -> Result<Vec<Setup>> {
         // What cannot be had at all is a mistake; what one row asks of a device may be refused.
         let plain = CpuOptions { threads: threads.filter(|_| is_cpu(&id)), ..<_>::default() };
         let plain = device::open(&id, plain)?;
+        if arguments.profile {
+            check_profile(&plain)?;
+        }
         if is_cpu(plain.id()) {
             on_cpu(arguments, &plain, threads, &mut setups);
         } else {
@@ -66,6 +74,22 @@ fn setups(arguments: &BenchArguments, scans: bool) -> Result<Vec<Setup>> {
         }
     }
     Ok(setups)
+}
+
+/// Whether the dispatches of a device can be timed.
+fn check_profile(device: &Device) -> Result<()> {
+    let id = device.id();
+    if is_cpu(id) {
+        return Err(Failure::usage(format!(
+            "device {id} has no dispatches: --profile is for GPUs, such as wgpu:0"
+        )));
+    }
+    if !device.limits().timestamps {
+        return Err(Failure::usage(format!(
+            "device {id} has no timestamps, which --profile needs"
+        )));
+    }
+    Ok(())
 }
 
 fn is_cpu(id: &str) -> bool {
@@ -145,6 +169,7 @@ impl Bench<'_> {
                     n,
                     strategy: &strategy,
                     times: outcome.times,
+                    profile: outcome.profile.as_ref(),
                     checked: &outcome.checked,
                 })
             };
@@ -161,22 +186,23 @@ impl Bench<'_> {
                 None => items.insert(input::items(dtype, n, op == Op::Product)?),
             };
             let samples = self.arguments.samples.get();
+            let effort = Effort { samples, profile: self.arguments.profile };
             let bytes = items.bytes();
             match primitive {
                 Primitive::ArgMin | Primitive::ArgMax => {
                     let largest = primitive == Primitive::ArgMax;
-                    let kernel = PositionJob { setups, samples, bytes, largest, emit: &mut emit };
+                    let kernel = PositionJob { setups, effort, bytes, largest, emit: &mut emit };
                     dispatch::position(dtype, kernel)?;
                 }
                 Primitive::Reduce => {
                     let (from, to) = same_bits(op, dtype, combined_in(stored));
-                    let kernel = ReduceJob { setups, samples, bytes, emit: &mut emit };
+                    let kernel = ReduceJob { setups, effort, bytes, emit: &mut emit };
                     dispatch::reduce(op, from, to, kernel).transpose()?;
                 }
                 Primitive::InclusiveScan | Primitive::ExclusiveScan => {
                     let (from, to) = same_bits(op, dtype, stored);
                     let exclusive = primitive == Primitive::ExclusiveScan;
-                    let kernel = ScanJob { setups, samples, bytes, exclusive, emit: &mut emit };
+                    let kernel = ScanJob { setups, effort, bytes, exclusive, emit: &mut emit };
                     dispatch::scan(op, from, to, kernel).transpose()?;
                 }
             }

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use upsweep::{Profile, Quartiles};
+
 use crate::error::{Failure, Result};
 
 use super::measure::Times;
@@ -11,6 +13,9 @@ use super::measure::Times;
 /// The columns of a record.
 const COLUMNS: &str = "device,op,dtype,n,strategy,median_us,min_us,max_us,gbps,limit_gbps,\
 pct_of_limit,first_call_us,checked";
+
+/// Those that records with profiles have behind them, and what a row itself has there.
+const PROFILE_COLUMNS: [&str; 2] = [",dispatch,workgroups,bytes,lower_us,upper_us", ",,,,,"];
 
 /// One measurement, or the reason why there is none.
 pub(crate) struct Row<'a> {
@@ -20,16 +25,59 @@ pub(crate) struct Row<'a> {
     pub(crate) n: usize,
     pub(crate) strategy: &'a str,
     pub(crate) times: Option<Times>,
+    pub(crate) profile: Option<&'a Profile>,
     pub(crate) checked: &'a str,
 }
 
+fn micros(seconds: f64) -> String {
+    format!("{:.3}", seconds * 1e6)
+}
+
 impl Row<'_> {
+    /// A line of a record, with these numbers.
+    fn record(&self, numbers: &[String; 7]) -> String {
+        let mut record = vec![quoted(self.device), quoted(self.op), quoted(self.dtype)];
+        record.push(self.n.to_string());
+        record.push(quoted(self.strategy));
+        record.extend(numbers.iter().cloned());
+        record.push(quoted(self.checked));
+        record.join(",")
+    }
+
+    /// The lines of a record that follow it: one for each launch of the profile, and one for the whole.
+    fn profile_records(&self) -> Vec<String> {
+        let Some(profile) = self.profile else {
+            return Vec::new();
+        };
+        let record = |name: &str, time: Quartiles, rates: [String; 3], sizes: String| {
+            let [gbps, limit, percent] = rates;
+            let [lower, median, upper] =
+                [time.lower, time.median, time.upper].map(|time| micros(time.as_secs_f64()));
+            let none = String::new;
+            let row = self.record(&[median, none(), none(), gbps, limit, percent, none()]);
+            format!("{row},{name},{sizes},{lower},{upper}")
+        };
+        let decimals = |rate: Option<f64>, places: usize| {
+            rate.map_or(String::new(), |rate| format!("{rate:.places$}"))
+        };
+        let launches = profile.dispatches.iter().map(|launch| {
+            let rates = [
+                decimals(launch.gbps(), 3),
+                decimals(launch.limit_gbps(), 3),
+                decimals(launch.percent_of_limit(), 1),
+            ];
+            let sizes = format!("{},{}", launch.workgroups, launch.bytes());
+            record(launch.name, launch.time, rates, sizes)
+        });
+        let whole = record("whole", profile.whole, Default::default(), ",".to_owned());
+        launches.chain([whole]).collect()
+    }
+
     /// The seven numbers; empty where there is none.
     fn numbers(&self) -> [String; 7] {
         let Some(times) = self.times else {
             return Default::default();
         };
-        let micros = |seconds: f64| format!("{:.3}", seconds * 1e6);
         let gbps = times.bytes as f64 / times.median / 1e9;
         let limit = times.limit_bytes as f64 / times.limit / 1e9;
         let rate = |rate: f64| if times.bytes == 0 { String::new() } else { format!("{rate:.3}") };
@@ -51,6 +99,8 @@ impl Row<'_> {
 pub(crate) struct Report {
     csv: Option<(Box<dyn Write>, String)>,
     table: bool,
+    /// [`PROFILE_COLUMNS`], or nothing.
+    further: [&'static str; 2],
     /// Columns of a strategy's name.
     width: usize,
     rows: usize,
@@ -60,9 +110,10 @@ impl Report {
     /// A table on standard output; with `csv` a record in that file, and with `-` a record on
     /// standard output instead of the table.
     ///
-    /// `width` is that of the longest name of a strategy.
-    pub(crate) fn new(csv: Option<&Path>, width: usize) -> Result<Self> {
-        let mut report = Self { csv: None, table: true, width, rows: 0 };
+    /// `width` is that of the longest name of a strategy; with `profiles` rows have some.
+    pub(crate) fn new(csv: Option<&Path>, width: usize, profiles: bool) -> Result<Self> {
+        let further = if profiles { PROFILE_COLUMNS } else { [""; 2] };
+        let mut report = Self { csv: None, table: true, further, width, rows: 0 };
         if let Some(path) = csv {
             let writer: Box<dyn Write> = if path == Path::new("-") {
                 report.table = false;
@@ -71,7 +122,7 @@ impl Report {
                 Box::new(File::create(path).map_err(|error| Failure::file("write", path, error))?)
             };
             report.csv = Some((writer, path.display().to_string()));
-            report.record(COLUMNS)?;
+            report.record(&format!("{COLUMNS}{}", further[0]))?;
         }
         Ok(report)
     }
@@ -79,12 +130,10 @@ impl Report {
     /// Adds a row.
     pub(crate) fn row(&mut self, row: &Row<'_>) -> Result<()> {
         let numbers = row.numbers();
-        let mut record = vec![quoted(row.device), quoted(row.op), quoted(row.dtype)];
-        record.push(row.n.to_string());
-        record.push(quoted(row.strategy));
-        record.extend(numbers.iter().cloned());
-        record.push(quoted(row.checked));
-        self.record(&record.join(","))?;
+        self.record(&(row.record(&numbers) + self.further[1]))?;
+        for line in row.profile_records() {
+            self.record(&line)?;
+        }
         if self.table {
             self.table_row(row, &numbers)?;
         }
@@ -130,6 +179,11 @@ impl Report {
             "{columns} {median:>12} {min:>12} {max:>12} {gbps:>8} {limit:>8} {percent:>7} {first:>12}  {}\n",
             row.checked,
         ));
+        if let Some(profile) = row.profile {
+            for line in profile.to_string().lines() {
+                lines.push_str(&format!("  {line}\n"));
+            }
+        }
         io::stdout().write_all(lines.as_bytes()).map_err(Failure::stdout)
     }
 }

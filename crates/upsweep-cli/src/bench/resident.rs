@@ -6,7 +6,7 @@ use bytemuck::{cast_slice, pod_read_unaligned};
 use upsweep::{Array, Device, Error, Number, Recording, Result, Strategy, View, ViewMut};
 
 use super::job::{Outcome, POISON};
-use super::measure::{Call, Times, median};
+use super::measure::{Call, Effort, Times, median};
 
 /// Work that a device does before anything is measured: an idle one runs at a third of its speed.
 const WARM_UP: Duration = Duration::from_millis(200);
@@ -42,7 +42,7 @@ impl<'a, T: Number> Resident<'a, T> {
     pub(crate) fn reads<A: Number>(
         &mut self,
         device: &Device,
-        samples: usize,
+        effort: Effort,
         expected: A,
         bind: impl FnOnce(&Array<T>, &mut Array<A>) -> Result<Recording>,
     ) -> (Option<Strategy>, Outcome) {
@@ -52,7 +52,7 @@ impl<'a, T: Number> Resident<'a, T> {
             let result = Array::filled(device, 1, poison::<A>())?;
             let moved = [read, bound(device, read)];
             Job { device, limit, output: result, expected: &[expected], moved }
-                .row(samples, |result| bind(input, result))
+                .row(effort, |result| bind(input, result))
         });
         row.unwrap_or_else(refused)
     }
@@ -61,7 +61,7 @@ impl<'a, T: Number> Resident<'a, T> {
     pub(crate) fn writes<U: Number>(
         &mut self,
         device: &Device,
-        samples: usize,
+        effort: Effort,
         expected: &[U],
         bind: impl FnOnce(&Array<T>, &mut Array<U>) -> Result<Recording>,
     ) -> (Option<Strategy>, Outcome) {
@@ -73,8 +73,7 @@ impl<'a, T: Number> Resident<'a, T> {
             let target = ViewMut::of_buffer(buffer(&output)?, 0, bytes.len())?;
             let limit = device.bind_probe_copy(bytes, target)?;
             let moved = [read + size_of_val(expected) as u64, 2 * bound(device, read)];
-            Job { device, limit, output, expected, moved }
-                .row(samples, |output| bind(input, output))
+            Job { device, limit, output, expected, moved }.row(effort, |output| bind(input, output))
         });
         row.unwrap_or_else(refused)
     }
@@ -117,7 +116,7 @@ impl<U: Number> Job<'_, U> {
     /// Calls, compares, measures, compares again.
     fn row(
         mut self,
-        samples: usize,
+        effort: Effort,
         bind: impl FnOnce(&mut Array<U>) -> Result<Recording>,
     ) -> Result<(Option<Strategy>, Outcome)> {
         self.device.wait()?;
@@ -127,19 +126,16 @@ impl<U: Number> Job<'_, U> {
         self.device.wait()?;
         let first = start.elapsed().as_secs_f64();
         let strategy = job.strategy();
-        let differs = || Outcome {
-            times: None,
-            checked: "the result differs from the reference".to_owned(),
-            wrong: true,
-        };
         if !self.correct()? {
-            return Ok((strategy, differs()));
+            return Ok((strategy, Outcome::wrong()));
         }
-        let [jobs, limits] = self.in_turns(&job, samples)?;
+        let [jobs, limits] = self.in_turns(&job, effort.samples)?;
+        let runs = u32::try_from(effort.samples).unwrap_or(u32::MAX);
+        let profile = if effort.profile { job.profile(runs)? } else { None };
         self.output.copy_from_slice(&vec![poison::<U>(); self.expected.len()])?;
         job.submit()?;
         if !self.correct()? {
-            return Ok((strategy, differs()));
+            return Ok((strategy, Outcome::wrong()));
         }
         let [bytes, limit_bytes] = self.moved;
         let times = Times {
@@ -151,8 +147,7 @@ impl<U: Number> Job<'_, U> {
             bytes,
             limit_bytes,
         };
-        let outcome = Outcome { times: Some(times), checked: "ok".to_owned(), wrong: false };
-        Ok((strategy, outcome))
+        Ok((strategy, Outcome::right(times, profile)))
     }
 
     fn correct(&self) -> Result<bool> {

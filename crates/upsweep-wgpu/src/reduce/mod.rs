@@ -14,7 +14,7 @@ use upsweep_core::{
 use wgpu::BufferUsages;
 
 use crate::device::{Facts, Gpu};
-use crate::record::{Dispatch, Recording};
+use crate::record::{Dispatch, Recording, Traffic};
 use crate::shader::types::access;
 use crate::shader::{Constants, Op, PUBLISHED, STATE, Shader, Types, WORKGROUP};
 use crate::slice::Slice;
@@ -219,7 +219,10 @@ impl Reduction {
                         types.acc
                     )));
                 }
-                parts.extend([include_str!("atomic.wgsl"), STATE]);
+                if types.held().words() == 2 && !facts.int64_atomics {
+                    return Err(refused("the device has no atomics of 64 bits"));
+                }
+                parts.push(include_str!("atomic.wgsl"));
             }
         }
         let shader = Shader {
@@ -269,7 +272,8 @@ impl Reduction {
         let state = gpu.buffer("state of a reduction", 4 * words, usage)?;
         if shader.atomic.is_some() {
             let empty = types.empty_total();
-            gpu.write(&state, 4 * TOTAL, &empty.to_le_bytes())?;
+            let words = &empty[..types.held().words() as usize];
+            gpu.write(&state, 4 * TOTAL, bytemuck::cast_slice(words))?;
         }
         Ok(Self { types, shape, strategy, pipeline, fold, state, items, lies })
     }
@@ -338,8 +342,14 @@ impl Reduction {
                 ],
             )?;
             let workgroups = u64::from(window.items).div_ceil(chunk).max(1) as u32;
-            let pipeline = self.pipeline.clone();
-            dispatches.push(Dispatch { pipeline, group, size: grid(workgroups, facts.grid) });
+            let read = u64::from(window.items) * self.types.item.size() as u64;
+            dispatches.push(Dispatch {
+                name: "reduce",
+                pipeline: self.pipeline.clone(),
+                group,
+                size: grid(workgroups, facts.grid),
+                traffic: Traffic { read, written: 0 },
+            });
         }
         gpu.write(&parameters, 0, &bytes)?;
         if let Some(pipeline) = self.fold.as_ref().filter(|_| all > 1) {
@@ -351,7 +361,13 @@ impl Reduction {
                     (3, gpu.parameter_binding(&parameters, 0)),
                 ],
             )?;
-            dispatches.push(Dispatch { pipeline: pipeline.clone(), group, size: [1, 1] });
+            dispatches.push(Dispatch {
+                name: "fold_partials",
+                pipeline: pipeline.clone(),
+                group,
+                size: [1, 1],
+                traffic: Traffic { read: all * self.types.held().bytes(), written: 0 },
+            });
         }
         let state = self.waits().then(|| self.state.clone());
         let strategy = Some(Strategy::GpuReduce(self.strategy));

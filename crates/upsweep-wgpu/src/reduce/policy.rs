@@ -9,9 +9,10 @@ use crate::device::Facts;
 use crate::shader::Types;
 
 /// The strategy where none is asked for: striped loads of 16 bytes; subgroups where the device has them; one
-/// launch, with a hardware atomic where the type has one, unless workgroups do not hear one another.
+/// launch, with a hardware atomic where the type has one, unless workgroups do not hear one another. Atomics of 64 bits
+/// only where they are asked for: whether they are faster has not been measured.
 pub(crate) fn strategy(facts: &Facts, types: &Types) -> GpuReduceStrategy {
-    let atomic = types.op.atomic(types.held()).is_some();
+    let atomic = types.held().words() == 1 && types.op.atomic(types.held()).is_some();
     GpuReduceStrategy {
         load: Load {
             arrangement: Arrangement::Striped,

@@ -14,7 +14,7 @@ use upsweep_core::{
 use wgpu::BufferUsages;
 
 use crate::device::{Facts, Gpu};
-use crate::record::{Dispatch, Recording};
+use crate::record::{Dispatch, Recording, Traffic};
 use crate::reduce::{Init, LOOKS, PARAMETERS, bytes, floor_power_of_two, grid};
 use crate::shader::types::access;
 use crate::shader::{Constants, PUBLISHED, STATE, Shader, Types, WORKGROUP};
@@ -208,8 +208,8 @@ pub(crate) struct Scanning {
     lies: Lies,
     strategy: GpuScanStrategy,
     stalled: Option<u32>,
-    /// In the order of their launches; the second of three is the spine.
-    pipelines: Vec<wgpu::ComputePipeline>,
+    /// With their entry points, in the order of their launches.
+    pipelines: Vec<(&'static str, wgpu::ComputePipeline)>,
     state: wgpu::Buffer,
     items: u64,
 }
@@ -446,7 +446,10 @@ impl Scanning {
         let device = (gpu.id(), facts);
         let (shape, shaders) =
             Self::kernels(device, &types, strategy, form, items, lies, options.policy)?;
-        let compiled = shaders.iter().map(|shader| gpu.pipeline(shader, shader.entries[0]));
+        let compiled = shaders.iter().map(|shader| {
+            let entry = shader.entries[0];
+            gpu.pipeline(shader, entry).map(|pipeline| (entry, pipeline))
+        });
         let pipelines = compiled.collect::<Result<Vec<_>>>()?;
         // A total to a chunk of every window, and what comes into each and behind the last.
         let windows = items.div_ceil(WINDOW as u64).max(1);
@@ -553,10 +556,10 @@ impl Scanning {
         }
         gpu.write(&parameters, 0, &bytes)?;
         let mut dispatches = Vec::new();
-        for (stage, pipeline) in self.pipelines.iter().enumerate() {
-            let spine = self.pipelines.len() == 3 && stage == 1;
-            let propagates = self.strategy.global == ScanGlobal::ScanThenPropagate && stage == 2;
-            let upsweeps = self.strategy.global == ScanGlobal::ReduceThenScan && stage == 0;
+        let (item, stored) = (self.types.item.size() as u64, self.types.output.size() as u64);
+        for (name, pipeline) in &self.pipelines {
+            let (upsweeps, spine) = (*name == "upsweep", *name == "spine");
+            let propagates = *name == "propagate";
             for (index, (read, write, size)) in arrays.iter().enumerate() {
                 if spine && index > 0 {
                     break;
@@ -573,7 +576,19 @@ impl Scanning {
                 }
                 let group = gpu.group(pipeline, &bindings)?;
                 let size = if spine { [1, 1] } else { *size };
-                dispatches.push(Dispatch { pipeline: pipeline.clone(), group, size });
+                let items = u64::from(read.items);
+                let traffic = match *name {
+                    // A total of every chunk; what comes into every window, and behind the last.
+                    "spine" => Traffic {
+                        read: chunks * self.types.held().bytes(),
+                        written: (input.items.div_ceil(multiple) + 1) * self.types.held().bytes(),
+                    },
+                    "upsweep" => Traffic { read: items * item, written: 0 },
+                    "propagate" => Traffic { read: items * stored, written: items * stored },
+                    _ => Traffic { read: items * item, written: items * stored },
+                };
+                let pipeline = pipeline.clone();
+                dispatches.push(Dispatch { name, pipeline, group, size, traffic });
             }
         }
         let state = self.waits().then(|| self.state.clone());

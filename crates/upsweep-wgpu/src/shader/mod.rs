@@ -43,21 +43,19 @@ impl Types {
         self.op.is_exact(Scalar::of(self.acc))
     }
 
-    /// What the first word of a value is combined with to be in the order of unsigned integers.
+    /// What the last word of a value is combined with to be in the order of unsigned integers.
     fn sign_of_total(&self) -> u32 {
         let compares = matches!(self.op, Op::Min | Op::Max);
-        let signed = self.held() != Held::Plain(Scalar::U32);
+        let signed = !matches!(self.held(), Held::Plain(Scalar::U32 | Scalar::U64));
         if compares && signed { 1 << 31 } else { 0 }
     }
 
-    /// The word of a total that nothing has been added to.
-    pub(crate) fn empty_total(&self) -> u32 {
-        let [bits, _] = self.padding;
-        let key = match self.held() {
-            Held::Key(_) => bits ^ ((bits as i32 >> 31) as u32 & 0x7fff_ffff),
-            _ => bits,
-        };
-        key ^ self.sign_of_total()
+    /// The words of a total that nothing has been added to.
+    pub(crate) fn empty_total(&self) -> [u32; 2] {
+        // A key of a key is the value again.
+        let mut words = self.held().value_of(self.padding);
+        words[self.held().words() as usize - 1] ^= self.sign_of_total();
+        words
     }
 
     /// Bytes of a result.
@@ -309,16 +307,24 @@ fn words(held: Held, subgroup: u32) -> String {
     text
 }
 
-/// The total as a word for WGSL's atomics, which order words as unsigned integers.
+/// The total for WGSL's atomics, which order it as an unsigned integer.
 fn total(function: &str, types: &Types) -> String {
+    let scalar = if types.held().words() == 2 { Scalar::U64 } else { Scalar::U32 };
+    let words: Vec<String> = (0..scalar.words()).map(|k| format!("words[{k}]")).collect();
     let flip = match types.sign_of_total() {
         0 => String::new(),
-        sign => format!(" ^ {sign:#x}u"),
+        sign => format!("words[WORDS - 1u] ^= {sign:#x}u; "),
     };
     format!(
-        "fn ordered(acc: Acc) -> u32 {{ return words_of(acc)[0]{flip}; }}\n\
-         fn unordered(word: u32) -> Acc {{ return acc_of(Words(word{flip})); }}\n\
-         fn add_to_total(acc: Acc) -> u32 {{ return {function}(&state[TOTAL], ordered(acc)); }}\n"
+        "alias Total = {};\n\
+         fn ordered(acc: Acc) -> Total {{ var words = words_of(acc); {flip}return {}; }}\n\
+         fn unordered(total: Total) -> Acc {{\n\
+         \x20   var words = Words({});\n\
+         \x20   {flip}return acc_of(words);\n}}\n\
+         fn add_to_total(acc: Acc) -> Total {{ return {function}(&state.total, ordered(acc)); }}\n",
+        scalar.name(),
+        scalar.of_words(&words),
+        scalar.words_of("total").join(", "),
     )
 }
 

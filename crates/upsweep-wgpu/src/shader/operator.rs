@@ -107,14 +107,12 @@ impl Op {
         }
     }
 
-    /// The function of WGSL's that does this to a word of shared memory, in the order in which it wants
-    /// values, if there is one.
+    /// The function of WGSL's that does this to a value in memory, in the order in which it wants values, if there is
+    /// one. Of values of two words only some devices have it.
     pub(crate) fn atomic(&self, held: Held) -> Option<&'static str> {
-        if held.scalar().is_wide() || matches!(held, Held::Position(_)) {
-            return None;
-        }
         match (self, held) {
-            (Op::Sum, Held::Plain(Scalar::U32 | Scalar::I32)) => Some("atomicAdd"),
+            (_, Held::Position(_)) => None,
+            (Op::Sum, Held::Plain(scalar)) if !scalar.is_float() => Some("atomicAdd"),
             (Op::Min, _) => Some("atomicMin"),
             (Op::Max, _) => Some("atomicMax"),
             (Op::And, _) => Some("atomicAnd"),
@@ -270,6 +268,11 @@ impl Held {
     /// Words of memory that hold a value.
     pub(crate) fn words(self) -> u32 {
         self.key().words() + if matches!(self, Held::Position(_)) { 2 } else { 0 }
+    }
+
+    /// Bytes of these words.
+    pub(crate) fn bytes(self) -> u64 {
+        4 * u64::from(self.words())
     }
 
     /// The words of a value, given those that it is held as.

@@ -6,5 +6,4 @@ const TICKET = 0u;
 const FINISHED = 1u;
 const RUN = 2u;
 const FAULT = 3u;
-const TOTAL = 4u;
 const PUBLISHED = 8u;
