@@ -407,6 +407,11 @@ fn atomics_of_64_bits() {
             assert!(matches!(made(&without), Err(Error::StrategyRefused { .. })), "{types:?}");
             assert_eq!(made(&with), Ok(()), "{types:?}");
         }
+        // Sums of one word share an atomic with the count.
+        let with = Facts { int64_atomics: true, ..facts(device) };
+        let sum = types::<u32, u32, u32, _>(Sum);
+        let made = reduce_kernel(&mut translator, &with, &sum, strategy, true, None);
+        assert_eq!(made, Ok(()));
     }
 }
 

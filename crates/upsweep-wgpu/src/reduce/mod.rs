@@ -197,6 +197,7 @@ impl Reduction {
             shape = Shape::new(facts, types, &strategy, width, more);
         }
         let atomic = types.op.atomic(types.held());
+        let packs = facts.int64_atomics && types.op == Op::Sum && types.held().words() == 1;
         let mut parts = vec![
             include_str!("reduce.wgsl"),
             WORKGROUP,
@@ -222,7 +223,11 @@ impl Reduction {
                 if types.held().words() == 2 && !facts.int64_atomics {
                     return Err(refused("the device has no atomics of 64 bits"));
                 }
-                parts.push(include_str!("atomic.wgsl"));
+                parts.push(if packs {
+                    include_str!("packed.wgsl")
+                } else {
+                    include_str!("atomic.wgsl")
+                });
             }
         }
         let shader = Shader {
@@ -236,7 +241,7 @@ impl Reduction {
             },
             writes: false,
             shared_words: false,
-            atomic: if strategy.global == ReduceGlobal::Atomic { atomic } else { None },
+            atomic: atomic.filter(|_| strategy.global == ReduceGlobal::Atomic && !packs),
             types: types.clone(),
         };
         if shape.workgroups(items).is_none() {

@@ -29,14 +29,15 @@ pub(crate) fn strategy(facts: &Facts) -> GpuScanStrategy {
 /// The policy where none is asked for.
 ///
 /// Chunks must be many enough to fill the device and large enough to hide what they wait for: the more bytes are held
-/// in registers, the faster, until a workgroup fewer fits. On an H200 32 items of 512 threads scan 2^28 `u32` at 2,595
-/// GB/s, of 256 threads at 2,362, 64 of 512 at 2,401 (`benches/record/nvidia-h200/2026-11-21-wgpu-look.csv`); below
-/// 2^22 bytes 8 of 256 were best for an earlier kernel (`2026-11-21-wgpu-sweep.csv` there).
+/// in registers, the faster, until a workgroup fewer fits. On an H200 32 items of 512 threads scan 2^28 `u32` at 3,210
+/// GB/s and 2^24 at 2,384, of 256 threads at 3,046 and 2,337, 64 of 256 at 2,952 and 2,142; 8 of 512 are best for 2^20 and
+/// below (`benches/record/nvidia-h200/2026-11-21-wgpu-early-total.csv`).
 pub(crate) fn policy(facts: &Facts, bytes: u64) -> WorkgroupPolicy {
     let (threads_per_workgroup, items_per_thread) = match bytes {
-        0..=0x3f_ffff => (256, 8),
         // Devices with narrow subgroups have few registers.
+        0..=0x3f_ffff if facts.subgroup < 32 => (256, 8),
         _ if facts.subgroup < 32 => (256, 16),
+        0..=0x3f_ffff => (512, 8),
         _ => (512, 32),
     };
     WorkgroupPolicy { threads_per_workgroup, items_per_thread }

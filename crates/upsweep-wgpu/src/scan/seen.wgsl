@@ -95,14 +95,3 @@ fn own_totals(looked: Own, chunk: u32) -> OwnFound {
     }
     return own;
 }
-
-/// The last chunk before `end` from `begin` on, both of one window, whose total is missing; NONE if none is.
-fn last_missing(begin: u32, end: u32) -> u32 {
-    var absent = NONE;
-    for (var chunk = begin; chunk < end; chunk++) {
-        if (!find(slot_of(chunk)).found) {
-            absent = chunk;
-        }
-    }
-    return absent;
-}
