@@ -386,7 +386,8 @@ fn every_cell_of_a_reduction() {
 #[test]
 fn atomics_of_64_bits() {
     let mut translator = Translator::new();
-    let types = [
+    let sum = types::<u32, u32, u32, _>(Sum);
+    let wide = [
         types::<u64, u64, u64, _>(Sum),
         types::<u8, i64, i64, _>(Sum),
         types::<i64, i64, i64, _>(Min),
@@ -399,7 +400,7 @@ fn atomics_of_64_bits() {
     let (local, global) = (ReduceLocal::SharedMemory, ReduceGlobal::Atomic);
     let strategy = GpuReduceStrategy { load, local, global };
     for device in DEVICES {
-        for types in &types {
+        for types in &wide {
             let without = facts(device);
             let with = Facts { int64_atomics: true, ..without };
             let mut made =
@@ -409,7 +410,6 @@ fn atomics_of_64_bits() {
         }
         // Sums of one word share an atomic with the count.
         let with = Facts { int64_atomics: true, ..facts(device) };
-        let sum = types::<u32, u32, u32, _>(Sum);
         let made = reduce_kernel(&mut translator, &with, &sum, strategy, true, None);
         assert_eq!(made, Ok(()));
     }
