@@ -121,7 +121,8 @@ impl Translator {
         let doubles = any(&[Dtype::F64]);
         let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
         capabilities.set(Capabilities::SUBGROUP, facts.subgroup > 1);
-        capabilities.set(Capabilities::SHADER_INT64, doubles || any(&[Dtype::U64, Dtype::I64]));
+        let wide = doubles || any(&[Dtype::U64, Dtype::I64]) || facts.int64_atomics;
+        capabilities.set(Capabilities::SHADER_INT64, wide);
         capabilities.set(Capabilities::SHADER_INT64_ATOMIC_ALL_OPS, facts.int64_atomics);
         let validate = |with| {
             let validated = Validator::new(ValidationFlags::all(), with).validate(&module);
