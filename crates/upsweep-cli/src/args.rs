@@ -227,7 +227,7 @@ makes the exit status 1. A row that the device refuses says why under 'checked'.
   first_call_us the first call with these types, the others being repeated until they can be timed
 
 On a GPU the arrays are in its memory, the times are those of its own clock where it has one, and at
-least 200 ms of work raise its speed before anything is measured.
+least 200 ms of work, a second more for each GiB, raise its speed before anything is measured.
 
 With --profile each row is followed by its dispatches, each timed in a pass of its own behind a run of
 the whole, against the limit of as many bytes; 'whole' is all of them in one pass. Records have further

@@ -13,8 +13,11 @@ use upsweep_core::{
 use upsweep_wgpu::{Gpu, Recording, ReduceOptions, ScanOptions, Slice, Source, Workspace};
 use wgpu::BufferUsages;
 
-/// Device time that warms up: a GPU that was idle runs at a fraction of its clock.
-const WARM: Duration = Duration::from_millis(150);
+/// Device time that warms up: a GPU that was idle runs at a fraction of its clock, the longer the host was busy with
+/// so many bytes.
+fn warm_up(bytes: f64) -> Duration {
+    Duration::from_millis(150) + Duration::from_nanos(bytes as u64)
+}
 
 /// Measured runs of a recording that moves so many bytes.
 fn repeats(bytes: f64) -> u32 {
@@ -102,9 +105,10 @@ fn timed(gpu: &Gpu, recording: &Recording, bytes: f64) -> Result<[f64; 3]> {
     let repeats = repeats(bytes);
     let run = || Ok(gpu.time(recording, repeats)?.expect("the device has timestamps"));
     let mut busy = Duration::ZERO;
-    while busy < WARM {
+    let warm_up = warm_up(bytes);
+    while busy < warm_up {
         let times: Vec<Duration> = run()?;
-        busy += times.iter().sum::<Duration>().max(WARM / 100);
+        busy += times.iter().sum::<Duration>().max(warm_up / 100);
     }
     let mut times = run()?;
     times.sort_unstable();

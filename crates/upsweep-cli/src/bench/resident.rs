@@ -8,8 +8,11 @@ use upsweep::{Array, Device, Error, Number, Recording, Result, Strategy, View, V
 use super::job::{Outcome, POISON};
 use super::measure::{Call, Effort, Times, median};
 
-/// Work that a device does before anything is measured: an idle one runs at a third of its speed.
-const WARM_UP: Duration = Duration::from_millis(200);
+/// Work that a device does before anything is measured: an idle one runs at a third of its speed, and the longer the
+/// host was busy with its arrays, the longer it takes to wake. An H200 that had waited for 1 GiB did not in 200 ms.
+fn warm_up(bytes: u64) -> Duration {
+    Duration::from_millis(200) + Duration::from_nanos(bytes)
+}
 
 /// Work of one sample, so that the device does not fall asleep between two.
 const SAMPLE: Duration = Duration::from_millis(2);
@@ -160,7 +163,8 @@ impl<U: Number> Job<'_, U> {
         let mut runs = [1u32; 2];
         let (mut spent, begun) = (0.0, Instant::now());
         // Without a clock of its own, or where each run is short, the host's time counts too.
-        while spent < WARM_UP.as_secs_f64() && begun.elapsed() < 10 * WARM_UP {
+        let warm_up = warm_up(self.moved[0]);
+        while spent < warm_up.as_secs_f64() && begun.elapsed() < 10 * warm_up {
             for (which, runs) in [Call::Job, Call::Limit].into_iter().zip(&mut runs) {
                 let times = self.seconds(job, which, *runs)?;
                 let each = median(&times).max(1e-9);

@@ -6,6 +6,11 @@ fn slot_of(chunk: u32) -> u32 {
     return (chunk % LANE_CHUNKS) * (parameters.prefixes / LANE_CHUNKS) + chunk / LANE_CHUNKS;
 }
 
+/// The halves of all slots lie beside one another, so that lanes read neighbours.
+fn half_of(slot: u32, half: u32) -> u32 {
+    return PUBLISHED + half * ((arrayLength(&state) - PUBLISHED) / (2u * WORDS)) + slot;
+}
+
 /// A look at the totals of this lane's chunks, the first window seen being `base`.
 alias Seen = array<Looked, LANE_CHUNKS>;
 

@@ -2,15 +2,11 @@
 //
 // Words of WGSL's atomics say nothing about other words, so each carries its own proof: 16 bits of a value
 // and the mark of the run that wrote them. A word of an earlier run reads as one not written yet, and nothing
-// need be cleared between runs; before marks begin again, all is cleared.
+// need be cleared between runs; before marks begin again, all is cleared. `half_of(slot, half)`, the word at which half a
+// word of a value is kept, is the user's.
 
 /// The mark of this run, in the upper 16 bits; never 0.
 var<private> mark: u32;
-
-/// The word at which half a word of a value is kept: the halves of all slots beside one another.
-fn half_of(slot: u32, half: u32) -> u32 {
-    return PUBLISHED + half * ((arrayLength(&state) - PUBLISHED) / (2u * WORDS)) + slot;
-}
 
 /// Makes a value known to all workgroups.
 fn publish(slot: u32, acc: Acc) {
