@@ -288,6 +288,7 @@ impl Scanning {
             include_str!("chunk.wgsl"),
             include_str!("unit.wgsl"),
             include_str!("slots.wgsl"),
+            include_str!("total.wgsl"),
             WORKGROUP,
             STATE,
         ];
@@ -338,7 +339,6 @@ impl Scanning {
                     PUBLISHED,
                     include_str!("tickets.wgsl"),
                     include_str!("seen.wgsl"),
-                    include_str!("early_total.wgsl"),
                     include_str!("look_back.wgsl"),
                 ]);
                 vec!["scan"]

@@ -1,4 +1,4 @@
-// A chunk's total before the chunk is scanned, so that others need not wait for that.
+// A chunk's total without a scan of the chunk.
 
 var<workgroup> subgroup_totals: array<Acc, THREADS / SUBGROUP>;
 
@@ -6,18 +6,29 @@ var<workgroup> subgroup_totals: array<Acc, THREADS / SUBGROUP>;
 fn leave_totals(thread: u32, held: ptr<function, Held>) {
     var total = padding();
     for (var r = 0u; r < UNITS; r++) { // unrolled
-        for (var k = 0u; k < UNIT; k++) { // unrolled
-            total = then(total, (*held)[r].items[k]);
-        }
+        total = then(total, total_in_line((*held)[r]));
     }
-    total = fold_lanes(total, SUBGROUP);
+    leave_total(thread, total);
+}
+
+/// The items of a unit one after another.
+fn total_in_line(unit: Unit) -> Acc {
+    var total = unit.items[0];
+    for (var k = 1u; k < UNIT; k++) { // unrolled
+        total = then(total, unit.items[k]);
+    }
+    return total;
+}
+
+fn leave_total(thread: u32, own: Acc) {
+    let total = fold_lanes(own, SUBGROUP);
     if (lane == 0u) {
         subgroup_totals[thread / SUBGROUP] = total;
     }
     workgroupBarrier();
 }
 
-/// The total, for the subgroup that looks.
+/// The total, for every thread of a subgroup that asks.
 fn total_left() -> Acc {
     var total = padding();
     for (var i = lane; i < THREADS / SUBGROUP; i += SUBGROUP) {
@@ -96,4 +107,34 @@ fn total_of_rows() -> Acc {
         }
     }
     return fold_lanes(totals[0], CHUNK_ROWS / LANE_ROWS);
+}
+
+/// The total of a chunk of which nothing is kept, for every thread. What is kept of another stays as it is.
+fn total_of_chunk(chunk: u32, thread: u32) -> Acc {
+    var free_total = padding();
+    for (var batch = 0u; batch < UNITS; batch += TOTAL_BATCH) {
+        var units: array<Unit, TOTAL_BATCH>;
+        for (var b = 0u; b < TOTAL_BATCH; b++) { // unrolled
+            units[b] = load_unit(first_of(chunk) + unit_of(thread, batch + b) * UNIT);
+        }
+        if (!is_whole(chunk)) {
+            for (var b = 0u; b < TOTAL_BATCH; b++) { // unrolled
+                units[b] = padded(units[b], first_of(chunk) + unit_of(thread, batch + b) * UNIT);
+            }
+        }
+        for (var b = 0u; b < TOTAL_BATCH; b++) { // unrolled
+            if (IS_FREE == 1u && SUBGROUP > 1u) {
+                free_total = then(free_total, total_in_line(units[b]));
+            } else {
+                scan_row(units[b], thread, unit_of(thread, batch + b), true);
+            }
+        }
+    }
+    if (IS_FREE == 1u && SUBGROUP > 1u) {
+        leave_total(thread, free_total);
+        return total_left();
+    }
+    workgroupBarrier();
+    let tiles = from_thread(scan_rows(thread), thread, (thread * ROWS + ROWS - 1u) % THREADS);
+    return from_thread(scan_across(tiles, thread, CHUNK_TILES), thread, CHUNK_TILES - 1u);
 }
