@@ -8,8 +8,8 @@
 //!
 //! # What can hang, and what cannot
 //! **No kernel of ours can run for ever, whatever the device does.** Every loop has an end that is known before it
-//! begins. Where a workgroup waits for another it counts its looks, and after thousands in vain computes what is
-//! missing itself, or raises a flag, and the call is an error (`Error::DeviceFailed`), never a wrong result that
+//! begins. Where a workgroup waits for another it counts its looks, and after a hundred or more in vain computes
+//! what is missing itself, or raises a flag, and the call is an error (`Error::DeviceFailed`), never a wrong result that
 //! looks right. The host waits for the device as long as the driver says that it works; drivers end work that takes
 //! too long (mostly after 2 to 10 seconds) and report the device as lost, which is an error too. So a call
 //! can hang only where the driver itself does, or behind work of the caller's own in the same queue that never ends.
@@ -45,6 +45,8 @@ mod faults;
 mod handle;
 mod litmus;
 mod memory;
+#[cfg(test)]
+mod narrow;
 mod probe;
 mod profile;
 mod record;

@@ -10,7 +10,8 @@ use wgpu::BufferUsages;
 use crate::device::Gpu;
 use crate::record::{Dispatch, Recording, Traffic};
 
-/// Work that a device does before anything is measured: an idle one runs at a third of its speed.
+/// Work that a device does before anything is measured: an idle one runs at a third of its speed. One that was idle
+/// for long may take a second to wake; then the limits say so.
 const WARM_UP: Duration = Duration::from_millis(200);
 
 /// Work of one submission, so that the device does not fall asleep between two.
@@ -162,7 +163,7 @@ impl Gpu {
     /// a recording does in place, it does as often as it is run.
     ///
     /// # Cost
-    /// At least 200 ms of work, which raise the speed of an idle device, or two seconds of waiting for them; memory
+    /// At least 200 ms of work, which mostly raise the speed of an idle device, or two seconds of waiting for them; memory
     /// for as many bytes as the largest launch moves.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ use crate::{litmus, probe};
 const VALIDATOR_VARIABLE: &str = "UPSWEEP_TEST_SPIRV_VAL";
 
 /// Devices by their subgroups, with threads of a workgroup and bytes that it shares: the least that WebGPU asks
-/// for, SwiftShader, lavapipe, Intel, NVIDIA, AMD.
+/// for, SwiftShader, lavapipe, Intel, NVIDIA, AMD's older ones.
 const DEVICES: [(u32, u32, u32); 6] = [
     (1, 256, 16 << 10),
     (4, 256, 16 << 10),
@@ -42,7 +42,7 @@ const DEVICES: [(u32, u32, u32); 6] = [
 ];
 
 /// Both ends of every field of a policy, and none: the default.
-const POLICIES: [Option<(u32, u32)>; 3] = [None, Some((32, 1)), Some((1024, 64))];
+const POLICIES: [Option<(u32, u32)>; 4] = [None, Some((32, 1)), Some((1024, 64)), Some((256, 128))];
 
 fn facts((subgroup, threads, shared_bytes): (u32, u32, u32)) -> Facts {
     let (grid, binding_bytes, alignment) = (65_535, 1 << 27, 256);

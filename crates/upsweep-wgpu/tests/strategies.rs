@@ -13,7 +13,7 @@ use upsweep_wgpu::{Gpu, ReduceOptions, ScanOptions, Slice, Source, Target, Works
 use wgpu::BufferUsages;
 
 /// Both ends of every field of a policy, and something between.
-const POLICIES: [(u32, u32); 3] = [(32, 1), (1024, 32), (256, 8)];
+const POLICIES: [(u32, u32); 4] = [(32, 1), (1024, 32), (256, 8), (256, 128)];
 
 /// Longest first: what a long array leaves in the workspace must not be found by a short one.
 const LENGTHS: [usize; 9] = [150_001, 0, 1, 127, 129, 2047, 2049, 8193, 65_537];

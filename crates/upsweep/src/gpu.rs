@@ -283,7 +283,7 @@ impl Recording {
     /// it does in place, it does as often as it is run.
     ///
     /// # Cost
-    /// At least 200 ms of work, which raise the speed of an idle device, or two seconds of waiting for them; memory
+    /// At least 200 ms of work, which mostly raise the speed of an idle device, or two seconds of waiting for them; memory
     /// for as many bytes as the largest launch moves.
     ///
     /// # Errors

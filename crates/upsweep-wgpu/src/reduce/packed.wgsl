@@ -1,8 +1,8 @@
 // One atomic of each workgroup on the sum and the count of workgroups at once: whoever completes the count has the sum,
 // without a second round trip to it. For sums of one word, on devices with atomics of 64 bits.
 
-/// The words of `shader/state.wgsl`, and behind them the sum above the count. What the sum carries over is lost, as it is
-/// to be.
+/// The words of `shader/state.wgsl`, and behind them the sum above the count. What the sum carries over is lost, as
+/// it is to be.
 struct State {
     ticket: atomic<u32>,
     finished: atomic<u32>,

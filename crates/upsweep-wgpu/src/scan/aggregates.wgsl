@@ -53,10 +53,11 @@ fn fold_since(chunk: u32) {
             seen = total_seen(look_at_windows(known));
             misses = holds_for_any(!seen.found && is_within(0u, to - known));
         }
-        if (misses) {
+        let folded = fold_windows(carry, seen.acc, 0u, to - known);
+        if (misses || !folded.found) {
             atomicStore(&state[FAULT], 1u);
         }
-        carry = fold_windows(carry, seen.acc, 0u, to - known);
+        carry = folded.acc;
         known = to;
     }
     var own: OwnFound;

@@ -9,10 +9,10 @@
 // the chunk, so that neighbouring threads hold neighbouring units and nothing need be moved between them; with
 // blocked loads there is one unit, of all the thread's items.
 //
-// `scan_chunk` scans every level from the smallest up: S of the items of each group, S of the groups of each row, of
-// the rows of each tile, leaving the totals of tiles in `tile_totals`. `finish_chunk` brings a carry down again, so
-// that each item takes part in one operation after the carry is known. What comes into
-// tiles, one subgroup finds out: `slots.wgsl`.
+// `scan_chunk`, or its parts, scans every level from the smallest up: S of the items of each group, S of the groups of
+// each row, of the rows of each tile, leaving the totals of tiles in `tile_totals`. `finish_chunk` brings a carry down
+// again, so that each item takes part in one operation after the carry is known. What comes into tiles, one subgroup
+// finds out: `slots.wgsl`.
 //
 // S are aligned prefixes: of a power of two of values, those of the left half, and those of the right half with the
 // left half's total in front (J. Sklansky, 1960). What is not there is padding.

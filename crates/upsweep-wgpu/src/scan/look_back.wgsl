@@ -9,14 +9,10 @@
 // finishes on devices too that do not promise that workgroups go on. Without, it sets the state's fault word.
 //
 // Source: D. Merrill, M. Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back (2016); the fallback:
-// T. Smith, R. Levien, J. Owens, Decoupled Fallback (2025); totals only, so that timing cannot be seen: our own.
+// T. Smith, R. Levien, J. Owens, Decoupled Fallback (2025); prefixes of whole windows only, so that
+// timing cannot be seen: our own.
 
 const NONE = 0xffffffffu;
-
-/// After which level a chunk's total is found out.
-const ITEMS_LEVEL = 0u;
-const ROWS_LEVEL = 1u;
-const TILES_LEVEL = 2u;
 
 /// The chunk whose total does not come; `NONE` once the carries are there.
 var<workgroup> missing: u32;
@@ -31,7 +27,7 @@ fn run_scan(workgroup: u32, thread: u32) {
     var held: Held;
     load_chunk(chunk, thread, &held);
     // The total goes out before the chunk is scanned: others wait for the one, and nobody for the other.
-    if (TOTAL_LEVEL == ITEMS_LEVEL) {
+    if (TOTAL_FIRST == 1u) {
         if (IS_FREE == 1u) {
             leave_totals(thread, &held);
         } else {
@@ -45,12 +41,12 @@ fn run_scan(workgroup: u32, thread: u32) {
             }
         }
     }
-    scan_units(thread, &held, TOTAL_LEVEL != ITEMS_LEVEL || IS_FREE == 1u);
-    if (TOTAL_LEVEL == ROWS_LEVEL && thread < SUBGROUP) {
+    scan_units(thread, &held, TOTAL_FIRST == 0u || IS_FREE == 1u);
+    if (TOTAL_FIRST == 0u && SUBGROUP > 1u && thread < SUBGROUP) {
         publish_total(chunk, total_of_rows());
     }
     scan_tiles(thread);
-    if (TOTAL_LEVEL == TILES_LEVEL && thread < SUBGROUP) {
+    if (SUBGROUP == 1u && thread < SUBGROUP) {
         publish_total(chunk, scanned_tiles().total);
     }
     for (var round = 0u; round < ROUNDS; round++) {
@@ -103,19 +99,22 @@ fn look_back(chunk: u32) {
     var own: OwnFound;
     var prefix: Found;
     var seen: Found;
+    // 1 + the lane that knows the newest prefix, and 1 + the number of its window; 0 if none does.
+    var knows = 0u;
     var newest = 0u;
     var ready = false;
     for (var look = 0u; look < LOOKS_BACK; look++) {
         let looked = look_at(parameters.prefixes + min(asked, window));
         // What is there is not asked for again: all who wait ask the same few words.
-        if (!own.found || !seen.found) {
+        if (!own.found || (!seen.found && is_within(newest, window - base))) {
             let looked_own = look_at_own(chunk);
             let looked_windows = look_at_windows(base);
             own = own_totals(looked_own, chunk);
             seen = total_seen(looked_windows);
         }
         prefix = found_in(looked);
-        newest = (last_lane(prefix.found && asked <= window) + LANES_OF_WINDOW - 1u) / LANES_OF_WINDOW;
+        knows = last_lane(prefix.found && asked <= window);
+        newest = (knows + LANES_OF_WINDOW - 1u) / LANES_OF_WINDOW;
         let misses = !own.found || (!seen.found && is_within(newest, window - base));
         ready = !holds_for_any(misses) && (newest > 0u || base == 0u);
         if (ready) {
@@ -137,13 +136,14 @@ fn look_back(chunk: u32) {
         return;
     }
     var carry = start_value();
-    let known = shuffled(prefix.acc, max(newest, 1u) * LANES_OF_WINDOW - 1u);
-    if (newest > 0u) {
+    let known = shuffled(prefix.acc, max(knows, 1u) - 1u);
+    if (knows > 0u) {
         carry = known;
     }
     let ends_window = chunk % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1u;
-    let tells = ends_window && !is_stalled(chunk);
-    carry = fold_windows(carry, seen.acc, newest, window - base);
+    let folded = fold_windows(carry, seen.acc, newest, window - base);
+    let tells = folded.found && ends_window && !is_stalled(chunk);
+    carry = folded.acc;
     if (EXACT == 1u) {
         carry = then(carry, fold_slots(own.totals));
         let next = then(carry, tiles.total);
@@ -161,7 +161,7 @@ fn look_back(chunk: u32) {
             publish(parameters.prefixes + window + 1u, next);
         }
     }
-    missing = NONE;
+    missing = select(chunk, NONE, folded.found);
 }
 
 /// The last chunk before `end` from `begin` on, both of one window, whose total is missing; NONE if none is.

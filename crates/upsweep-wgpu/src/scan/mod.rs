@@ -1,8 +1,9 @@
 //! Scans on a GPU.
 //!
-//! `chunk.wgsl` scans what one workgroup holds, `unit.wgsl` what one thread does. How values go from thread to thread
-//! is in `cooperative.wgsl`, `raking.wgsl` and `blelloch.wgsl`; how chunks learn what comes before them, in
-//! `look_back.wgsl`, `aggregates.wgsl`, `reduce_then_scan.wgsl` and `scan_then_propagate.wgsl`.
+//! `chunk.wgsl` scans what one workgroup holds, `unit.wgsl` what one thread does, `slots.wgsl` what one subgroup does above
+//! tiles; `total.wgsl` finds a chunk's total without a scan. How values go from thread to thread in a scan is in
+//! `cooperative.wgsl`, `raking.wgsl` and `blelloch.wgsl`; how chunks learn what comes before them, in `look_back.wgsl`
+//! and `aggregates.wgsl` (what they see: `seen.wgsl`), `reduce_then_scan.wgsl` and `scan_then_propagate.wgsl`.
 
 pub(crate) mod policy;
 
@@ -87,11 +88,13 @@ impl Shape {
         policy: WorkgroupPolicy,
     ) -> Self {
         let words = types.held().words();
-        // Two values of each thread in shared memory, and one of each row twice.
-        let most =
-            floor_power_of_two(facts.threads.min(facts.shared_bytes / (16 * words)).min(1024));
-        // The largest subgroups have 64 threads, and one of them looks.
-        let threads = floor_power_of_two(policy.threads_per_workgroup.clamp(64, most));
+        // In shared memory two values of each thread, two of each row, of which there are as many, one of each
+        // subgroup; beside them what tiles need.
+        let shared = facts.shared_bytes.saturating_sub(1 << 10) / (20 * words);
+        let most = floor_power_of_two(facts.threads.min(shared).min(1024));
+        // Most subgroups have at most 64 threads, and one of them looks.
+        let least = facts.subgroup.max(64).min(most);
+        let threads = floor_power_of_two(policy.threads_per_workgroup.clamp(least, most));
         let least_unit = (lies.width / types.item.size() as u32)
             .max(lies.out_width / types.output.size() as u32)
             .max(GROUP as u32);
@@ -127,15 +130,14 @@ impl Shape {
         let lane_chunks = chunks_of_window.min(LANE_CHUNKS).max(chunks_of_window / subgroup);
         let lanes_of_window = chunks_of_window / lane_chunks;
         let is_free = is_exact && commutes;
-        let total_level = match subgroup {
-            1 => 2,
-            _ if is_free || subgroup * self.unit >= LANES as u32 => 0,
-            _ => 1,
-        };
+        // A chunk's total before it is scanned needs lanes: of any, or such as hold whole rows.
+        let total_first = subgroup > 1 && (is_free || subgroup * self.unit >= LANES as u32);
         let total_batch = if falls_back { 1 } else { UNITS_ON_THEIR_WAY };
         vec![
             ("THREADS", self.threads),
             ("SUBGROUP", subgroup),
+            // Where there are none, nothing is kept for them.
+            ("SUBGROUPS", if subgroup > 1 { self.threads / subgroup } else { 1 }),
             ("ITEMS", self.items),
             ("UNIT", self.unit),
             ("UNITS", units),
@@ -150,7 +152,7 @@ impl Shape {
             ("CHUNKS_OF_WINDOW", chunks_of_window),
             ("TILE_STEPS", slots / subgroup),
             ("LANE_ROWS", if subgroup > 1 { (rows / subgroup).max(1) } else { 1 }),
-            ("TOTAL_LEVEL", total_level),
+            ("TOTAL_FIRST", u32::from(total_first)),
             ("IS_FREE", u32::from(is_free)),
             ("FOLDED_AT_ONCE", FOLDED_AT_ONCE),
             ("LANE_CHUNKS", lane_chunks),

@@ -30,8 +30,9 @@ pub(crate) fn strategy(facts: &Facts) -> GpuScanStrategy {
 ///
 /// Chunks must be many enough to fill the device and large enough to hide what they wait for: the more bytes are held
 /// in registers, the faster, until a workgroup fewer fits. On an H200 32 items of 512 threads scan 2^28 `u32` at 3,210
-/// GB/s and 2^24 at 2,384, of 256 threads at 3,046 and 2,337, 64 of 256 at 2,952 and 2,142; 8 of 512 scan 2^20 in 10.1 us instead
-/// of 11.5, but 2^22 in 19.4 instead of 16.4 (`benches/record/nvidia-h200/2026-11-21-wgpu-early-total.csv`).
+/// GB/s and 2^24 at 2,384, of 256 threads at 3,046 and 2,337, 64 of 256 at 2,952 and 2,142; 8 of 512 scan 2^20 in
+/// 10.1 us instead of 11.5, but 2^22 in 19.4 instead of 16.4
+/// (`benches/record/nvidia-h200/2026-11-21-wgpu-early-total.csv`).
 pub(crate) fn policy(facts: &Facts, bytes: u64) -> WorkgroupPolicy {
     let (threads_per_workgroup, items_per_thread) = match bytes {
         // Devices with narrow subgroups have few registers.

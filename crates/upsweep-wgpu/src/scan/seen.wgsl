@@ -24,7 +24,7 @@ fn look_at_windows(base: u32) -> Seen {
     return seen;
 }
 
-/// S over the chunks of this lane, and whether all are there.
+/// The total of this lane's chunks, and whether those of all are there.
 fn total_seen(seen: Seen) -> Found {
     var totals: array<Acc, LANE_CHUNKS>;
     var found = true;
@@ -46,19 +46,21 @@ fn is_within(begin: u32, end: u32) -> bool {
     return begin * LANES_OF_WINDOW <= lane && lane < end * LANES_OF_WINDOW;
 }
 
-/// `carry`, which comes into window `begin`, brought to window `end`. `total` is of this lane's chunks.
-fn fold_windows(carry: Acc, total: Acc, begin: u32, end: u32) -> Acc {
+/// `carry`, which comes into window `begin`, brought to window `end`, and whether it got there: some devices on a CPU
+/// end loops of their own accord. `total` is of this lane's chunks.
+fn fold_windows(carry: Acc, total: Acc, begin: u32, end: u32) -> Found {
     var upto = total;
     if (EXACT == 1u) {
         // Where the grouping cannot be seen, a tree over all.
         if (!is_within(begin, end)) {
             upto = padding();
         }
-        return then(carry, fold_lanes(upto, SUBGROUP));
+        return Found(then(carry, fold_lanes(upto, SUBGROUP)), true);
     }
     upto = fold_lanes(upto, LANES_OF_WINDOW);
     var folded = carry;
-    for (var window = begin; window < end; window += FOLDED_AT_ONCE) {
+    var window = begin;
+    for (; window < end; window += FOLDED_AT_ONCE) {
         var totals: array<Acc, FOLDED_AT_ONCE>;
         for (var k = 0u; k < FOLDED_AT_ONCE; k++) { // unrolled
             totals[k] = shuffled(upto, (window + k) * LANES_OF_WINDOW % SUBGROUP);
@@ -69,7 +71,7 @@ fn fold_windows(carry: Acc, total: Acc, begin: u32, end: u32) -> Acc {
             }
         }
     }
-    return folded;
+    return Found(folded, window >= end);
 }
 
 /// A look at the totals of the chunks of this chunk's window that come before it, in the slots of their last tiles.

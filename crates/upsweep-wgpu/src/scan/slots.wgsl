@@ -1,7 +1,7 @@
 // What one subgroup does for its workgroup: the levels above tiles.
 //
-// Its threads hold SLOTS values, those of a window's 32 tiles at least: slot i · SUBGROUP + lane is the value i of
-// thread `lane`. Only the threads below SUBGROUP call these functions.
+// Its threads hold TILE_STEPS values each, those of a window's 32 tiles at least: slot i · SUBGROUP + lane is the value i
+// of thread `lane`. Only the threads below SUBGROUP call these functions, but for `fold_lanes`.
 
 alias Slots = array<Acc, TILE_STEPS>;
 

@@ -1,6 +1,6 @@
 // A chunk's total without a scan of the chunk.
 
-var<workgroup> subgroup_totals: array<Acc, THREADS / SUBGROUP>;
+var<workgroup> subgroup_totals: array<Acc, SUBGROUPS>;
 
 /// Where neither grouping nor order can be seen: leaves the totals of what the threads of each subgroup hold.
 fn leave_totals(thread: u32, held: ptr<function, Held>) {
@@ -22,16 +22,17 @@ fn total_in_line(unit: Unit) -> Acc {
 
 fn leave_total(thread: u32, own: Acc) {
     let total = fold_lanes(own, SUBGROUP);
-    if (lane == 0u) {
+    // A subgroup of the device may be wider than those that are counted on.
+    if (thread % SUBGROUP == 0u) {
         subgroup_totals[thread / SUBGROUP] = total;
     }
     workgroupBarrier();
 }
 
-/// The total, for every thread of a subgroup that asks.
+/// The total, for every thread of the subgroups that ask.
 fn total_left() -> Acc {
     var total = padding();
-    for (var i = lane; i < THREADS / SUBGROUP; i += SUBGROUP) {
+    for (var i = lane % SUBGROUP; i < SUBGROUPS; i += SUBGROUP) {
         total = then(total, subgroup_totals[i]);
     }
     return fold_lanes(total, SUBGROUP);
@@ -64,7 +65,7 @@ fn leave_row_totals(thread: u32, held: ptr<function, Held>) {
     // Of the lanes that hold the same, the first; each holds so many units.
     const left = max(UNITS / ROW_THREADS, 1u);
     if (lane % ROW_THREADS < UNITS) {
-        for (var r = 0u; r < UNITS / ROW_THREADS + 1u; r++) { // unrolled
+        for (var r = 0u; r < UNITS; r++) { // unrolled
             if (r < left) {
                 row_totals[unit_of(thread, first + r) / ROW_THREADS] = totals[r];
             }

@@ -2,8 +2,8 @@
 //
 // Words of WGSL's atomics say nothing about other words, so each carries its own proof: 16 bits of a value
 // and the mark of the run that wrote them. A word of an earlier run reads as one not written yet, and nothing
-// need be cleared between runs; before marks begin again, all is cleared. `half_of(slot, half)`, the word at which half a
-// word of a value is kept, is the user's.
+// need be cleared between runs; before marks begin again, all is cleared. The user's `half_of(slot, half)` says at which
+// word half a word of a value is kept.
 
 /// The mark of this run, in the upper 16 bits; never 0.
 var<private> mark: u32;
