@@ -223,11 +223,9 @@ impl Reduction {
                 if types.held().words() == 2 && !facts.int64_atomics {
                     return Err(refused("the device has no atomics of 64 bits"));
                 }
-                parts.push(if packs {
-                    include_str!("packed.wgsl")
-                } else {
-                    include_str!("atomic.wgsl")
-                });
+                let collect =
+                    if packs { include_str!("packed.wgsl") } else { include_str!("counted.wgsl") };
+                parts.extend([include_str!("atomic.wgsl"), collect]);
             }
         }
         let shader = Shader {
