@@ -40,8 +40,8 @@ pub struct Limits {
     /// tell another something. Tried when a GPU is opened; false on a CPU, which has no workgroups.
     pub messages: bool,
     /// Whether workgroups that have started go on while others wait for them, so that one may wait for another. No
-    /// interface promises it: it is tried when a GPU is opened. False on a CPU, which has no workgroups, and for GPUs
-    /// made of software, whose workgroups the operating system may stop at any time.
+    /// interface promises it: it is tried when a GPU is opened. False for GPUs made of software, whose workgroups the
+    /// operating system may stop at any time; true on a CPU, whose threads yield to whom they wait for.
     pub forward_progress: bool,
     /// Whether 64-bit integers can be computed with.
     pub int64: bool,
