@@ -4,9 +4,10 @@
 mod common;
 
 use upsweep_core::{
-    AccessWidth, Arrangement, BitAnd, BitOr, BitXor, Dtype, Element, Error, GpuReduceStrategy,
-    GpuScanStrategy, Load, Max, Min, Number, Operator, Product, Reduce, ReduceGlobal, ReduceLocal,
-    Scan, ScanGlobal, ScanLocal, Sum, Tail, Widen, WorkgroupPolicy, reference,
+    AccessWidth, Arrangement, BitAnd, BitOr, BitXor, Determinism, Dtype, Element, Error,
+    GpuReduceStrategy, GpuScanStrategy, Load, Max, Min, Number, Operator, Product, Reduce,
+    ReduceGlobal, ReduceLocal, Scan, ScanGlobal, ScanLocal, Sum, Tail, Widen, WorkgroupPolicy,
+    reference,
 };
 use upsweep_testing::{Input, Sample};
 use upsweep_wgpu::{Gpu, ReduceOptions, ScanOptions, Slice, Source, Target, Workspace};
@@ -281,5 +282,29 @@ fn a_stalled_chunk_stops_nobody() {
             let same = data.iter().zip(&expected).all(|(a, b)| a.to_bits() == b.to_bits());
             assert!(same, "{gpu:?}: chunk {stalled} is stalled");
         }
+    }
+}
+
+/// Without the end of a window nobody hears what comes into the next; whoever needs it folds more totals.
+#[test]
+fn timing_does_not_show_from_run_to_run() {
+    for gpu in common::gpus() {
+        let policy = WorkgroupPolicy { threads_per_workgroup: 256, items_per_thread: 8 };
+        let items: Vec<f32> = Input::Mixed.array(11, 200_000);
+        let problem = Scan::inclusive(Sum).determinism(Determinism::RunToRun);
+        let scanned = |stalled| {
+            let options =
+                ScanOptions { strategy: Some(FALLING_BACK), policy: Some(policy), stalled };
+            let mut data = items.clone();
+            gpu.scan_in_place(
+                &mut Workspace::default(),
+                Target::Host(&mut data),
+                &problem,
+                &options,
+            )
+            .unwrap_or_else(|error| panic!("{gpu:?}: {error}"));
+            data.iter().map(|item| item.to_bits()).collect::<Vec<_>>()
+        };
+        assert!(scanned(None) == scanned(Some(31)), "{gpu:?}");
     }
 }

@@ -1,6 +1,7 @@
 // Every workgroup publishes its value; the last to finish folds them, in order.
 
-/// The halves of a slot lie beside one another: 1.4 us less for 2^24 `f32` on an H200 than with those of all slots so.
+/// The halves of a slot lie beside one another: with those of all slots side by side instead, 2^24 `f32` took 26.1 us on an
+/// H200 and 24.6 in an earlier run with these.
 fn half_of(slot: u32, half: u32) -> u32 {
     return PUBLISHED + 2u * WORDS * slot + half;
 }

@@ -95,7 +95,10 @@ fn look_back(chunk: u32) {
     let base = window - min(window, WINDOWS_SEEN);
     // A lane looks for what comes into the window behind that of its chunks. What comes into window 0 is known.
     let asked = base + 1u + lane / LANES_OF_WINDOW;
-    let tiles = scanned_tiles();
+    var tiles: Tiles;
+    if (EXACT == 1u) {
+        tiles = scanned_tiles();
+    }
     var own: OwnFound;
     var prefix: Found;
     var seen: Found;

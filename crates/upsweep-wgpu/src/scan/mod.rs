@@ -116,7 +116,7 @@ impl Shape {
         strategy: &GpuScanStrategy,
         form: Form,
         lies: Lies,
-        [is_exact, commutes]: [bool; 2],
+        (types, nests): (&Types, bool),
     ) -> Constants {
         let whole = strategy.load.tail == Tail::Exact;
         let tiles = self.chunk() / TILE as u32;
@@ -129,7 +129,7 @@ impl Shape {
         let slots = subgroup.max(TILES as u32);
         let lane_chunks = chunks_of_window.min(LANE_CHUNKS).max(chunks_of_window / subgroup);
         let lanes_of_window = chunks_of_window / lane_chunks;
-        let is_free = is_exact && commutes;
+        let is_free = !nests && types.op.is_commutative();
         // A chunk's total before it is scanned needs lanes: of any, or such as hold whole rows.
         let total_first = subgroup > 1 && (is_free || subgroup * self.unit >= LANES as u32);
         let total_batch = if falls_back { 1 } else { UNITS_ON_THEIR_WAY };
@@ -162,7 +162,9 @@ impl Shape {
             ("REVERSE", u32::from(form.direction == Direction::Reverse)),
             ("ALIGNED", u32::from(whole && lies.aligned)),
             ("OUT_ALIGNED", u32::from(whole && lies.out_aligned)),
-            ("EXACT", u32::from(is_exact)),
+            // Of one run to the next the grouping may not differ either, so what timing decides asks for the first.
+            ("EXACT", u32::from(types.is_exact())),
+            ("LOOSE", u32::from(!nests)),
             ("FALLBACK", u32::from(falls_back)),
             ("TICKET_BITS", TICKET_BITS),
             ("LOOKS", LOOKS),
@@ -383,13 +385,7 @@ impl Scanning {
                       entries: Vec<&'static str>| Shader {
             width: lies.width,
             out_width: lies.out_width,
-            constants: shape.constants(
-                facts,
-                &strategy,
-                form,
-                lies,
-                [!nests, types.op.is_commutative()],
-            ),
+            constants: shape.constants(facts, &strategy, form, lies, (types, nests)),
             parts: parts.to_vec(),
             entries,
             writes: true,

@@ -29,7 +29,7 @@ fn run_spine(workgroup: u32, thread: u32) {
         let total = next;
         next = window_total(first + THREADS + thread);
         var before: Acc;
-        if (EXACT == 1u) {
+        if (LOOSE == 1u) {
             let upto = scan_across(total, thread, THREADS);
             before = then(carry, previous(upto, thread, THREADS));
             carry = then(carry, from_thread(upto, thread, THREADS - 1u));

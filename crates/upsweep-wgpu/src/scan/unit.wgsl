@@ -128,7 +128,7 @@ fn scan_row(loaded: Unit, thread: u32, number: u32, leaves: bool) -> Unit {
     if (leaves && thread % ROW_THREADS == ROW_THREADS - 1u) {
         row_totals[number / ROW_THREADS] = upto[UNIT_GROUPS - 1u];
     }
-    if (EXACT == 1u) {
+    if (LOOSE == 1u) {
         // Where the grouping cannot be seen, what comes before each group need not wait apart from the items.
         return prefixes(unit, padding());
     }
@@ -158,7 +158,7 @@ fn prefixes(scanned: Unit, row_carry: Acc) -> Unit {
 /// A scanned unit with what comes into its row in front; `starts` if it is the first of all.
 fn with_carry(scanned: Unit, row_carry: Acc, starts: bool) -> Unit {
     var unit = scanned;
-    if (EXACT == 1u) {
+    if (LOOSE == 1u) {
         for (var k = 0u; k < UNIT; k++) { // unrolled
             unit.items[k] = then(row_carry, unit.items[k]);
         }
