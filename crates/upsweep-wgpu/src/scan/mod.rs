@@ -6,20 +6,22 @@
 //! and `aggregates.wgsl` (what they see: `seen.wgsl`), `reduce_then_scan.wgsl` and `scan_then_propagate.wgsl`.
 
 pub(crate) mod policy;
+mod shape;
 
-use upsweep_core::summation::{GROUP, LANES, ROWS, TILE, TILES, WINDOW};
+use upsweep_core::summation::WINDOW;
 use upsweep_core::{
-    Arrangement, Bounds, Determinism, Direction, Element, Error, GpuScanStrategy, Result, Scan,
-    ScanGlobal, ScanLocal, Strategy, Tail, WorkgroupPolicy,
+    Bounds, Determinism, Direction, Element, Error, GpuScanStrategy, Result, Scan, ScanGlobal,
+    ScanLocal, Strategy, WorkgroupPolicy,
 };
 use wgpu::BufferUsages;
 
 use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording, Traffic};
-use crate::reduce::{Init, LOOKS, PARAMETERS, bytes, floor_power_of_two, grid};
+use crate::reduce::{Init, PARAMETERS, bytes, grid};
 use crate::shader::types::access;
-use crate::shader::{Constants, PUBLISHED, STATE, Shader, Types, WORKGROUP};
+use crate::shader::{PUBLISHED, STATE, Shader, Types, WORKGROUP};
 use crate::slice::Slice;
+pub(crate) use shape::{Lies, Shape};
 
 /// Strategy and policy of a scan; what is not given is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -59,130 +61,6 @@ pub(crate) fn choice(gpu: &Gpu, bytes: u64) -> (GpuScanStrategy, WorkgroupPolicy
     (policy::strategy(&gpu.facts), policy::policy(&gpu.facts, bytes))
 }
 
-/// How the arrays of a scan lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lies {
-    /// Bytes of an access to the input, and to the output.
-    pub(crate) width: u32,
-    pub(crate) out_width: u32,
-    pub(crate) aligned: bool,
-    pub(crate) out_aligned: bool,
-    pub(crate) shared_words: bool,
-}
-
-/// The sizes of a kernel, derived from a policy. A policy that does not fit is brought to the nearest that does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
-    threads: u32,
-    items: u32,
-    /// Neighbouring items of one thread.
-    unit: u32,
-}
-
-impl Shape {
-    fn new(
-        facts: &Facts,
-        types: &Types,
-        strategy: &GpuScanStrategy,
-        lies: Lies,
-        policy: WorkgroupPolicy,
-    ) -> Self {
-        let words = types.held().words();
-        // In shared memory two values of each thread, two of each row, of which there are as many, one of each
-        // subgroup; beside them what tiles need.
-        let shared = facts.shared_bytes.saturating_sub(1 << 10) / (20 * words);
-        let most = floor_power_of_two(facts.threads.min(shared).min(1024));
-        // Most subgroups have at most 64 threads, and one of them looks.
-        let least = facts.subgroup.max(64).min(most);
-        let threads = floor_power_of_two(policy.threads_per_workgroup.clamp(least, most));
-        let least_unit = (lies.width / types.item.size() as u32)
-            .max(lies.out_width / types.output.size() as u32)
-            .max(GROUP as u32);
-        let least = (TILE as u32 / threads).max(least_unit);
-        let most_items = (WINDOW as u32 / threads).min(LANES as u32).max(least);
-        let items = floor_power_of_two(policy.items_per_thread.max(1)).clamp(least, most_items);
-        let blocked = strategy.load.arrangement == Arrangement::Blocked;
-        let unit = if blocked { items } else { least_unit };
-        Self { threads, items, unit }
-    }
-
-    fn chunk(&self) -> u32 {
-        self.threads * self.items
-    }
-
-    fn constants(
-        &self,
-        facts: &Facts,
-        strategy: &GpuScanStrategy,
-        form: Form,
-        lies: Lies,
-        (types, nests): (&Types, bool),
-    ) -> Constants {
-        let whole = strategy.load.tail == Tail::Exact;
-        let tiles = self.chunk() / TILE as u32;
-        let falls_back = strategy.global == ScanGlobal::LookBackFallback;
-        let subgroup = if strategy.local == ScanLocal::Blelloch { 1 } else { facts.subgroup };
-        let units = self.items / self.unit;
-        let rows = self.chunk() / LANES as u32;
-        // What the subgroup that looks sees at once.
-        let chunks_of_window = TILES as u32 / tiles;
-        let slots = subgroup.max(TILES as u32);
-        let lane_chunks = chunks_of_window.min(LANE_CHUNKS).max(chunks_of_window / subgroup);
-        let lanes_of_window = chunks_of_window / lane_chunks;
-        let is_free = !nests && types.op.is_commutative();
-        // A chunk's total before it is scanned needs lanes: of any, or such as hold whole rows.
-        let total_first = subgroup > 1 && (is_free || subgroup * self.unit >= LANES as u32);
-        let total_batch = if falls_back { 1 } else { UNITS_ON_THEIR_WAY };
-        vec![
-            ("THREADS", self.threads),
-            ("SUBGROUP", subgroup),
-            // Where there are none, nothing is kept for them.
-            ("SUBGROUPS", if subgroup > 1 { self.threads / subgroup } else { 1 }),
-            ("ITEMS", self.items),
-            ("UNIT", self.unit),
-            ("UNITS", units),
-            ("TOTAL_BATCH", units.min(total_batch)),
-            ("UNIT_GROUPS", self.unit / GROUP as u32),
-            ("ROW_THREADS", LANES as u32 / self.unit),
-            ("ROWS", ROWS as u32),
-            ("CHUNK", self.chunk()),
-            ("CHUNK_ROWS", rows),
-            ("CHUNK_TILES", tiles),
-            ("WINDOW_TILES", TILES as u32),
-            ("CHUNKS_OF_WINDOW", chunks_of_window),
-            ("TILE_STEPS", slots / subgroup),
-            ("LANE_ROWS", if subgroup > 1 { (rows / subgroup).max(1) } else { 1 }),
-            ("TOTAL_FIRST", u32::from(total_first)),
-            ("IS_FREE", u32::from(is_free)),
-            ("FOLDED_AT_ONCE", FOLDED_AT_ONCE),
-            ("LANE_CHUNKS", lane_chunks),
-            ("LANES_OF_WINDOW", lanes_of_window),
-            ("WINDOWS_SEEN", subgroup / lanes_of_window),
-            ("INCLUSIVE", u32::from(form.bounds == Bounds::Inclusive)),
-            ("REVERSE", u32::from(form.direction == Direction::Reverse)),
-            ("ALIGNED", u32::from(whole && lies.aligned)),
-            ("OUT_ALIGNED", u32::from(whole && lies.out_aligned)),
-            // Of one run to the next the grouping may not differ either, so what timing decides asks for the first.
-            ("EXACT", u32::from(types.is_exact())),
-            ("LOOSE", u32::from(!nests)),
-            ("FALLBACK", u32::from(falls_back)),
-            ("TICKET_BITS", TICKET_BITS),
-            ("LOOKS", LOOKS),
-            ("LOOKS_BACK", if falls_back { LOOKS_BEFORE_FALLBACK } else { LOOKS }),
-            ("ROUNDS", if falls_back { ROUNDS } else { 1 }),
-        ]
-    }
-}
-
-/// Units that a thread loads at once where it keeps none: 64 bytes, as many as a reduction has on their way.
-const UNITS_ON_THEIR_WAY: u32 = 4;
-
-/// Totals that each thread of the subgroup that looks sees at once, if they are of one window.
-const LANE_CHUNKS: u32 = 8;
-
-/// Totals on their way between lanes while others are folded one by one.
-const FOLDED_AT_ONCE: u32 = 4;
-
 /// Workgroups that stay, for the strategy that wants such: more than run at once on the largest device, where the
 /// others find no ticket left.
 const STAYING_WORKGROUPS: u64 = 1024;
@@ -194,11 +72,6 @@ const MOST_TICKETS: u64 = 1 << (TICKET_BITS - 1);
 
 /// Runs after the last of which what was published is forgotten.
 pub(crate) const RUNS: u32 = 1 << (u32::BITS - TICKET_BITS);
-
-/// Looks for others' totals before a workgroup computes a missing one itself, and how often it does so. Their
-/// product stays below the 65,535 steps after which some Vulkan devices on a CPU end loops silently.
-const LOOKS_BEFORE_FALLBACK: u32 = 128;
-const ROUNDS: u32 = 128;
 
 /// Words in front of what workgroups publish; `state.wgsl`.
 const STATE_HEADER: u64 = 8;
@@ -216,49 +89,6 @@ pub(crate) struct Scanning {
     pipelines: Vec<(&'static str, wgpu::ComputePipeline)>,
     state: wgpu::Buffer,
     items: u64,
-}
-
-impl Lies {
-    /// How accesses of at most `asked` bytes can reach these arrays.
-    fn new(
-        gpu: &Gpu,
-        types: &Types,
-        form: Form,
-        input: &Slice<'_>,
-        output: &Slice<'_>,
-        asked: u32,
-    ) -> Self {
-        let alignment = gpu.facts.alignment;
-        let size = types.output.size() as u64;
-        let item_size = types.item.size() as u64;
-        // As many items of the narrower array at once as of the wider, in no less than a word.
-        let narrow = (u64::from(asked) * item_size / item_size.max(size)).max(item_size).max(4);
-        let (width, _) = input.access(types.item, alignment, narrow as u32);
-        let (out_width, _) = output.access(types.output, alignment, asked);
-        let (width, out_width) = if form.in_place {
-            (width.min(out_width), width.min(out_width))
-        } else {
-            (width, out_width)
-        };
-        // From the end, a unit begins where the array's end lies.
-        let turned = |slice: &Slice<'_>, size: u64| match form.direction {
-            Direction::Forward => slice.offset % alignment,
-            Direction::Reverse => slice.offset % alignment + slice.items * size,
-        };
-        let aligned = turned(input, item_size).is_multiple_of(u64::from(width));
-        let out_aligned = turned(output, size).is_multiple_of(u64::from(out_width));
-        let word_aligned = turned(output, size).is_multiple_of(4);
-        if size < 4 && !word_aligned {
-            return Self {
-                width: 4,
-                out_width: 4,
-                aligned: aligned && width == 4,
-                out_aligned: false,
-                shared_words: true,
-            };
-        }
-        Self { width, out_width, aligned, out_aligned, shared_words: false }
-    }
 }
 
 impl Scanning {
