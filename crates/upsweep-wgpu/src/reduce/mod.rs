@@ -90,7 +90,13 @@ impl Shape {
         self.threads / self.team()
     }
 
-    fn constants(&self, facts: &Facts, strategy: &GpuReduceStrategy, aligned: bool) -> Constants {
+    fn constants(
+        &self,
+        facts: &Facts,
+        types: &Types,
+        strategy: &GpuReduceStrategy,
+        aligned: bool,
+    ) -> Constants {
         let accesses = self.lanes / self.access_items;
         let blocked = strategy.load.arrangement == Arrangement::Blocked;
         let subgroup = if strategy.local == ReduceLocal::SharedMemory { 1 } else { facts.subgroup };
@@ -110,6 +116,7 @@ impl Shape {
             ("BLOCKED", u32::from(blocked)),
             ("EXACT_TAIL", u32::from(strategy.load.tail == Tail::Exact)),
             ("ALIGNED", u32::from(aligned)),
+            ("EXACT", u32::from(types.is_exact())),
             ("LOOKS", LOOKS),
         ]
     }
@@ -231,7 +238,7 @@ impl Reduction {
         let shader = Shader {
             width: shape.width,
             out_width: shape.width,
-            constants: shape.constants(facts, &strategy, aligned),
+            constants: shape.constants(facts, types, &strategy, aligned),
             parts,
             entries: match strategy.global {
                 ReduceGlobal::MultiLevel => vec!["reduce", "fold_partials"],

@@ -48,23 +48,41 @@ fn run_reduce(workgroup: u32, thread: u32) {
     prepare();
     let member = thread % TEAM;
     let team_tile = first_tile + (thread / TEAM) * parameters.tiles_per_team;
+    var lanes: Lanes;
+    clear(&lanes);
     var kept = padding();
     for (var k = 0u; k < parameters.tiles_per_team; k++) {
-        let value = fold_tile(team_tile + k, member, thread);
-        if (member == k) {
-            kept = value;
+        add_tile(team_tile + k, member, &lanes);
+        if (EXACT == 0u) {
+            let value = fold_lanes(lanes, thread);
+            clear(&lanes);
+            if (member == k) {
+                kept = value;
+            }
+        }
+    }
+    if (EXACT == 1u) {
+        // Where grouping cannot be seen, lanes go on from tile to tile, and each thread has a value of its own.
+        kept = lanes[0];
+        for (var p = 1u; p < LANES; p++) { // unrolled
+            kept = combine(kept, lanes[p]);
         }
     }
     let total = fold_neighbours(kept, thread);
     finish(total, parameters.first_workgroup + workgroup, thread);
 }
 
-/// The value of a tile, for every member of its team.
-fn fold_tile(tile: u32, member: u32, thread: u32) -> Acc {
-    var lanes: array<Acc, LANES>;
+/// What a thread has of the lanes.
+alias Lanes = array<Acc, LANES>;
+
+fn clear(lanes: ptr<function, Lanes>) {
     for (var p = 0u; p < LANES; p++) { // unrolled
-        lanes[p] = padding();
+        (*lanes)[p] = padding();
     }
+}
+
+/// Folds a tile's rows into the lanes of a member.
+fn add_tile(tile: u32, member: u32, lanes: ptr<function, Lanes>) {
     let first = tile * TILE;
     if (EXACT_TAIL == 1u && ALIGNED == 1u && first + TILE <= parameters.items) {
         for (var row = 0u; row < ROWS; row += ROWS_HELD) {
@@ -78,7 +96,7 @@ fn fold_tile(tile: u32, member: u32, thread: u32) -> Acc {
                 var items = unpack(held[k]);
                 for (var v = 0u; v < ACCESS_ITEMS; v++) { // unrolled
                     const lane = (k % ACCESSES) * ACCESS_ITEMS + v;
-                    lanes[lane] = combine(lanes[lane], enter(items[v], at + v));
+                    (*lanes)[lane] = combine((*lanes)[lane], enter(items[v], at + v));
                 }
             }
         }
@@ -90,13 +108,12 @@ fn fold_tile(tile: u32, member: u32, thread: u32) -> Acc {
                 for (var v = 0u; v < ACCESS_ITEMS; v++) { // unrolled
                     if (at + v < parameters.items) {
                         const lane = a * ACCESS_ITEMS + v;
-                        lanes[lane] = combine(lanes[lane], enter(items[v], at + v));
+                        (*lanes)[lane] = combine((*lanes)[lane], enter(items[v], at + v));
                     }
                 }
             }
         }
     }
-    return fold_lanes(lanes, thread);
 }
 
 /// The first lane of a member's access `a`.
@@ -121,8 +138,9 @@ fn load_items(at: u32) -> array<Item, ACCESS_ITEMS> {
     return items;
 }
 
-/// Lanes in halves: first those that lie in one thread, then those of threads, then again those in one.
-fn fold_lanes(all: array<Acc, LANES>, thread: u32) -> Acc {
+/// The value of a tile, for every member of its team: lanes in halves, first those that lie in one thread, then those of
+/// threads, then again those in one.
+fn fold_lanes(all: Lanes, thread: u32) -> Acc {
     var lanes = all;
     for (var half = LANES / 2u; half >= ACROSS; half /= 2u) { // unrolled
         for (var p = 0u; p < half; p++) { // unrolled

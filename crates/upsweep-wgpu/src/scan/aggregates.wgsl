@@ -36,6 +36,7 @@ fn run_scan(workgroup: u32, thread: u32) {
             }
             fold_since(chunk);
         }
+        workgroupBarrier();
         finish_chunk(chunk, thread, &held);
         ticket = take_ticket(thread);
     }

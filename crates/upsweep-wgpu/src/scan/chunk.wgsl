@@ -115,9 +115,8 @@ fn scan_rows(thread: u32) -> Acc {
     return scan_across(total, thread, ROWS);
 }
 
-/// Writes the chunk, once `tile_carries` hold what comes into each tile.
+/// Writes the chunk, once all threads know that `tile_carries` hold what comes into each tile.
 fn finish_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
-    workgroupBarrier();
     if (OUT_ALIGNED == 1u && is_whole(chunk)) {
         for (var r = 0u; r < UNITS; r++) { // unrolled
             store_unit(first_of(chunk) + unit_of(thread, r) * UNIT, finished(chunk, thread, r, (*held)[r]));

@@ -51,7 +51,14 @@ fn run_scan(workgroup: u32, thread: u32) {
     }
     for (var round = 0u; round < ROUNDS; round++) {
         if (thread < SUBGROUP) {
+            if (PARKS == 1u) {
+                park(thread, &held);
+            }
             look_back(chunk);
+            if (PARKS == 1u) {
+                // From a place that compilers do not know to be the same, lest they keep what is there after all.
+                unpark(thread + u32(chunk == NONE), &held);
+            }
         }
         workgroupBarrier();
         if (FALLBACK == 0u || missing == NONE) {

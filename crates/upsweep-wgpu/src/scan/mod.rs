@@ -3,7 +3,7 @@
 //! `chunk.wgsl` scans what one workgroup holds, `unit.wgsl` what one thread does, `slots.wgsl` what one subgroup does above
 //! tiles; `total.wgsl` finds a chunk's total without a scan. How values go from thread to thread in a scan is in
 //! `cooperative.wgsl`, `raking.wgsl` and `blelloch.wgsl`; how chunks learn what comes before them, in `look_back.wgsl`
-//! and `aggregates.wgsl` (what they see: `seen.wgsl`), `reduce_then_scan.wgsl` and `scan_then_propagate.wgsl`.
+//! (with `parked.wgsl`) and `aggregates.wgsl` (what they see: `seen.wgsl`), `reduce_then_scan.wgsl` and `scan_then_propagate.wgsl`.
 
 pub(crate) mod policy;
 mod shape;
@@ -173,6 +173,7 @@ impl Scanning {
                     PUBLISHED,
                     include_str!("tickets.wgsl"),
                     include_str!("seen.wgsl"),
+                    include_str!("parked.wgsl"),
                     include_str!("look_back.wgsl"),
                 ]);
                 vec!["scan"]

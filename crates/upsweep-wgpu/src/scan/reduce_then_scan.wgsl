@@ -95,6 +95,7 @@ fn run_downsweep(workgroup: u32, thread: u32) {
     if (thread < SUBGROUP) {
         find_carries(chunk);
     }
+    workgroupBarrier();
     finish_chunk(chunk, thread, &held);
 }
 

@@ -24,6 +24,7 @@ fn run_local(workgroup: u32, thread: u32) {
         }
         carry_tiles(chunk, padding(), totals);
     }
+    workgroupBarrier();
     finish_chunk(chunk, thread, &held);
 }
 

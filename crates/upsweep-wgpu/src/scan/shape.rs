@@ -39,10 +39,7 @@ impl Shape {
         lies: Lies,
         policy: WorkgroupPolicy,
     ) -> Self {
-        let words = types.held().words();
-        // In shared memory two values of each thread, two of each row, of which there are as many, one of each
-        // subgroup; beside them what tiles need.
-        let shared = facts.shared_bytes.saturating_sub(1 << 10) / (20 * words);
+        let shared = facts.shared_bytes.saturating_sub(SHARED_OF_TILES) / shared_of_thread(types);
         let most = floor_power_of_two(facts.threads.min(shared).min(1024));
         // Most subgroups have at most 64 threads, and one of them looks.
         let least = facts.subgroup.max(64).min(most);
@@ -84,6 +81,9 @@ impl Shape {
         let is_free = !nests && types.op.is_commutative();
         // A chunk's total before it is scanned needs lanes: of any, or such as hold whole rows.
         let total_first = subgroup > 1 && (is_free || subgroup * self.unit >= LANES as u32);
+        let parked = subgroup * units * (self.unit + self.unit / GROUP as u32);
+        let shared = SHARED_OF_TILES + self.threads * shared_of_thread(types);
+        let fits = shared + 4 * types.held().words() * parked <= facts.shared_bytes;
         let total_batch = if falls_back { 1 } else { UNITS_ON_THEIR_WAY };
         vec![
             ("THREADS", self.threads),
@@ -106,6 +106,7 @@ impl Shape {
             ("LANE_ROWS", if subgroup > 1 { (rows / subgroup).max(1) } else { 1 }),
             ("TOTAL_FIRST", u32::from(total_first)),
             ("IS_FREE", u32::from(is_free)),
+            ("PARKS", u32::from(nests && subgroup > 1 && fits)),
             ("FOLDED_AT_ONCE", FOLDED_AT_ONCE),
             ("LANE_CHUNKS", lane_chunks),
             ("LANES_OF_WINDOW", lanes_of_window),
@@ -125,6 +126,14 @@ impl Shape {
         ]
     }
 }
+
+/// Bytes of shared memory for each thread: two values, two of a row, of which there are as many, and one of a subgroup.
+fn shared_of_thread(types: &Types) -> u32 {
+    20 * types.held().words()
+}
+
+/// And those that tiles need beside.
+const SHARED_OF_TILES: u32 = 1 << 10;
 
 /// Units that a thread loads at once where it keeps none: 64 bytes, as many as a reduction has on their way.
 const UNITS_ON_THEIR_WAY: u32 = 4;
