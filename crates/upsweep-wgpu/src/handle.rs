@@ -65,7 +65,7 @@ impl Backend for Wgpu {
 
     /// For sums of integers: other problems may have no hardware atomic.
     fn reduce_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
-        let (strategy, policy) = reduce::choice(&self.gpu, (items * item_bytes) as u64);
+        let (strategy, policy) = reduce::choice(&self.gpu, items as u64, item_bytes);
         let strategy = self.options.reduce.unwrap_or(strategy);
         (Strategy::GpuReduce(strategy), Policy::Workgroup(self.options.policy.unwrap_or(policy)))
     }

@@ -12,26 +12,25 @@ fn fold_halves(value: Acc, thread: u32) -> Acc {
     return folded;
 }
 
-/// The values of all threads by a tree over neighbours. All threads get the result: what subgroups leave, each of them
-/// folds again, so that they meet once for each power of SUBGROUP.
+/// The values of all threads by a tree over neighbours. All threads get the result.
 fn fold_neighbours(value: Acc, thread: u32) -> Acc {
-    var folded = fold_subgroup(value, THREADS);
-    for (var left = THREADS / SUBGROUP; left > 1u; left /= SUBGROUP) {
-        workgroupBarrier();
-        if (thread % SUBGROUP == 0u && thread / SUBGROUP < left) {
-            exchange[thread / SUBGROUP] = folded;
-        }
-        workgroupBarrier();
-        folded = fold_subgroup(exchange[thread % left], left);
-    }
-    return folded;
-}
-
-/// Those of `values` neighbours, or of as many as a subgroup has.
-fn fold_subgroup(value: Acc, values: u32) -> Acc {
     var folded = value;
-    for (var distance = 1u; distance < min(values, SUBGROUP); distance *= 2u) {
+    for (var distance = 1u; distance < min(THREADS, SUBGROUP); distance *= 2u) {
         folded = combine(folded, shuffled_xor(folded, distance));
     }
-    return folded;
+    if (THREADS <= SUBGROUP) {
+        return folded;
+    }
+    workgroupBarrier();
+    if (thread % SUBGROUP == 0u) {
+        exchange[thread / SUBGROUP] = folded;
+    }
+    workgroupBarrier();
+    for (var distance = 1u; distance < THREADS / SUBGROUP; distance *= 2u) {
+        if (thread % (2u * distance) == 0u && thread < THREADS / SUBGROUP) {
+            exchange[thread] = combine(exchange[thread], exchange[thread + distance]);
+        }
+        workgroupBarrier();
+    }
+    return exchange[0];
 }

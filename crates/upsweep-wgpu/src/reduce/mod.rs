@@ -109,6 +109,8 @@ impl Shape {
             ("LANES", self.lanes),
             ("TEAM", self.team()),
             ("TEAMS", self.teams()),
+            // Values of threads to each thread of the one subgroup that rakes.
+            ("RAKED", self.threads / self.threads.min(subgroup)),
             ("ACCESSES", accesses),
             ("ROWS_HELD", self.rows_held),
             ("ACCESSES_HELD", self.rows_held * accesses),
@@ -197,7 +199,7 @@ impl Reduction {
             return Err(refused(&format!("an access of {asked} bytes holds no {}", types.item)));
         }
         let (width, aligned) = lies;
-        let wanted = policy.unwrap_or_else(|| policy::policy(bytes_all));
+        let wanted = policy.unwrap_or_else(|| policy::policy(bytes_all, types.item.size()));
         let mut shape = Shape::new(facts, types, &strategy, width, wanted);
         while shape.tiles_per_team(items).is_none() && shape.threads < facts.threads.min(1024) {
             let more = WorkgroupPolicy { threads_per_workgroup: 2 * shape.threads, ..wanted };
@@ -385,11 +387,16 @@ impl Reduction {
     }
 }
 
-/// The strategy and policy of a sum of so many bytes of integers.
-pub(crate) fn choice(gpu: &Gpu, bytes: u64) -> (GpuReduceStrategy, WorkgroupPolicy) {
+/// The strategy and policy of a sum of so many integers of so many bytes.
+pub(crate) fn choice(
+    gpu: &Gpu,
+    items: u64,
+    item_bytes: usize,
+) -> (GpuReduceStrategy, WorkgroupPolicy) {
     let [item, acc, output] = [Dtype::U32; 3];
     let types = Types { item, acc, output, op: Op::Sum, identity: [0; 2], padding: [0; 2] };
-    (policy::strategy(&gpu.facts, &types), policy::policy(bytes))
+    let bytes = items * item_bytes as u64;
+    (policy::strategy(&gpu.facts, &types), policy::policy(bytes, item_bytes))
 }
 
 impl Shape {

