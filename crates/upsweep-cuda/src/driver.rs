@@ -37,27 +37,45 @@ pub(crate) fn written(version: i32) -> String {
 pub(crate) fn describe(error: DriverError) -> String {
     use sys::CUresult as E;
     let text = match error.0 {
-        E::CUDA_ERROR_NO_DEVICE => "the driver sees no CUDA device; CUDA_VISIBLE_DEVICES may hide them",
+        E::CUDA_ERROR_NO_DEVICE => {
+            "the driver sees no CUDA device; CUDA_VISIBLE_DEVICES may hide them"
+        }
         E::CUDA_ERROR_INVALID_DEVICE => "there is no device of this number",
-        E::CUDA_ERROR_STUB_LIBRARY => "this is the stub of the driver that programs are linked with, not the driver",
-        E::CUDA_ERROR_DEVICE_UNAVAILABLE => "the device is in use by another program that wants it for itself",
+        E::CUDA_ERROR_STUB_LIBRARY => {
+            "this is the stub of the driver that programs are linked with, not the driver"
+        }
+        E::CUDA_ERROR_DEVICE_UNAVAILABLE => {
+            "the device is in use by another program that wants it for itself"
+        }
         E::CUDA_ERROR_SYSTEM_DRIVER_MISMATCH => {
             "the driver's library and its kernel module are of different versions; a restart helps after an update"
         }
-        E::CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE => "the compatibility driver does not know this device",
-        E::CUDA_ERROR_SYSTEM_NOT_READY => "the system's fabric manager or power management is not ready",
+        E::CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE => {
+            "the compatibility driver does not know this device"
+        }
+        E::CUDA_ERROR_SYSTEM_NOT_READY => {
+            "the system's fabric manager or power management is not ready"
+        }
         E::CUDA_ERROR_OUT_OF_MEMORY => "the device's memory is used up",
         E::CUDA_ERROR_ILLEGAL_ADDRESS => "a kernel read or wrote where nothing is",
-        E::CUDA_ERROR_MISALIGNED_ADDRESS => "a kernel read or wrote at an address that is not a multiple of the width",
+        E::CUDA_ERROR_MISALIGNED_ADDRESS => {
+            "a kernel read or wrote at an address that is not a multiple of the width"
+        }
         E::CUDA_ERROR_LAUNCH_TIMEOUT => "a kernel took longer than the system allows",
         E::CUDA_ERROR_ECC_UNCORRECTABLE => "the device's memory is faulty",
-        E::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => "a kernel needs more registers or memory than a block may have",
+        E::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES => {
+            "a kernel needs more registers or memory than a block may have"
+        }
         E::CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE => "more blocks than the device holds at once",
-        E::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED => "a stream that is being captured cannot do this",
+        E::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED => {
+            "a stream that is being captured cannot do this"
+        }
         _ if refuses_image(error) => "the driver does not take the kernel",
         _ => "",
     };
-    let name = error.error_name().map_or(format!("{:?}", error.0), |name| name.to_string_lossy().into_owned());
+    let name = error
+        .error_name()
+        .map_or(format!("{:?}", error.0), |name| name.to_string_lossy().into_owned());
     match text {
         "" => match error.error_string() {
             Ok(said) => format!("{} ({name})", said.to_string_lossy()),

@@ -3,6 +3,19 @@
 mod bits;
 mod cache;
 mod compile;
+mod device;
+mod driver;
+mod launch;
+mod mailbox;
+mod memory;
 mod nvrtc;
+mod shader;
+mod slice;
 #[cfg(test)]
 mod testing;
+mod time;
+
+pub use device::Gpu;
+pub use memory::Memory;
+pub use slice::Slice;
+pub use upsweep_core::Extreme;
