@@ -4,11 +4,15 @@
 //! listed, for C++ wants names before their use. All functions run on the device.
 
 pub(crate) mod operator;
+#[cfg(test)]
+mod tests;
 pub(crate) mod types;
 
 use core::fmt::Write;
 
-use upsweep_core::Dtype;
+use upsweep_core::{Dtype, Element, Extreme, Operator};
+
+use crate::bits::{dtype_of, words as words_of};
 
 pub(crate) use operator::{Held, Numbers, Op};
 pub(crate) use types::Scalar;
@@ -31,6 +35,35 @@ pub(crate) struct Types {
 }
 
 impl Types {
+    /// Of items `T` that are combined as `A` and written as `U`; `None` for anything but numbers, and for an operator
+    /// that has no text in CUDA C++.
+    pub(crate) fn of<T, A, U, O>(operator: &O) -> Option<Self>
+    where
+        T: Element,
+        A: Element,
+        U: Element,
+        O: Operator<A>,
+    {
+        Some(Self {
+            item: dtype_of::<T>()?,
+            acc: dtype_of::<A>()?,
+            output: dtype_of::<U>()?,
+            op: Op::of(operator)?,
+            identity: words_of(operator.identity())?,
+            padding: words_of(operator.padding())?,
+        })
+    }
+
+    /// Of the search for a position among items of a type.
+    pub(crate) fn of_position(item: Dtype, extreme: Extreme) -> Self {
+        let acc = match item {
+            Dtype::F16 | Dtype::Bf16 => Dtype::F32,
+            item => item,
+        };
+        let (identity, padding) = ([0; 2], [0; 2]);
+        Self { item, acc, output: acc, op: Op::First(extreme), identity, padding }
+    }
+
     /// How values are held while they are combined.
     pub(crate) fn held(&self) -> Held {
         self.op.held(Scalar::of(self.acc))
