@@ -9,6 +9,8 @@ mod launch;
 mod mailbox;
 mod memory;
 mod nvrtc;
+#[cfg(test)]
+mod on_device;
 mod shader;
 mod slice;
 #[cfg(test)]
