@@ -36,6 +36,7 @@ pub(crate) struct Compiler {
 }
 
 /// What a kernel needs of a multiprocessor.
+#[cfg(test)]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// The entry point.
@@ -160,6 +161,7 @@ fn numbered(text: &str) -> String {
     result
 }
 
+#[cfg(test)]
 impl Compiled {
     /// What each kernel needs, as the log says; nothing if the cubin was kept from before.
     pub(crate) fn usage(&self) -> Vec<Usage> {
@@ -180,6 +182,7 @@ impl Compiled {
 }
 
 /// The number in front of these words; 0 if they are not there.
+#[cfg(test)]
 fn before(line: &str, words: &str) -> u32 {
     let digits = line.find(words).map_or("", |end| {
         let start = line[..end].rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);

@@ -128,17 +128,19 @@ fn a_mailbox_brings_each_message_once() {
     assert!(error.contains("left no result"), "{error}");
 }
 
+/// Fills all of its shared memory, and adds up what is there.
+const FILLS: &str = "extern \"C\" __global__ void fills(unsigned* sum, unsigned words) {\n\
+            \x20   extern __shared__ unsigned shared[];\n\
+            \x20   for (unsigned k = threadIdx.x; k < words; k += blockDim.x) shared[k] = k;\n\
+            \x20   __syncthreads();\n\
+            \x20   unsigned mine = 0;\n\
+            \x20   for (unsigned k = threadIdx.x; k < words; k += blockDim.x) mine += shared[words - 1 - k];\n\
+            \x20   atomicAdd(sum, mine);\n}\n";
+
 #[test]
 fn more_shared_memory_is_there_for_the_asking() {
     let Some(gpu) = testing::gpu() else { return };
-    let text = "extern \"C\" __global__ void fills(unsigned* sum, unsigned words) {\n\
-                \x20   extern __shared__ unsigned shared[];\n\
-                \x20   for (unsigned k = threadIdx.x; k < words; k += blockDim.x) shared[k] = k;\n\
-                \x20   __syncthreads();\n\
-                \x20   unsigned mine = 0;\n\
-                \x20   for (unsigned k = threadIdx.x; k < words; k += blockDim.x) mine += shared[words - 1 - k];\n\
-                \x20   atomicAdd(sum, mine);\n}\n";
-    let fills = kernel(&gpu, text, "fills");
+    let fills = kernel(&gpu, FILLS, "fills");
     for shared_bytes in [1 << 10, 48 << 10, gpu.facts.shared_bytes_most, 16 << 10] {
         let (sum, words) = (Buffer::zeros(&gpu, 4).expect("memory"), shared_bytes / 4);
         let launch = Launch { shared_bytes, ..one_block(256) };
@@ -161,17 +163,18 @@ fn more_shared_memory_is_there_for_the_asking() {
     gpu.wait().expect("the device is as it was");
 }
 
+/// Every block waits for all others: those that all run at once meet.
+const MEETS: &str = "extern \"C\" __global__ void meets(unsigned* count) {\n\
+            \x20   atomicAdd(count, 1);\n\
+            \x20   for (int look = 0; look < 100000000; ++look) {\n\
+            \x20       if (*reinterpret_cast<volatile unsigned*>(count) == gridDim.x) return;\n\
+            \x20   }\n\
+            \x20   atomicAdd(count, 1u << 31);\n}\n";
+
 #[test]
 fn a_cooperative_launch_holds_all_blocks_or_none() {
     let Some(gpu) = testing::gpu() else { return };
-    // Every block waits for all others: those that all run at once meet.
-    let text = "extern \"C\" __global__ void meets(unsigned* count) {\n\
-                \x20   atomicAdd(count, 1);\n\
-                \x20   for (int look = 0; look < 100000000; ++look) {\n\
-                \x20       if (*reinterpret_cast<volatile unsigned*>(count) == gridDim.x) return;\n\
-                \x20   }\n\
-                \x20   atomicAdd(count, 1u << 31);\n}\n";
-    let meets = kernel(&gpu, text, "meets");
+    let meets = kernel(&gpu, MEETS, "meets");
     let at_once = gpu.facts.multiprocessors * gpu.blocks_at_once(&meets, 32, 0).expect("a number");
     let launch = Launch { grid: [at_once, 1], cooperative: true, ..one_block(32) };
     let count = Buffer::zeros(&gpu, 4).expect("memory");
@@ -282,5 +285,13 @@ fn short_floats_are_converted_as_on_the_host() {
                 "{k:#x}"
             );
         }
+    }
+}
+
+#[test]
+fn kernels_of_these_tests_compile_without_a_gpu() {
+    let Some(compiler) = testing::compiler() else { return };
+    for text in [LEAVES, FILLS, MEETS, CONVERTS] {
+        compiler.compile(text, 90, &[]).unwrap_or_else(|error| panic!("{error}"));
     }
 }

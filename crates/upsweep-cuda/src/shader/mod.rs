@@ -3,6 +3,8 @@
 //! The header says sizes, types and the operator; the `.cuh` files say what is done, in the order in which they are
 //! listed, for C++ wants names before their use. All functions run on the device.
 
+#[cfg(test)]
+mod on_device;
 pub(crate) mod operator;
 #[cfg(test)]
 mod tests;

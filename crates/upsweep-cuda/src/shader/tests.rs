@@ -1,15 +1,20 @@
-//! Every header compiles, for old and new architectures, and needs no memory besides registers.
+//! Every header compiles, for old and new architectures, needs no memory besides registers, and, where there is a GPU,
+//! computes what the host does.
+
+use std::sync::Arc;
 
 use upsweep_core::{
     BitAnd, BitOr, BitXor, Element, Extreme, Language, Max, Min, Number, Operator, Product, Source,
     Sum, Widen, bf16, f16,
 };
 
+use super::on_device::{run, run_position};
 use super::*;
-use crate::testing;
+use crate::launch::Kernel;
+use crate::{Gpu, testing};
 
 /// An operator of a caller's.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Last;
 
 impl<A: Element> Operator<A> for Last {
@@ -34,49 +39,75 @@ impl<A: Element> Operator<A> for Last {
     }
 }
 
-/// Types of a reduction of `T` as `A`, and of scans of `T` to itself and to `A`.
-fn add<T, A>(all: &mut Vec<Types>)
+/// Types, and what compares the kernel's results with the host's.
+struct Case {
+    types: Types,
+    run: fn(&Arc<Gpu>, &Types, &Kernel, (u32, u32)),
+}
+
+/// A reduction of `T` as `A`, or a scan of `T` to `U`.
+fn case<T, A, U, O>(cases: &mut Vec<Case>)
 where
     T: Number + Widen<A>,
     A: Element,
+    U: Element<Acc = A>,
+    O: Operator<A> + Default,
+{
+    let types = Types::of::<T, A, U, O>(&O::default()).expect("it has a text");
+    cases.push(Case { types, run: run::<T, A, U, O> });
+}
+
+/// The cases of every operator that all numbers have.
+fn of_numbers<T, A>(cases: &mut Vec<Case>)
+where
+    T: Number + Widen<A>,
+    A: Element<Acc = A>,
     Sum: Operator<A>,
     Product: Operator<A>,
     Min: Operator<A>,
     Max: Operator<A>,
-    Last: Operator<A>,
 {
-    all.extend(Types::of::<T, A, A, _>(&Sum));
-    all.extend(Types::of::<T, A, T, _>(&Product));
-    all.extend(Types::of::<T, A, A, _>(&Min));
-    all.extend(Types::of::<T, A, T, _>(&Max));
-    all.extend(Types::of::<T, A, A, _>(&Last));
+    case::<T, A, A, Sum>(cases);
+    case::<T, A, A, Product>(cases);
+    case::<T, A, A, Min>(cases);
+    case::<T, A, A, Max>(cases);
+    case::<T, A, A, Last>(cases);
 }
 
-/// As [`add`], for what only integers have.
-fn add_bits<T, A>(all: &mut Vec<Types>)
+/// As [`of_numbers`], for the operators that only integers have.
+fn of_integers<T, A>(cases: &mut Vec<Case>)
 where
     T: Number + Widen<A>,
-    A: Element,
+    A: Element<Acc = A>,
     BitAnd: Operator<A>,
     BitOr: Operator<A>,
     BitXor: Operator<A>,
 {
-    all.extend(Types::of::<T, A, A, _>(&BitAnd));
-    all.extend(Types::of::<T, A, T, _>(&BitOr));
-    all.extend(Types::of::<T, A, A, _>(&BitXor));
+    case::<T, A, A, BitAnd>(cases);
+    case::<T, A, A, BitOr>(cases);
+    case::<T, A, A, BitXor>(cases);
 }
 
-/// All types of kernels that there are, each once.
-fn all() -> Vec<Types> {
+/// The cases of positions.
+fn of_positions<T: Number>(cases: &mut Vec<Case>) {
+    for extreme in [Extreme::Smallest, Extreme::Largest] {
+        let types = Types::of_position(T::DTYPE, extreme);
+        cases.push(Case { types, run: run_position::<T> });
+    }
+}
+
+/// All kinds of kernels that there are.
+fn all() -> Vec<Case> {
     let mut all = Vec::new();
     macro_rules! numbers {
-        ($($item:ident => $($acc:ident)*;)*) => { $($(
-            add::<$item, $acc>(&mut all);
-        )*)* };
+        ($($item:ident => $($acc:ident)*;)*) => { $(
+            $(of_numbers::<$item, $acc>(&mut all);)*
+            of_positions::<$item>(&mut all);
+        )* };
     }
     macro_rules! integers {
         ($($item:ident => $($acc:ident)*;)*) => { $($(
-            add_bits::<$item, $acc>(&mut all);
+            of_integers::<$item, $acc>(&mut all);
         )*)* };
     }
     numbers! {
@@ -103,9 +134,13 @@ fn all() -> Vec<Types> {
         u64 => u64;
         i64 => i64;
     }
-    for extreme in [Extreme::Smallest, Extreme::Largest] {
-        all.extend(Dtype::ALL.map(|item| Types::of_position(item, extreme)));
-    }
+    // What is rounded when it is written.
+    case::<f16, f32, f16, Sum>(&mut all);
+    case::<f16, f32, f16, Min>(&mut all);
+    case::<bf16, f32, bf16, Product>(&mut all);
+    case::<bf16, f32, bf16, Max>(&mut all);
+    case::<f32, f32, f16, Sum>(&mut all);
+    case::<f32, f32, bf16, Sum>(&mut all);
     all
 }
 
@@ -132,8 +167,8 @@ fn kernel(types: &Types, (width, out_width): (u32, u32), entry: &str) -> String 
                  \x20   static_cast<OutMemory*>(output_one)[lane] = pack_one(stored(acc));\n";
     }
     if types.op.atomic(types.held()).is_some() {
-        text +=
-            "    acc = combine(acc, unordered(add_to_total(static_cast<Total*>(total), acc)));\n";
+        text += "    if (lane == 0) {\n\
+                 \x20       acc = combine(acc, unordered(add_to_total(static_cast<Total*>(total), acc)));\n    }\n";
     }
     text += "    static_assert(SMALL == 7u && LARGE == 7ull << 40, \"constants are as they were given\");\n\
              \x20   static_assert(sizeof(Result) <= 8, \"a result has its bits in a word of 64\");\n\
@@ -162,18 +197,23 @@ fn archs() -> Vec<u32> {
     vec![80, 90, newest]
 }
 
+/// All kernels, each with accesses of one of the widths that it may have.
+fn kernels() -> Vec<(Case, (u32, u32), String)> {
+    let kernels = all().into_iter().enumerate().map(|(number, case)| {
+        let pick = |dtype| {
+            let widths = widths(dtype);
+            widths[number % widths.len()]
+        };
+        let widths = (pick(case.types.item), pick(case.types.output));
+        let text = kernel(&case.types, widths, &format!("k{number}"));
+        (case, widths, text)
+    });
+    kernels.collect()
+}
+
 #[test]
 fn every_type_and_operator_compiles() {
-    let kernels: Vec<String> = (0..)
-        .zip(all())
-        .map(|(number, types): (usize, _)| {
-            let pick = |dtype| {
-                let widths = widths(dtype);
-                widths[number % widths.len()]
-            };
-            kernel(&types, (pick(types.item), pick(types.output)), &format!("k{number}"))
-        })
-        .collect();
+    let kernels: Vec<String> = kernels().into_iter().map(|(_, _, text)| text).collect();
     assert!(kernels.len() > 200);
     for arch in archs() {
         compile(&kernels, arch);
@@ -181,12 +221,25 @@ fn every_type_and_operator_compiles() {
 }
 
 #[test]
+fn every_type_and_operator_computes_what_the_host_does() {
+    let Some(gpu) = testing::gpu() else { return };
+    let kernels = kernels();
+    let text: String = kernels.iter().map(|(_, _, text)| text.as_str()).collect();
+    let name = |number| -> &'static str { format!("k{number}").leak() };
+    let entries: Vec<&'static str> = (0..kernels.len()).map(name).collect();
+    let module = gpu.load(&(include_str!("names.cuh").to_owned() + &text), &entries);
+    let module = module.unwrap_or_else(|error| panic!("{error}"));
+    for (entry, (case, widths, _)) in entries.iter().zip(&kernels) {
+        let kernel = module.kernel(entry).expect("it has this entry point");
+        (case.run)(&gpu, &case.types, &kernel, *widths);
+    }
+}
+
+#[test]
 fn every_width_of_accesses_compiles() {
     let mut kernels = Vec::new();
-    for types in all()
-        .into_iter()
-        .filter(|types| types.op == Op::Sum && types.item.size() >= types.acc.size() / 2)
-    {
+    let sums = all().into_iter().map(|case| case.types).filter(|types| types.op == Op::Sum);
+    for types in sums.filter(|types| types.item.size() >= types.acc.size() / 2) {
         for width in widths(types.item) {
             for out_width in widths(types.output) {
                 kernels.push(kernel(&types, (width, out_width), &format!("k{}", kernels.len())));
