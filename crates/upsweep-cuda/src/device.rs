@@ -305,3 +305,22 @@ impl fmt::Debug for Gpu {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+
+    #[test]
+    fn limits_follow_from_facts() {
+        let facts = testing::facts(90);
+        let limits = facts.limits("NVIDIA H200".to_owned());
+        assert_eq!((limits.name.as_str(), limits.driver.as_str()), ("NVIDIA H200", "CUDA 13.0"));
+        assert_eq!((limits.compute_units, limits.l1_bytes), (132, 227 << 10));
+        assert_eq!((limits.subgroup_sizes, limits.threads_per_workgroup), ((32, 32), 1024));
+        assert_eq!((limits.memory_bytes, limits.binding_bytes), (Some(140 << 30), None));
+        assert!(limits.messages && limits.forward_progress && limits.int64_atomics);
+        let old = Facts { arch: 61, ..testing::facts(61) }.limits(String::new());
+        assert!(old.messages && !old.forward_progress, "threads of its warps may wait for ever");
+    }
+}

@@ -13,7 +13,7 @@ pub(crate) fn ready() -> Result<(), String> {
         if !unsafe { sys::is_culib_present() } {
             return Err("NVIDIA's driver is not here: no libcuda.so.1 (nvcuda.dll)".to_owned());
         }
-        result::init().map_err(|error| describe(error))
+        result::init().map_err(describe)
     };
     READY.get_or_init(start).clone()
 }
