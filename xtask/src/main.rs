@@ -1,6 +1,7 @@
 //! Every chore of the repository, behind one door: `cargo xtask help` lists them.
 
 mod bench;
+mod nvrtc;
 mod shell;
 mod test;
 mod tools;

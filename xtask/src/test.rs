@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::shell::{
     Result, Steps, cargo, in_ci, output, program, root, run, run_and_keep, target_dir,
 };
-use crate::{bench, tools, vulkan};
+use crate::{bench, nvrtc, tools, vulkan};
 
 /// Cargo projects outside the workspace, and the features they are looked at with.
 const OUTSIDE: [(&str, &str); 3] = [
@@ -41,7 +41,19 @@ pub(crate) fn full() -> Result<()> {
         }
         Err(why) => not_done(&why),
     })?;
-    steps.step("tests", || tests(Some(&python), drivers, validator))?;
+    let mut compiler = None;
+    steps.step("NVRTC, which CUDA kernels are compiled with", || {
+        match nvrtc::installed(&python) {
+            Ok(folder) => {
+                let remark = folder.display().to_string();
+                compiler = Some(folder);
+                Ok(remark)
+            }
+            Err(why) => not_done(&why),
+        }
+    })?;
+    let compiler = compiler.as_deref();
+    steps.step("tests", || tests(Some(&python), drivers, validator, compiler))?;
     steps.step("three steps in one submission", || one_submission(drivers))?;
     steps.step("GPU tests under the Khronos validation layer", || validation(drivers))?;
     steps.step("summation vectors, checked by another program", || vectors(&python))?;
@@ -69,7 +81,8 @@ pub(crate) fn quick() -> Result<()> {
     let mut steps = Steps::default();
     format_and_lints(&mut steps)?;
     steps.step("tests", || {
-        tests(tools::python_if_made().as_deref(), vulkan::software_if_made().as_deref(), false)
+        let (python, drivers) = (tools::python_if_made(), vulkan::software_if_made());
+        tests(python.as_deref(), drivers.as_deref(), false, nvrtc::if_made().as_deref())
     })?;
     steps.summary();
     Ok(())
@@ -122,8 +135,14 @@ fn documentation(steps: &mut Steps) -> Result<()> {
 
 /// Unit tests, integration tests and the examples of the documentation. With a Python, the
 /// program's results are compared with numpy's. With Vulkan drivers, GPUs take part in all tests of
-/// devices, and a device that is missing is a failure. With a validator, so is its absence.
-fn tests(python: Option<&Path>, drivers: Option<&str>, validator: bool) -> Result<String> {
+/// devices, and a device that is missing is a failure. With a validator, or the compiler of CUDA kernels, so is its
+/// absence.
+fn tests(
+    python: Option<&Path>,
+    drivers: Option<&str>,
+    validator: bool,
+    compiler: Option<&Path>,
+) -> Result<String> {
     let mut test = cargo("test --workspace");
     test.env("UPSWEEP_CACHE_DIR", cache_dir());
     if let Some(python) = python {
@@ -135,6 +154,9 @@ fn tests(python: Option<&Path>, drivers: Option<&str>, validator: bool) -> Resul
     }
     if validator {
         test.env("UPSWEEP_TEST_SPIRV_VAL", "required");
+    }
+    if let Some(folder) = compiler {
+        nvrtc::select(&mut test, folder);
     }
     let lines = run_and_keep(&mut test, |line| line.starts_with("test result:"))?;
     let count = |what: &str| -> u64 {

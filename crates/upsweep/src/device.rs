@@ -8,7 +8,7 @@ use upsweep_cpu::Cpu;
 pub use upsweep_cpu::{CpuOptions, InstructionSet};
 
 use crate::backend::{Kind, on_backend, wrong_device};
-use crate::{Error, GpuOptions, Limits, Policy, Result, Strategy, gpu};
+use crate::{Error, GpuOptions, Limits, Policy, Result, Strategy, cuda, gpu};
 
 /// A device that runs the primitives. Cheap to clone; clones share the device.
 ///
@@ -48,9 +48,6 @@ pub struct DeviceList {
     /// Every backend without a device.
     pub absent: Vec<Absent>,
 }
-
-/// Backends of the design that this version does not contain.
-const NOT_BUILT: (&str, &str) = ("cuda", "this version has no CUDA backend yet");
 
 impl Device {
     pub(crate) fn of(kind: Kind) -> Self {
@@ -93,7 +90,7 @@ impl Device {
             "wgpu" => {
                 return gpu::open(id, number, GpuOptions::default()).map(Kind::Wgpu).map(Self::of);
             }
-            name if name == NOT_BUILT.0 => NOT_BUILT.1,
+            "cuda" => return cuda::open(id, number),
             _ => "ids are cpu, cuda:N, wgpu:N and auto",
         };
         Err(Error::NoDevice { id: id.to_owned(), reason: reason.to_owned() })
@@ -124,7 +121,7 @@ impl Device {
             Ok(gpus) => devices.extend(gpus.into_iter().map(Kind::Wgpu).map(Self::of)),
             Err(reason) => missing("wgpu", reason),
         }
-        missing(NOT_BUILT.0, NOT_BUILT.1.to_owned());
+        missing("cuda", cuda::absence());
         let info = |device: Self| DeviceInfo {
             id: device.id().to_owned(),
             limits: device.limits().clone(),

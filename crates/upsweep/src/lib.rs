@@ -25,6 +25,8 @@
 
 mod array;
 mod backend;
+#[cfg_attr(not(feature = "cuda"), path = "no_cuda.rs")]
+mod cuda;
 mod device;
 #[cfg_attr(not(feature = "wgpu"), path = "no_gpu.rs")]
 mod gpu;

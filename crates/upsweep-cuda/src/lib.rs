@@ -1,0 +1,56 @@
+//! NVIDIA GPUs, by CUDA's driver and its run-time compiler.
+//!
+//! - [`Gpu`] is a device, with a stream of its own or in a stream of the caller's.
+//! - [`Slice`] is a range of the device's memory, the caller's or ours; [`Memory`] is memory of ours.
+//! - `shader` puts kernels together: a generated header in front of plain CUDA C++.
+//! - `compile` and `nvrtc` make them what the device runs; `launch` launches them.
+//!
+//! # What must be here
+//! Nothing to build. To run, NVIDIA's driver, and NVRTC, the compiler of kernels: from the CUDA toolkit, or alone by
+//! `pip install nvidia-cuda-nvrtc`. It is looked for where the dynamic loader looks, in the toolkit that `CUDA_PATH` or
+//! `CUDA_HOME` names and among Python's packages; `UPSWEEP_NVRTC` names its file or folder, and then nothing else is
+//! looked at. Without a driver there is no device, and [`Gpu::devices`] says why; without NVRTC a device can be opened, and
+//! the first kernel that is not kept from before is an error that says what to install.
+//!
+//! # What is computed
+//! Kernels are compiled without joining multiplications and additions, without reordering, with subnormals. Integers
+//! wrap. So results have the same bits as those of every other device.
+//!
+//! # Order
+//! What a device does for us runs in its stream: its own, or the caller's ([`Gpu::from_context`],
+//! [`Gpu::from_stream`]), in the order of the calls. Memory of ours is freed in that stream too; if kernels were launched
+//! into others, everything in the context is waited for first.
+//!
+//! # When something fails
+//! Errors of the driver come back as [`Error::DeviceFailed`](upsweep_core::Error::DeviceFailed) with the driver's name for
+//! them. Some make the context useless: a kernel that writes where nothing is, memory that is faulty. From then on every
+//! call says so at once, with the first reason.
+//!
+//! # Files
+//! Cubins are kept in the folder `$UPSWEEP_CACHE_DIR`, or else `upsweep` in the platform's folder for such files
+//! (`$XDG_CACHE_HOME` or `~/.cache`, `~/Library/Caches`, `%LOCALAPPDATA%`); if the variable is empty, nowhere. A file's name
+//! holds the architecture and a hash of the text, the options, the compiler and our version. Files that are damaged are
+//! compiled anew, and a folder that cannot be written is not missed. What lies there runs on the device: the folder
+//! should be the user's own.
+
+mod bits;
+mod cache;
+mod compile;
+mod device;
+mod driver;
+mod launch;
+mod mailbox;
+mod memory;
+mod nvrtc;
+#[cfg(test)]
+mod on_device;
+mod shader;
+mod slice;
+#[cfg(test)]
+mod testing;
+mod time;
+
+pub use device::Gpu;
+pub use memory::Memory;
+pub use slice::Slice;
+pub use upsweep_core::Extreme;

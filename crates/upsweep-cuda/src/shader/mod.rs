@@ -1,0 +1,287 @@
+//! Shaders: a generated header in front of plain CUDA C++.
+//!
+//! The header says sizes, types and the operator; the `.cuh` files say what is done, in the order in which they are
+//! listed, for C++ wants names before their use. All functions run on the device.
+
+#[cfg(test)]
+mod on_device;
+pub(crate) mod operator;
+#[cfg(test)]
+mod tests;
+pub(crate) mod types;
+
+use core::fmt::Write;
+
+use upsweep_core::{Dtype, Element, Extreme, Operator};
+
+use crate::bits::{dtype_of, words as words_of};
+
+pub(crate) use operator::{Held, Numbers, Op};
+pub(crate) use types::Scalar;
+use types::{access, in_memory, pack, unpack};
+
+/// The types of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Types {
+    /// Of the items that are read.
+    pub(crate) item: Dtype,
+    /// In which they are combined.
+    pub(crate) acc: Dtype,
+    /// Of the items that are written.
+    pub(crate) output: Dtype,
+    /// What they are combined with.
+    pub(crate) op: Op,
+    /// Bits of the operator's identity and padding.
+    pub(crate) identity: [u32; 2],
+    pub(crate) padding: [u32; 2],
+}
+
+impl Types {
+    /// Of items `T` that are combined as `A` and written as `U`; `None` for anything but numbers, and for an operator
+    /// that has no text in CUDA C++.
+    pub(crate) fn of<T, A, U, O>(operator: &O) -> Option<Self>
+    where
+        T: Element,
+        A: Element,
+        U: Element,
+        O: Operator<A>,
+    {
+        Some(Self {
+            item: dtype_of::<T>()?,
+            acc: dtype_of::<A>()?,
+            output: dtype_of::<U>()?,
+            op: Op::of(operator)?,
+            identity: words_of(operator.identity())?,
+            padding: words_of(operator.padding())?,
+        })
+    }
+
+    /// Of the search for a position among items of a type.
+    pub(crate) fn of_position(item: Dtype, extreme: Extreme) -> Self {
+        let acc = match item {
+            Dtype::F16 | Dtype::Bf16 => Dtype::F32,
+            item => item,
+        };
+        let (identity, padding) = ([0; 2], [0; 2]);
+        Self { item, acc, output: acc, op: Op::First(extreme), identity, padding }
+    }
+
+    /// How values are held while they are combined.
+    pub(crate) fn held(&self) -> Held {
+        self.op.held(Scalar::of(self.acc))
+    }
+
+    /// Whether the grouping of items cannot be seen in the result.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.op.is_exact(Scalar::of(self.acc))
+    }
+
+    /// What the last word of a value is combined with to be in the order of unsigned integers.
+    fn sign_of_total(&self) -> u32 {
+        let compares = matches!(self.op, Op::Min | Op::Max);
+        let signed = !matches!(self.held(), Held::Plain(Scalar::U32 | Scalar::U64));
+        if compares && signed { 1 << 31 } else { 0 }
+    }
+
+    /// The words of a total that nothing has been added to.
+    pub(crate) fn empty_total(&self) -> [u32; 2] {
+        // A key of a key is the value again.
+        let mut words = self.held().value_of(self.padding);
+        words[self.held().words() as usize - 1] ^= self.sign_of_total();
+        words
+    }
+
+    /// Bytes of a result.
+    pub(crate) fn result_bytes(&self) -> u64 {
+        match self.held() {
+            Held::Position(_) => 8,
+            _ => self.acc.size() as u64,
+        }
+    }
+
+    fn numbers(&self) -> Numbers {
+        let narrow = match self.acc {
+            Dtype::U8 => "u32(u8(_))",
+            Dtype::U16 => "u32(u16(_))",
+            Dtype::I8 => "i32(i8(_))",
+            Dtype::I16 => "i32(i16(_))",
+            _ => "_",
+        };
+        Numbers {
+            value: Scalar::of(self.acc),
+            identity: self.identity,
+            padding: self.padding,
+            narrow: narrow.to_owned(),
+        }
+    }
+}
+
+/// Named sizes of a kernel.
+pub(crate) type Constants = Vec<(&'static str, u64)>;
+
+/// Everything that makes one shader.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Shader {
+    pub(crate) types: Types,
+    /// Bytes of one access to the input, and to the output if there is one.
+    pub(crate) width: u32,
+    pub(crate) out_width: u32,
+    pub(crate) constants: Constants,
+    /// The texts behind the header, names before their use.
+    pub(crate) parts: Vec<&'static str>,
+    /// Entry points: functions of this name, declared `extern "C" __global__`.
+    pub(crate) entries: Vec<&'static str>,
+}
+
+impl Shader {
+    /// The shader as CUDA C++.
+    pub(crate) fn text(&self) -> String {
+        let mut text = include_str!("names.cuh").to_owned();
+        text += &self.header();
+        for part in &self.parts {
+            text.push('\n');
+            text += part;
+        }
+        text
+    }
+
+    /// What is generated, names of numbers apart.
+    fn header(&self) -> String {
+        let mut text = String::from("\n");
+        for (name, value) in &self.constants {
+            let _ = match u32::try_from(*value) {
+                Ok(value) => writeln!(text, "constexpr u32 {name} = {value}u;"),
+                Err(_) => writeln!(text, "constexpr u64 {name} = {value}ull;"),
+            };
+        }
+        let Types { item, acc, output, op, .. } = &self.types;
+        let _ = write!(
+            text,
+            "using Item = {};\nusing Value = {};\nusing Stored = {};\n",
+            Scalar::of(*item).name(),
+            Scalar::of(*acc).name(),
+            Scalar::of(*output).name(),
+        );
+        text += include_str!("rounding.cuh");
+        text += &op.text(&self.types.numbers());
+        text += &words(self.types.held());
+        text += &result(&self.types);
+        text += &input(*item, self.width);
+        if !matches!(self.types.held(), Held::Position(_)) {
+            text += "inline Stored stored(Acc acc) { return Stored(leave(acc)); }\n";
+            text += &written(*output, self.out_width);
+        }
+        if let Some(function) = op.atomic(self.types.held()) {
+            text += &total(function, &self.types);
+        }
+        text
+    }
+}
+
+/// How items are read: `Access`, several at once, and `InMemory`, one.
+fn input(item: Dtype, width: u32) -> String {
+    let Some((name, items)) = access(item, width) else { return String::new() };
+    let unpacked = unpack(item, width, "access").join(", ");
+    let one = unpack(item, item.size() as u32, "item").join("");
+    format!(
+        "using Access = {name};\n\
+         using InMemory = {};\n\
+         constexpr u32 ACCESS_ITEMS = {items}u;\n\
+         struct Items {{ Item at[ACCESS_ITEMS]; }};\n\
+         inline Items unpack(Access access) {{ return Items{{{{{unpacked}}}}}; }}\n\
+         inline Item unpack_one(InMemory item) {{ return {one}; }}\n",
+        in_memory(item),
+    )
+}
+
+/// How items are written: `OutAccess`, several at once, and `OutMemory`, one.
+fn written(output: Dtype, width: u32) -> String {
+    let Some((name, items)) = access(output, width) else { return String::new() };
+    let values: Vec<String> = (0..items).map(|k| format!("items.at[{k}]")).collect();
+    format!(
+        "using OutAccess = {name};\n\
+         using OutMemory = {};\n\
+         constexpr u32 OUT_ACCESS_ITEMS = {items}u;\n\
+         struct OutItems {{ Stored at[OUT_ACCESS_ITEMS]; }};\n\
+         inline OutAccess pack(OutItems items) {{ return {}; }}\n\
+         inline OutMemory pack_one(Stored item) {{ return {}; }}\n",
+        in_memory(output),
+        pack(output, width, &values),
+        pack(output, output.size() as u32, &["item".to_owned()]),
+    )
+}
+
+/// The words of a value that is combined, and their way between the lanes of a warp.
+fn words(held: Held) -> String {
+    let count = held.words();
+    let words: Vec<String> = (0..count).map(|k| format!("words.at[{k}]")).collect();
+    let mut text = format!(
+        "constexpr u32 WORDS = {count}u;\n\
+         struct Words {{ u32 at[WORDS]; }};\n\
+         inline Words words_of(Acc acc) {{ return Words{{{{{}}}}}; }}\n\
+         inline Acc acc_of(Words words) {{ return {}; }}\n",
+        held.words_of("acc").join(", "),
+        held.of_words(&words),
+    );
+    for (name, function) in [
+        ("shuffled", "__shfl_sync"),
+        ("shuffled_xor", "__shfl_xor_sync"),
+        ("shuffled_up", "__shfl_up_sync"),
+        ("shuffled_down", "__shfl_down_sync"),
+    ] {
+        let moved: Vec<String> =
+            words.iter().map(|word| format!("{function}(ALL_LANES, {word}, lane)")).collect();
+        let _ = write!(
+            text,
+            "/// All lanes of the warp call it.\n\
+             inline Acc {name}(Acc acc, u32 lane) {{\n\
+             \x20   const Words words = words_of(acc);\n\
+             \x20   return acc_of(Words{{{{{}}}}});\n}}\n",
+            moved.join(", "),
+        );
+    }
+    text
+}
+
+/// The total for CUDA's atomics, which order it as an unsigned integer.
+fn total(function: &str, types: &Types) -> String {
+    let scalar = if types.held().words() == 2 { Scalar::U64 } else { Scalar::U32 };
+    let words: Vec<String> = (0..scalar.words()).map(|k| format!("words.at[{k}]")).collect();
+    let flip = match types.sign_of_total() {
+        0 => String::new(),
+        sign => format!("words.at[WORDS - 1u] ^= {sign:#x}u; "),
+    };
+    format!(
+        "using Total = {};\n\
+         inline Total ordered(Acc acc) {{ Words words = words_of(acc); {flip}return {}; }}\n\
+         inline Acc unordered(Total total) {{\n\
+         \x20   Words words = Words{{{{{}}}}};\n\
+         \x20   {flip}return acc_of(words);\n}}\n\
+         inline Total add_to_total(Total* total, Acc acc) {{ return {function}(total, ordered(acc)); }}\n",
+        scalar.name(),
+        scalar.of_words(&words),
+        scalar.words_of("total").join(", "),
+    )
+}
+
+/// The bits of a result: of a position its index, else the value as it is stored. And what a start value is.
+fn result(types: &Types) -> String {
+    let (bits, init, memory) = match types.held() {
+        Held::Position(_) => ("acc.index".to_owned(), "padding()".to_owned(), "u64"),
+        held => (
+            format!("u64({})", types::stored(types.acc, "leave(acc)")),
+            format!(
+                "hold({})",
+                held.scalar().of_words(
+                    &["low".to_owned(), "high".to_owned()][..held.scalar().words() as usize]
+                )
+            ),
+            in_memory(types.acc),
+        ),
+    };
+    format!(
+        "using Result = {memory};\n\
+         inline u64 result_bits(Acc acc) {{ return {bits}; }}\n\
+         inline Acc init(u32 low, u32 high) {{ return {init}; }}\n"
+    )
+}

@@ -1,0 +1,331 @@
+//! Operators in CUDA C++.
+//!
+//! `Min` and `Max` of floats are those of integers in the same order: a key in which −0 comes before +0 and a
+//! NaN at the end where it wins. So they are exact on every device, whatever its own `min` makes of NaN.
+
+use core::any::TypeId;
+
+use upsweep_core::{
+    BitAnd, BitOr, BitXor, Element, Extreme, Language, Max, Min, Operator, Product, Source, Sum,
+};
+
+use super::types::Scalar;
+
+/// What items are combined with.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Op {
+    Sum,
+    Product,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+    /// The first position of the smallest or largest item.
+    First(Extreme),
+    /// One of the caller's, with its text.
+    Custom {
+        name: &'static str,
+        exact: bool,
+        commutative: bool,
+        combine: String,
+    },
+}
+
+/// How values are held while they are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Held {
+    /// As they are.
+    Plain(Scalar),
+    /// A float as the key of its order: the scalar is the float's.
+    Key(Scalar),
+    /// The key of an item of this scalar, and its position.
+    Position(Scalar),
+}
+
+impl Op {
+    /// The operator that `O` is; `None` if it has no text in CUDA C++.
+    pub(crate) fn of<A: Element, O: Operator<A>>(operator: &O) -> Option<Self> {
+        let known = [
+            (TypeId::of::<Sum>(), Op::Sum),
+            (TypeId::of::<Product>(), Op::Product),
+            (TypeId::of::<Min>(), Op::Min),
+            (TypeId::of::<Max>(), Op::Max),
+            (TypeId::of::<BitAnd>(), Op::And),
+            (TypeId::of::<BitOr>(), Op::Or),
+            (TypeId::of::<BitXor>(), Op::Xor),
+        ];
+        if let Some((_, op)) = known.into_iter().find(|(id, _)| *id == TypeId::of::<O>()) {
+            return Some(op);
+        }
+        let Source { combine, .. } = operator.source(Language::Cuda)?;
+        Some(Op::Custom {
+            name: O::NAME,
+            exact: O::EXACT,
+            commutative: O::COMMUTATIVE,
+            combine: combine.into_owned(),
+        })
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Op::Sum => "sum",
+            Op::Product => "product",
+            Op::Min => "min",
+            Op::Max => "max",
+            Op::And => "and",
+            Op::Or => "or",
+            Op::Xor => "xor",
+            Op::First(Extreme::Smallest) => "argmin",
+            Op::First(Extreme::Largest) => "argmax",
+            Op::Custom { name, .. } => name,
+        }
+    }
+
+    /// How values of type `scalar` are held while they are combined.
+    pub(crate) fn held(&self, scalar: Scalar) -> Held {
+        match self {
+            Op::Min | Op::Max if scalar.is_float() => Held::Key(scalar),
+            Op::First(_) => Held::Position(scalar),
+            _ => Held::Plain(scalar),
+        }
+    }
+
+    /// Whether the grouping of values of type `scalar` cannot be seen in the result.
+    pub(crate) fn is_exact(&self, scalar: Scalar) -> bool {
+        match self {
+            Op::Custom { exact, .. } => *exact,
+            Op::Sum | Op::Product => !scalar.is_float(),
+            _ => true,
+        }
+    }
+
+    pub(crate) fn is_commutative(&self) -> bool {
+        match self {
+            Op::Custom { commutative, .. } => *commutative,
+            _ => true,
+        }
+    }
+
+    /// The function of CUDA's that does this to an unsigned value in memory, in the order in which it wants values, if
+    /// there is one.
+    pub(crate) fn atomic(&self, held: Held) -> Option<&'static str> {
+        match (self, held) {
+            (_, Held::Position(_)) => None,
+            (Op::Sum, Held::Plain(scalar)) if !scalar.is_float() => Some("atomicAdd"),
+            (Op::Min, _) => Some("atomicMin"),
+            (Op::Max, _) => Some("atomicMax"),
+            (Op::And, _) => Some("atomicAnd"),
+            (Op::Or, _) => Some("atomicOr"),
+            (Op::Xor, _) => Some("atomicXor"),
+            _ => None,
+        }
+    }
+
+    /// The type `Acc` and the functions `hold`, `leave`, `enter`, `combine`, `identity` and `padding`
+    /// for items of type `Item` that are combined as a `Value`.
+    pub(crate) fn text(&self, numbers: &Numbers) -> String {
+        let Numbers { value, identity, padding, narrow } = numbers;
+        let held = self.held(*value);
+        if let Op::First(extreme) = self {
+            return position(*extreme, held);
+        }
+        let mut text = match held {
+            Held::Key(float) => {
+                let nan = if *self == Op::Min { held.least() } else { held.most() };
+                format!(
+                    "{}using Acc = Key;\n\
+                     inline Acc hold(Value value) {{\n\
+                     \x20   const Key key = key_of(value);\n\
+                     \x20   return is_nan_key(key) ? {nan} : key;\n}}\n\
+                     inline Value leave(Acc acc) {{ return value_of(acc); }}\n",
+                    keys(float)
+                )
+            }
+            _ => "using Acc = Value;\n\
+                  inline Acc hold(Value value) { return value; }\n\
+                  inline Value leave(Acc acc) { return acc; }\n"
+                .to_owned(),
+        };
+        // Signed integers wrap as unsigned ones do.
+        let wrapping = |operator: &str| match value.is_float() {
+            true => format!("left {operator} right"),
+            false => {
+                let unsigned = value.unsigned().name();
+                format!("Acc({unsigned}(left) {operator} {unsigned}(right))")
+            }
+        };
+        let combined = match self {
+            Op::Sum => wrapping("+"),
+            Op::Product => wrapping("*"),
+            Op::Min => "right < left ? right : left".to_owned(),
+            Op::Max => "right > left ? right : left".to_owned(),
+            Op::And => "left & right".to_owned(),
+            Op::Or => "left | right".to_owned(),
+            Op::Xor => "left ^ right".to_owned(),
+            Op::Custom { combine, .. } => {
+                text += &format!("inline Acc combined(Acc left, Acc right) {{ {combine} }}\n");
+                narrow.replace('_', "combined(left, right)")
+            }
+            Op::First(_) => unreachable!("positions have returned"),
+        };
+        let constant = |bits: &[u32; 2]| {
+            let words: Vec<String> = bits.iter().map(|word| format!("{word:#x}u")).collect();
+            value.of_words(&words[..value.words() as usize])
+        };
+        text += &format!(
+            "inline Acc enter(Item item, u64) {{ return hold(Value(item)); }}\n\
+             inline Acc combine(Acc left, Acc right) {{ return {combined}; }}\n\
+             inline Acc identity() {{ return hold({}); }}\n\
+             inline Acc padding() {{ return hold({}); }}\n",
+            constant(identity),
+            constant(padding),
+        );
+        text
+    }
+}
+
+/// The numbers that an operator is given.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Numbers {
+    /// What they are combined as.
+    pub(crate) value: Scalar,
+    /// Bits of the identity.
+    pub(crate) identity: [u32; 2],
+    /// Bits of the padding.
+    pub(crate) padding: [u32; 2],
+    /// What brings a value `_` of a short type back to its range.
+    pub(crate) narrow: String,
+}
+
+/// What [`Op::text`] gives for the search for a position.
+fn position(extreme: Extreme, held: Held) -> String {
+    let (better, worst, end) = match extreme {
+        Extreme::Smallest => ("<", held.most(), held.least()),
+        Extreme::Largest => (">", held.least(), held.most()),
+    };
+    let key = if held.scalar().is_float() {
+        // −0 and +0 are equal: −0 has the key −1, which nothing else has.
+        format!(
+            "{}inline Key hold_key(Value value) {{\n\
+             \x20   const Key key = key_of(value);\n\
+             \x20   return is_nan_key(key) ? {end} : key == Key(-1) ? Key(0) : key;\n}}\n",
+            keys(held.scalar())
+        )
+    } else {
+        "using Key = Value;\ninline Key hold_key(Value value) { return value; }\n".to_owned()
+    };
+    format!(
+        "{key}struct Acc {{ Key key; u64 index; }};\n\
+         inline Acc enter(Item item, u64 index) {{ return Acc{{hold_key(Value(item)), index}}; }}\n\
+         inline Acc combine(Acc left, Acc right) {{\n\
+         \x20   const bool wins = right.key {better} left.key || (right.key == left.key && right.index < left.index);\n\
+         \x20   return Acc{{wins ? right.key : left.key, wins ? right.index : left.index}};\n}}\n\
+         inline Acc padding() {{ return Acc{{{worst}, ~u64(0)}}; }}\n\
+         inline Acc identity() {{ return padding(); }}\n"
+    )
+}
+
+/// The functions between a float and its key: bits, the lower ones turned round where the sign is set, so that
+/// keys are in the order of the values.
+fn keys(float: Scalar) -> String {
+    let (key, shift, rest, infinity) = match float {
+        Scalar::F64 => (Scalar::I64, 63, "0x7fffffffffffffffll", "0x7ff0000000000000ll"),
+        _ => (Scalar::I32, 31, "0x7fffffff", "0x7f800000"),
+    };
+    format!(
+        "using Key = {};\n\
+         inline Key turned(Key bits) {{ return bits ^ ((bits >> {shift}) & {rest}); }}\n\
+         inline Key key_of(Value value) {{ return turned(Key({})); }}\n\
+         inline Value value_of(Key key) {{ return {}; }}\n\
+         inline bool is_nan_key(Key key) {{ return (turned(key) & {rest}) > {infinity}; }}\n",
+        key.name(),
+        float.bits("value"),
+        float.of_bits(&format!("{}(turned(key))", float.unsigned().name())),
+    )
+}
+
+impl Held {
+    /// The type of the value, of the float behind a key, of the item at a position.
+    pub(crate) fn scalar(self) -> Scalar {
+        match self {
+            Held::Plain(scalar) | Held::Key(scalar) | Held::Position(scalar) => scalar,
+        }
+    }
+
+    /// The type of what is compared.
+    fn key(self) -> Scalar {
+        match self {
+            Held::Plain(scalar) => scalar,
+            Held::Key(Scalar::F64) | Held::Position(Scalar::F64) => Scalar::I64,
+            Held::Key(Scalar::F32) | Held::Position(Scalar::F32) => Scalar::I32,
+            Held::Key(scalar) | Held::Position(scalar) => scalar,
+        }
+    }
+
+    /// Words of memory that hold a value.
+    pub(crate) fn words(self) -> u32 {
+        self.key().words() + if matches!(self, Held::Position(_)) { 2 } else { 0 }
+    }
+
+    /// Bytes of these words.
+    pub(crate) fn bytes(self) -> u64 {
+        4 * u64::from(self.words())
+    }
+
+    /// The words of a value, given those that it is held as.
+    pub(crate) fn value_of(self, [low, high]: [u32; 2]) -> [u32; 2] {
+        match self {
+            Held::Key(Scalar::F64) => {
+                let bits = u64::from(low) | u64::from(high) << 32;
+                let value = bits ^ ((bits as i64 >> 63) as u64 >> 1);
+                [value as u32, (value >> 32) as u32]
+            }
+            Held::Key(_) => [low ^ ((low as i32 >> 31) as u32 >> 1), high],
+            _ => [low, high],
+        }
+    }
+
+    /// Expressions for the words of `value`.
+    pub(crate) fn words_of(self, value: &str) -> Vec<String> {
+        match self {
+            Held::Position(_) => {
+                let mut words = self.key().words_of(&format!("{value}.key"));
+                words.extend(Scalar::U64.words_of(&format!("{value}.index")));
+                words
+            }
+            _ => self.key().words_of(value),
+        }
+    }
+
+    /// An expression for the value with these words.
+    pub(crate) fn of_words(self, words: &[String]) -> String {
+        match self {
+            Held::Position(_) => {
+                let (key, position) = words.split_at(self.key().words() as usize);
+                format!("Acc{{{}, {}}}", self.key().of_words(key), Scalar::U64.of_words(position))
+            }
+            _ => self.key().of_words(words),
+        }
+    }
+
+    /// The least key.
+    fn least(self) -> String {
+        match self.key() {
+            Scalar::U32 => "0u".into(),
+            Scalar::U64 => "0ull".into(),
+            Scalar::I64 => "i64(0x8000000000000000ull)".into(),
+            _ => "i32(0x80000000u)".into(),
+        }
+    }
+
+    /// The largest key.
+    fn most(self) -> String {
+        match self.key() {
+            Scalar::U32 => "0xffffffffu".into(),
+            Scalar::U64 => "0xffffffffffffffffull".into(),
+            Scalar::I64 => "0x7fffffffffffffffll".into(),
+            _ => "0x7fffffff".into(),
+        }
+    }
+}
