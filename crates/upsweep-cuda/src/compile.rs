@@ -73,6 +73,7 @@ impl Compiler {
     }
 
     /// The architectures that it compiles for, in rising order: 90 is `sm_90`.
+    #[cfg(test)]
     pub(crate) fn archs(&self) -> Result<Vec<u32>, String> {
         self.nvrtc()?.archs()
     }

@@ -49,12 +49,8 @@ impl Drop for Loaded {
 pub(crate) struct Kernel {
     pub(crate) name: &'static str,
     function: sys::CUfunction,
-    /// What each of its threads and blocks needs.
-    pub(crate) registers: u32,
-    pub(crate) local_bytes: u32,
-    pub(crate) shared_bytes: u32,
-    /// Most threads of a block, as its registers allow.
-    pub(crate) threads: u32,
+    /// Bytes of shared memory that a block needs.
+    shared_bytes: u32,
     /// Bytes of shared memory, besides its own, that were asked for.
     asked: AtomicU32,
     _module: Arc<Loaded>,
@@ -116,10 +112,7 @@ impl Kernel {
         Ok(Self {
             name,
             function,
-            registers: number(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
-            local_bytes: number(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
             shared_bytes: number(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
-            threads: number(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
             asked: AtomicU32::new(0),
             _module: Arc::clone(module),
         })

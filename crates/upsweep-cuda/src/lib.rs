@@ -33,24 +33,41 @@
 //! compiled anew, and a folder that cannot be written is not missed. What lies there runs on the device: the folder
 //! should be the user's own.
 
+mod backend;
 mod bits;
 mod cache;
 mod compile;
 mod device;
 mod driver;
+#[cfg(test)]
+mod kernels;
 mod launch;
 mod mailbox;
 mod memory;
 mod nvrtc;
 #[cfg(test)]
 mod on_device;
+mod reduce;
+mod scan;
 mod shader;
 mod slice;
 #[cfg(test)]
 mod testing;
 mod time;
 
+pub use backend::{Source, Target, Workspace};
 pub use device::Gpu;
 pub use memory::Memory;
+pub use reduce::ReduceOptions;
+pub use scan::ScanOptions;
 pub use slice::Slice;
 pub use upsweep_core::Extreme;
+
+/// The bytes of an access.
+pub(crate) fn bytes(width: upsweep_core::AccessWidth) -> u32 {
+    match width {
+        upsweep_core::AccessWidth::Bytes4 => 4,
+        upsweep_core::AccessWidth::Bytes8 => 8,
+        upsweep_core::AccessWidth::Bytes16 => 16,
+    }
+}

@@ -81,6 +81,7 @@ impl Buffer {
         self.pointer
     }
 
+    #[cfg(test)]
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }

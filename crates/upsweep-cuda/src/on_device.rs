@@ -87,7 +87,7 @@ fn arrays_of_cudarc_are_slices() {
     assert_eq!(found, items);
     let view = array.slice(3..);
     let part = Slice::of_view(&view, gpu.stream()).expect("a slice");
-    assert_eq!((part.len(), part.width(), part.before(16)), (998, 2, 5));
+    assert_eq!((part.len(), part.width()), (998, 2));
     assert!(part.is(&all.part(3..1001).expect("it is among them")));
     gpu.read_back(&part, &mut found[3..]).expect("it can be read");
     assert_eq!(found, items);

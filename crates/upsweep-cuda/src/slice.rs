@@ -137,12 +137,6 @@ impl<'a> Slice<'a> {
         1 << u64::from(self.pointer.trailing_zeros()).min(u64::from(WIDEST.trailing_zeros()))
     }
 
-    /// How many items lie in front of the first address that an access of `width` bytes may have; at most all.
-    pub(crate) fn before(&self, width: u32) -> u64 {
-        let next = self.pointer.next_multiple_of(u64::from(width));
-        ((next - self.pointer) / self.dtype.size() as u64).min(self.items)
-    }
-
     /// Whether this is the same range of memory.
     pub(crate) fn is(&self, other: &Slice<'_>) -> bool {
         self.pointer == other.pointer
@@ -181,12 +175,7 @@ mod tests {
         for (pointer, width) in [(0x1000, 16), (0x1008, 8), (0x100c, 4), (0x1002, 2), (0x1001, 1)] {
             let slice = slice(pointer, Dtype::U8, 100);
             assert_eq!(slice.width(), width);
-            assert_eq!(slice.before(width), 0);
-            let before = (16 - pointer % 16) % 16;
-            assert_eq!(slice.before(16), before);
         }
-        assert_eq!(slice(0x1004, Dtype::U32, 100).before(16), 3);
-        assert_eq!(slice(0x1004, Dtype::U32, 2).before(16), 2, "there are no more");
     }
 
     #[test]

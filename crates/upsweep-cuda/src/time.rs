@@ -12,11 +12,7 @@ impl Gpu {
     ///
     /// # Errors
     /// Those of the work and of the device.
-    pub(crate) fn time(
-        &self,
-        stream: &CudaStream,
-        work: impl FnOnce() -> Result<()>,
-    ) -> Result<Duration> {
+    pub fn time(&self, stream: &CudaStream, work: impl FnOnce() -> Result<()>) -> Result<Duration> {
         self.enter()?;
         let mark = || {
             let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);

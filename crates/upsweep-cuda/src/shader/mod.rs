@@ -91,14 +91,6 @@ impl Types {
         words
     }
 
-    /// Bytes of a result.
-    pub(crate) fn result_bytes(&self) -> u64 {
-        match self.held() {
-            Held::Position(_) => 8,
-            _ => self.acc.size() as u64,
-        }
-    }
-
     fn numbers(&self) -> Numbers {
         let narrow = match self.acc {
             Dtype::U8 => "u32(u8(_))",
@@ -115,6 +107,23 @@ impl Types {
         }
     }
 }
+
+/// What the threads of a warp do together.
+pub(crate) const SUBGROUP: &str = include_str!("subgroup.cuh");
+
+/// What workgroups tell others of the same launch.
+pub(crate) const PUBLISHED: &str = include_str!("published.cuh");
+
+/// Bytes of the state that workgroups share, with this many values published: `published.cuh`.
+pub(crate) fn state_bytes(types: &Types, slots: u64) -> u64 {
+    32 + 8 * u64::from(types.held().words()) * slots
+}
+
+/// Where in the state the total for atomics is.
+pub(crate) const TOTAL: u64 = 16;
+
+/// Where in the state it stands whether a workgroup has waited in vain.
+pub(crate) const FAULT: u64 = 8;
 
 /// Named sizes of a kernel.
 pub(crate) type Constants = Vec<(&'static str, u64)>;

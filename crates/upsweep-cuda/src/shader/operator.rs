@@ -268,11 +268,6 @@ impl Held {
         self.key().words() + if matches!(self, Held::Position(_)) { 2 } else { 0 }
     }
 
-    /// Bytes of these words.
-    pub(crate) fn bytes(self) -> u64 {
-        4 * u64::from(self.words())
-    }
-
     /// The words of a value, given those that it is held as.
     pub(crate) fn value_of(self, [low, high]: [u32; 2]) -> [u32; 2] {
         match self {

@@ -1,0 +1,281 @@
+//! Reductions on a GPU.
+//!
+//! One kernel, `reduce.cuh`, folds tiles to one value for each workgroup. How the values of workgroups become one is in
+//! `packed.cuh`, `counted.cuh` and `last_block.cuh`.
+
+pub(crate) mod policy;
+
+use std::sync::Arc;
+
+use cudarc::driver::CudaStream;
+use upsweep_core::summation::{LANES, TILE};
+use upsweep_core::{
+    Arrangement, Error, GpuReduceStrategy, ReduceGlobal, ReduceLocal, Result, Strategy, Tail,
+    WorkgroupPolicy,
+};
+
+use crate::device::Gpu;
+use crate::launch::{Arguments, Kernel, Launch};
+use crate::memory::Buffer;
+use crate::shader::types::access;
+use crate::shader::{PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state_bytes};
+use crate::slice::Slice;
+
+/// Strategy and policy of a reduction; what is not given is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReduceOptions {
+    /// Which algorithm, at each level.
+    pub strategy: Option<GpuReduceStrategy>,
+    /// The numbers.
+    pub policy: Option<WorkgroupPolicy>,
+}
+
+/// The start value, as bits.
+pub(crate) type Init = Option<[u32; 2]>;
+
+/// Where a result goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum To {
+    /// The device's memory, at this address.
+    Device(u64),
+    /// A mailbox at this address, as the message of this number.
+    Mailbox(u64, u32),
+}
+
+/// Looks for a word that another workgroup has written or will write at once: some seconds of them.
+pub(crate) const LOOKS: u64 = 1 << 22;
+
+/// Values that a lane of the last workgroup has on their way.
+const AT_ONCE: u64 = 8;
+
+/// Threads of a warp, and the most of a workgroup; and the most where a thread is to have 128 registers.
+const WARP: u32 = 32;
+const MOST_THREADS: u32 = 1024;
+const MOST_ROOMY_THREADS: u32 = 512;
+
+/// Accesses of a thread that are on their way at once: with 128 registers, and with 64.
+const ACCESSES_HELD: u32 = 16;
+const ACCESSES_HELD_CLOSE: u32 = 4;
+
+/// Words of lanes that a thread with 64 registers has room for; for positions it has not enough.
+const WORDS_OF_LANES: u32 = 32;
+
+/// Most tiles that a team takes one after another, each of which leaves a value in shared memory.
+const MOST_TILES_OF_TEAM: u32 = 64;
+
+/// The sizes of a kernel. A policy that does not fit is brought to the nearest that does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    warps: u32,
+    /// Threads that share a tile.
+    team: u32,
+    tiles_of_team: u32,
+}
+
+impl Shape {
+    /// `None` if one workgroup could not fold what all leave.
+    fn new(
+        types: &Types,
+        width: u32,
+        items: u64,
+        one_folds: bool,
+        policy: WorkgroupPolicy,
+    ) -> Option<Self> {
+        let access_items = width / types.item.size() as u32;
+        let team = (LANES as u32 / access_items).min(WARP);
+        let of_tile = TILE as u32 / team;
+        // A thread of a larger team has several accesses of a row.
+        let lanes = LANES as u32 / team;
+        let words = types.held().words();
+        let roomy = lanes * words > WORDS_OF_LANES || words > 2;
+        let most = if roomy { MOST_ROOMY_THREADS } else { MOST_THREADS };
+        let threads = policy.threads_per_workgroup.clamp(WARP, most);
+        let tiles = (policy.items_per_thread / of_tile).clamp(1, MOST_TILES_OF_TEAM);
+        let mut shape =
+            Self { warps: 1 << (threads / WARP).ilog2(), team, tiles_of_team: 1 << tiles.ilog2() };
+        while one_folds && shape.workgroups(items) > u64::from(shape.warps * WARP * WARP) {
+            if shape.tiles_of_team < MOST_TILES_OF_TEAM {
+                shape.tiles_of_team *= 2;
+            } else if shape.warps < most / WARP {
+                shape.warps *= 2;
+            } else {
+                return None;
+            }
+        }
+        Some(shape)
+    }
+
+    /// Items of a workgroup.
+    fn chunk(&self) -> u64 {
+        u64::from(self.warps * WARP / self.team * self.tiles_of_team) * TILE as u64
+    }
+
+    fn accesses_held(&self) -> u32 {
+        if self.warps * WARP > MOST_ROOMY_THREADS { ACCESSES_HELD_CLOSE } else { ACCESSES_HELD }
+    }
+
+    fn workgroups(&self, items: u64) -> u64 {
+        items.div_ceil(self.chunk()).max(1)
+    }
+}
+
+/// A reduction of arrays of at most a given length, ready to be launched.
+#[derive(Debug)]
+pub(crate) struct Reduction {
+    types: Types,
+    shape: Shape,
+    kernel: Arc<Kernel>,
+    pub(crate) state: Buffer,
+    items: u64,
+    width: u32,
+}
+
+impl Reduction {
+    /// The sizes and the shader of a reduction of at most `items` items in accesses of `width` bytes. No device is needed to
+    /// know them; `id` is named in errors.
+    pub(crate) fn kernel(
+        id: &str,
+        types: &Types,
+        options: &ReduceOptions,
+        items: u64,
+        width: u32,
+    ) -> Result<(Shape, Shader)> {
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(types));
+        let refused = |reason: &str| Error::StrategyRefused {
+            device: id.to_owned(),
+            strategy: Strategy::GpuReduce(strategy).to_string(),
+            reason: reason.to_owned(),
+        };
+        if !types.op.is_commutative() {
+            return Err(Error::NotCommutative {
+                strategy: Strategy::GpuReduce(strategy).to_string(),
+                operator: types.op.name(),
+            });
+        }
+        if strategy.load.arrangement != Arrangement::Striped || strategy.load.tail != Tail::Exact {
+            return Err(refused("on CUDA tiles are loaded striped, and whole ones without checks"));
+        }
+        if strategy.local != ReduceLocal::Cooperative {
+            return Err(refused("on CUDA workgroups fold by shuffles"));
+        }
+        let finish = match strategy.global {
+            ReduceGlobal::LastBlock => include_str!("last_block.cuh"),
+            ReduceGlobal::Atomic if policy::packs(types) => include_str!("packed.cuh"),
+            ReduceGlobal::Atomic if types.op.atomic(types.held()).is_some() => {
+                include_str!("counted.cuh")
+            }
+            ReduceGlobal::Atomic => {
+                return Err(refused(&format!(
+                    "there is no atomic {} of {}",
+                    types.op.name(),
+                    types.acc
+                )));
+            }
+            ReduceGlobal::MultiLevel => return Err(refused("on CUDA reductions take one launch")),
+        };
+        if access(types.item, width).is_none() {
+            return Err(refused(&format!("an access of {width} bytes holds no {}", types.item)));
+        }
+        let wanted =
+            options.policy.unwrap_or_else(|| policy::policy(items * types.item.size() as u64));
+        let one_folds = strategy.global == ReduceGlobal::LastBlock;
+        let shape = Shape::new(types, width, items, one_folds, wanted).ok_or_else(|| {
+            refused("there are too many items for a workgroup to fold what workgroups leave")
+        })?;
+        let shader = Shader {
+            types: types.clone(),
+            width,
+            out_width: types.output.size() as u32,
+            constants: vec![
+                ("WARPS", u64::from(shape.warps)),
+                ("TILES_OF_TEAM", u64::from(shape.tiles_of_team)),
+                // So that each thread has up to 128 registers.
+                (
+                    "WORKGROUPS_OF_MULTIPROCESSOR",
+                    u64::from((MOST_ROOMY_THREADS / WARP / shape.warps).max(1)),
+                ),
+                ("ACCESSES_HELD", u64::from(shape.accesses_held())),
+                ("EXACT", u64::from(types.is_exact())),
+                ("AT_ONCE", AT_ONCE),
+                ("LOOKS", LOOKS),
+            ],
+            parts: vec![
+                SUBGROUP,
+                PUBLISHED,
+                include_str!("reduce.cuh"),
+                finish,
+                include_str!("entry.cuh"),
+            ],
+            entries: vec!["reduce"],
+        };
+        Ok((shape, shader))
+    }
+
+    /// A reduction of arrays of at most `items` items that begin like `input`.
+    pub(crate) fn new(
+        gpu: &Arc<Gpu>,
+        types: Types,
+        items: u64,
+        input: &Slice<'_>,
+        options: &ReduceOptions,
+    ) -> Result<Self> {
+        let width = Self::width(&types, input, options);
+        let (shape, shader) = Self::kernel(gpu.id(), &types, options, items, width)?;
+        let kernel = gpu.kernel(&shader, "reduce")?;
+        let state = Buffer::zeros(gpu, state_bytes(&types, shape.workgroups(items)))?;
+        let global = options.strategy.unwrap_or_else(|| policy::strategy(&types)).global;
+        if global == ReduceGlobal::Atomic && !policy::packs(&types) {
+            state.write(TOTAL, bytemuck::cast_slice(&types.empty_total()))?;
+        }
+        Ok(Self { types, shape, kernel, state, items, width })
+    }
+
+    /// Bytes of an access: as many as asked for, or as may begin where the array does.
+    fn width(types: &Types, input: &Slice<'_>, options: &ReduceOptions) -> u32 {
+        let asked = options.strategy.map_or(16, |strategy| crate::bytes(strategy.load.width));
+        asked.min(input.width()).max(types.item.size() as u32)
+    }
+
+    /// Whether this reduction can be used for `input`.
+    pub(crate) fn suits(&self, types: &Types, input: &Slice<'_>, options: &ReduceOptions) -> bool {
+        self.types == *types
+            && input.items <= self.items
+            && Self::width(types, input, options) == self.width
+    }
+
+    /// Launches a reduction of `input`. Does not wait.
+    pub(crate) fn launch(
+        &self,
+        gpu: &Gpu,
+        stream: &CudaStream,
+        input: &Slice<'_>,
+        to: To,
+        init: Init,
+    ) -> Result<()> {
+        let (result, mailbox, message) = match to {
+            To::Device(result) => (result, 0, 0),
+            To::Mailbox(mailbox, message) => (0, mailbox, message),
+        };
+        let [low, high] = init.unwrap_or_default();
+        let words = [
+            input.pointer(),
+            self.state.pointer(),
+            input.items,
+            result,
+            mailbox,
+            u64::from(message) | u64::from(init.is_some()) << 32,
+            u64::from(low) | u64::from(high) << 32,
+        ];
+        let workgroups = u32::try_from(self.shape.workgroups(input.items))
+            .map_err(|_| gpu.failed("a reduction of more workgroups than a launch has"))?;
+        let launch = Launch {
+            grid: [workgroups, 1],
+            threads: WARP * self.shape.warps,
+            shared_bytes: 0,
+            cooperative: false,
+        };
+        // SAFETY: `Reduce` in `reduce.cuh` has these fields. The caller's slices are the device's memory; the state has a
+        // place for every workgroup of the longest array.
+        unsafe { gpu.launch(stream, &self.kernel, &launch, &Arguments::new().with(words)) }
+    }
+}

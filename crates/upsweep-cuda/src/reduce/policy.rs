@@ -1,0 +1,38 @@
+//! The numbers of a reduction on a GPU: a pure function of the device's limits and the problem.
+
+use upsweep_core::{
+    AccessWidth, Arrangement, GpuReduceStrategy, Load, ReduceGlobal, ReduceLocal, Tail,
+    WorkgroupPolicy,
+};
+
+use crate::shader::{Op, Types};
+
+/// The strategy where none is asked for: sums of 32-bit integers by one atomic that counts workgroups too, all else by the
+/// last workgroup.
+pub(crate) fn strategy(types: &Types) -> GpuReduceStrategy {
+    GpuReduceStrategy {
+        load: Load {
+            arrangement: Arrangement::Striped,
+            width: AccessWidth::Bytes16,
+            tail: Tail::Exact,
+        },
+        local: ReduceLocal::Cooperative,
+        global: if packs(types) { ReduceGlobal::Atomic } else { ReduceGlobal::LastBlock },
+    }
+}
+
+/// Whether a total fits in the upper half of a word whose lower half counts workgroups.
+pub(crate) fn packs(types: &Types) -> bool {
+    types.op == Op::Sum && types.held().words() == 1 && types.is_exact()
+}
+
+/// The policy where none is asked for. On an H200 a tile to a workgroup is best at 2^16 `f32`, and four tiles to each of
+/// eight warps from 2^24 on (`benches/record/nvidia-h200/2026-11-21-order-of-summation-reduce.csv`).
+pub(crate) fn policy(bytes: u64) -> WorkgroupPolicy {
+    let (threads_per_workgroup, items_per_thread) = match bytes {
+        0..=0x8_0000 => (32, 64),
+        0x8_0001..=0xff_ffff => (128, 64),
+        _ => (256, 256),
+    };
+    WorkgroupPolicy { threads_per_workgroup, items_per_thread }
+}

@@ -1,0 +1,80 @@
+// What workgroups tell others of the same launch.
+//
+// Each word carries its own proof: 32 bits of a value and the mark of the run that wrote them. A word of an earlier run
+// reads as one not written yet, so that nothing need be cleared between runs, and words order nothing but themselves.
+
+/// A value as words that prove themselves.
+struct Published {
+    u64 at[WORDS];
+};
+
+/// Memory that workgroups share. A total is for atomics alone.
+struct State {
+    u32 run;
+    u32 finished;
+    u32 fault;
+    u32 unused;
+    u64 total;
+    u64 unused_too;
+    Published published[1];
+};
+
+/// Makes a value known to all workgroups. An exchange arrives sooner than a store: a scan of 2^28 `f32` took 535 us on an
+/// H200 instead of 558.
+inline void publish(Published* slot, Acc acc, u32 mark) {
+    const Words words = words_of(acc);
+#pragma unroll
+    for (u32 k = 0; k < WORDS; ++k) {
+        const u64 word = u64(mark) << 32 | words.at[k];
+        asm volatile("{.reg .b64 old; atom.relaxed.gpu.global.exch.b64 old, [%0], %1;}" ::"l"(slot->at + k), "l"(word)
+                     : "memory");
+    }
+}
+
+inline Published look_at(const Published* slot) {
+    Published looked;
+#pragma unroll
+    for (u32 k = 0; k < WORDS; ++k) {
+        asm volatile("ld.relaxed.gpu.global.b64 %0, [%1];" : "=l"(looked.at[k]) : "l"(slot->at + k) : "memory");
+    }
+    return looked;
+}
+
+inline bool is_there(const Published& looked, u32 mark) {
+    bool is = true;
+#pragma unroll
+    for (u32 k = 0; k < WORDS; ++k) {
+        is = is && u32(looked.at[k] >> 32) == mark;
+    }
+    return is;
+}
+
+inline Acc acc_in(const Published& looked) {
+    Words words;
+#pragma unroll
+    for (u32 k = 0; k < WORDS; ++k) {
+        words.at[k] = u32(looked.at[k]);
+    }
+    return acc_of(words);
+}
+
+/// The mark of this run; never 0, which fresh memory has.
+inline u32 mark_of_run(const State* state) {
+    u32 run;
+    asm volatile("ld.relaxed.gpu.global.b32 %0, [%1];" : "=r"(run) : "l"(&state->run) : "memory");
+    return run + 1;
+}
+
+/// The last to look at the state makes it ready for the next run. Before marks begin again, what was published is
+/// forgotten.
+inline void end_run(State* state, u32 mark, u64 slots) {
+    const bool begins_again = mark == 0xffffffffu;
+#pragma unroll 1
+    for (u64 slot = 0; begins_again && slot < slots; ++slot) {
+        for (u32 k = 0; k < WORDS; ++k) {
+            state->published[slot].at[k] = 0;
+        }
+    }
+    state->finished = 0;
+    state->run = begins_again ? 0 : mark;
+}
