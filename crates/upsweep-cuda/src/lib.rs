@@ -2,6 +2,8 @@
 //!
 //! - [`Gpu`] is a device, with a stream of its own or in a stream of the caller's.
 //! - [`Slice`] is a range of the device's memory, the caller's or ours; [`Memory`] is memory of ours.
+//! - [`Gpu::reduce`], [`Gpu::position`], [`Gpu::scan`] and their forms in a stream of the caller's, which do not wait: the
+//!   primitives, with the scratch memory of a [`Workspace`].
 //! - `shader` puts kernels together: a generated header in front of plain CUDA C++.
 //! - `compile` and `nvrtc` make them what the device runs; `launch` launches them.
 //!
@@ -15,6 +17,14 @@
 //! # What is computed
 //! Kernels are compiled without joining multiplications and additions, without reordering, with subnormals. Integers
 //! wrap. So results have the same bits as those of every other device.
+//!
+//! # What is there
+//! Reductions on any device, in one launch; scans from compute capability 9.0 on, whose copy engine fills shared memory while
+//! workgroups wait for one another. Other strategies are refused by name.
+//!
+//! # What cannot hang
+//! Workgroups that wait for others look a bounded number of times; [`Workspace::check`] says whether that was too few. The
+//! launches in which they do are either cooperative, so that all run at once, or wait for such only as began before.
 //!
 //! # Order
 //! What a device does for us runs in its stream: its own, or the caller's ([`Gpu::from_context`],

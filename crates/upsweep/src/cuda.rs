@@ -10,7 +10,9 @@ pub(crate) fn absence() -> String {
         Err(Error::NoDevice { reason, .. }) => reason,
         Err(error) => error.to_string(),
         Ok(count) => {
-            format!("the driver sees {count}, and this version has no kernels for CUDA yet")
+            format!(
+                "the driver sees {count}, which this version reaches by crate upsweep-cuda alone"
+            )
         }
     }
 }
