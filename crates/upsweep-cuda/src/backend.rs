@@ -151,8 +151,11 @@ impl Gpu {
         let to = To::Mailbox(address, message);
         let stream = Arc::clone(self.stream());
         self.launch_reduction(workspace, &stream, types, &input, to, init, options)?;
-        let found = mailbox.wait(&stream)?[0];
+        let [found, fault, ..] = mailbox.wait(&stream)?;
         workspace.mailbox = Some(mailbox);
+        if fault != 0 {
+            workspace.check(self)?;
+        }
         Ok(found)
     }
 
