@@ -119,6 +119,17 @@ fn scans_compile() {
 }
 
 #[test]
+fn probes_compile() {
+    let Some(compiler) = testing::compiler() else { return };
+    for arch in archs(80) {
+        let compiled = compiler.compile(&crate::probe::text(), arch, &[]);
+        let usage = compiled.unwrap_or_else(|error| panic!("{error}")).usage();
+        assert_eq!(usage.len(), 2, "two kernels");
+        assert!(usage.iter().all(|usage| usage.spill_bytes + usage.stack_bytes == 0));
+    }
+}
+
+#[test]
 fn a_device_without_a_copy_engine_refuses_by_name() {
     let form = Form { bounds: Bounds::Inclusive, direction: Direction::Forward };
     let lies = Lies { aligned: true, out_aligned: true };

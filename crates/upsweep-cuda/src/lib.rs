@@ -57,6 +57,7 @@ mod memory;
 mod nvrtc;
 #[cfg(test)]
 mod on_device;
+mod probe;
 mod reduce;
 mod scan;
 mod shader;
@@ -68,6 +69,7 @@ mod time;
 pub use backend::{Source, Target, Workspace};
 pub use device::Gpu;
 pub use memory::Memory;
+pub use probe::Probe;
 pub use reduce::ReduceOptions;
 pub use scan::ScanOptions;
 pub use slice::Slice;
