@@ -72,6 +72,19 @@ inline Acc total_of(const Group& group) {
     return then(then(group.at[0], group.at[1]), then(group.at[2], group.at[3]));
 }
 
+/// The access of the other of two neighbouring lanes.
+inline OutAccess of_neighbour(OutAccess access) {
+    constexpr u32 COUNT = sizeof(OutAccess) / sizeof(u32);
+    u32 words[COUNT == 0 ? 1 : COUNT];
+    memcpy(words, &access, sizeof(OutAccess));
+#pragma unroll
+    for (u32 k = 0; k < COUNT; ++k) {
+        words[k] = __shfl_xor_sync(ALL_LANES, words[k], 1);
+    }
+    memcpy(&access, words, sizeof(OutAccess));
+    return access;
+}
+
 /// A chunk, where it is staged and where it lies.
 struct Chunk {
     const Scan& scan;
@@ -136,9 +149,18 @@ struct Chunk {
             accesses[a] = pack(items);
         }
         OutAccess* to = (OutAccess*)(scan.output + (REVERSE ? scan.items - at - GROUP : at));
+        if constexpr (OUT_ACCESSES == 2 && !REVERSE) {
+            // Neighbours share out their accesses, so that the two write 32 bytes side by side each time.
+            const bool is_odd = lane & 1;
+            const OutAccess other = of_neighbour(is_odd ? accesses[0] : accesses[1]);
+            OutAccess* pair = to - (is_odd ? 2 : 0);
+            pair[is_odd ? 1 : 0] = is_odd ? other : accesses[0];
+            pair[is_odd ? 3 : 2] = is_odd ? accesses[1] : other;
+        } else {
 #pragma unroll
-        for (u32 a = 0; a < OUT_ACCESSES; ++a) {
-            to[a] = accesses[a];
+            for (u32 a = 0; a < OUT_ACCESSES; ++a) {
+                to[a] = accesses[a];
+            }
         }
     }
 

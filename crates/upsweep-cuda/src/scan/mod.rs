@@ -72,6 +72,9 @@ const MOST_STAGES: u32 = 3;
 /// Bytes of shared memory, besides stages, that a workgroup needs: totals and carries of workers, barriers.
 const SHARED_BESIDES: u32 = 8 << 10;
 
+/// Registers that a thread needs for each word of a value, so that none are spilled.
+const REGISTERS: u32 = 56;
+
 /// The first architecture whose copy engine fills shared memory.
 const ARCH_OF_BULK_COPIES: u32 = 90;
 
@@ -107,8 +110,8 @@ impl Shape {
         let stages = (most / stage_bytes).clamp(2, MOST_STAGES);
         let threads = WARP * (warps + SERVING_WARPS);
         let shared = facts.shared_bytes_of_each / (stages * stage_bytes + SHARED_BESIDES);
-        // 64 registers to a thread at least.
-        let registers = facts.registers_of_each / (64 * threads);
+        let needed = REGISTERS * types.held().words().min(2);
+        let registers = facts.registers_of_each / (needed * threads);
         let at_once = shared.min(registers).min(facts.threads_of_each / threads).clamp(1, 4);
         Self { warps, rows, stages, stage_bytes, at_once }
     }
