@@ -1,10 +1,10 @@
 // A scan in a single pass over memory, by workgroups that stay: 2n of traffic, and nobody waits for what others have folded.
 //
 // Workgroup b of G takes chunks b, b + G, b + 2G, … The copy engine brings them into shared memory, STAGES of them ahead.
-// Of each chunk its total alone is published, before the chunk in front of it is finished; what comes into a chunk is the
-// fold of all totals since this workgroup's last, in their order, window by window. So whose turn it was cannot be seen.
+// Of each chunk its total alone is published, before the LAG chunks in front of it are finished; what comes into a chunk is
+// the fold of all totals since this workgroup's last, in their order, window by window. So whose turn it was cannot be seen.
 //
-//   workers      WARPS warps, ROWS rows of the chunk each: its total as soon as it is there, and one chunk later, when it
+//   workers      WARPS warps, ROWS rows of the chunk each: its total as soon as it is there, and LAG chunks later, when it
 //                is known what comes in, the scan itself, out of shared memory
 //   publisher    folds the workers' totals to the chunk's
 //   controller   folds the totals of all other chunks, and says what comes into each tile
@@ -14,6 +14,8 @@
 //
 // Source: our own. The hand-over of totals: D. Merrill, M. Garland, Single-pass Parallel Prefix Scan with Decoupled
 // Look-back (2016), without its chain of prefixes.
+
+static_assert(STAGES > LAG, "a chunk is there while others wait");
 
 constexpr u32 PUBLISHER = WARPS, CONTROLLER = WARPS + 1, LOADER = WARPS + 2;
 constexpr u32 THREADS = SUBGROUP * (WARPS + 3);
@@ -174,19 +176,23 @@ struct Work {
 
     /// Finds the totals of a warp's rows, and scans them when it is known what comes in.
     void scan_rows(u32 warp) const {
-        // S over this warp's rows of the chunk before, lane k having that of row k.
-        Acc rows_before = padding();
-        for (u32 turn = 0; turn <= turns; ++turn) {
+        // S over this warp's rows of the chunks that wait, the oldest first, lane k having that of row k.
+        Acc waiting[LAG];
+        for (u32 turn = 0; turn < turns + LAG; ++turn) {
             Acc rows = padding();
             if (turn < turns) {
                 wait(&shared.full[stage_of(turn)], parity_of(turn));
                 rows = leave_total(turn, warp);
             }
-            if (turn > 0) {
-                wait(&shared.carries_known[stage_of(turn - 1)], parity_of(turn - 1));
-                finish(turn - 1, warp, rows_before);
+            if (turn >= LAG) {
+                wait(&shared.carries_known[stage_of(turn - LAG)], parity_of(turn - LAG));
+                finish(turn - LAG, warp, waiting[0]);
             }
-            rows_before = rows;
+#pragma unroll
+            for (u32 k = 0; k + 1 < LAG; ++k) {
+                waiting[k] = waiting[k + 1];
+            }
+            waiting[LAG - 1] = rows;
         }
     }
 

@@ -66,8 +66,12 @@ impl Lies {
 const WARP: u32 = 32;
 const SERVING_WARPS: u32 = 3;
 
-/// Most chunks that are staged at once; more gained nothing.
-const MOST_STAGES: u32 = 3;
+/// Most chunks that are staged at once, besides those that wait to be finished.
+const MOST_STAGES: u32 = 2;
+
+/// Bytes of a chunk up to which two of them wait to be finished, not one: they are scanned in less time than a total takes
+/// from workgroup to workgroup.
+const BYTES_OF_SHORT_STAGE: u32 = 16 << 10;
 
 /// Bytes of shared memory, besides stages, that a workgroup needs: totals and carries of workers, barriers.
 const SHARED_BESIDES: u32 = 8 << 10;
@@ -86,6 +90,8 @@ pub(crate) struct Shape {
     rows: u32,
     stages: u32,
     stage_bytes: u32,
+    /// Chunks that wait to be finished.
+    lag: u32,
     /// Workgroups of a multiprocessor that its shared memory and registers allow.
     at_once: u32,
 }
@@ -107,13 +113,14 @@ impl Shape {
             warps /= 2;
         }
         let stage_bytes = bytes(warps, rows);
-        let stages = (most / stage_bytes).clamp(2, MOST_STAGES);
+        let lag = if stage_bytes <= BYTES_OF_SHORT_STAGE { 2 } else { 1 };
+        let stages = (most / stage_bytes).clamp(lag + 1, lag + MOST_STAGES);
         let threads = WARP * (warps + SERVING_WARPS);
         let shared = facts.shared_bytes_of_each / (stages * stage_bytes + SHARED_BESIDES);
         let needed = REGISTERS * types.held().words().min(2);
         let registers = facts.registers_of_each / (needed * threads);
         let at_once = shared.min(registers).min(facts.threads_of_each / threads).clamp(1, 4);
-        Self { warps, rows, stages, stage_bytes, at_once }
+        Self { warps, rows, stages, stage_bytes, lag, at_once }
     }
 
     /// Items of a workgroup.
@@ -186,6 +193,7 @@ impl Scanning {
                 ("WARPS", u64::from(shape.warps)),
                 ("ROWS", u64::from(shape.rows)),
                 ("STAGES", u64::from(shape.stages)),
+                ("LAG", u64::from(shape.lag)),
                 ("TILE_ROWS", ROWS as u64),
                 ("WINDOW_TILES", TILES as u64),
                 ("WORKGROUPS_OF_MULTIPROCESSOR", u64::from(shape.at_once)),
