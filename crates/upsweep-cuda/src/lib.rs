@@ -24,7 +24,7 @@
 //!
 //! # What cannot hang
 //! Workgroups that wait for others look a bounded number of times; [`Workspace::check`] says whether that was too few. The
-//! launches in which they do are either cooperative, so that all run at once, or wait for such only as began before.
+//! launches in which they do are either cooperative, so that all run at once, or have one that waits, and all others run beside it.
 //!
 //! # Order
 //! What a device does for us runs in its stream: its own, or the caller's ([`Gpu::from_context`],

@@ -1,5 +1,6 @@
-// Every workgroup publishes its value; the last of them folds all, in order. It began after all others had, so that they go on
-// while it looks. No ticket and no fence: what was published proves itself.
+// Every workgroup publishes its value; the one of the highest number folds all, in order. It alone waits, a bounded number of
+// looks, and all others run beside it, whether they began before it, as they do, or not. No ticket and no fence: what was
+// published proves itself.
 
 inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark) {
     __shared__ Acc folded[WARPS];

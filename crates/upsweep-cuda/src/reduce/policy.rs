@@ -26,8 +26,8 @@ pub(crate) fn packs(types: &Types) -> bool {
     types.op == Op::Sum && types.held().words() == 1 && types.is_exact()
 }
 
-/// The policy where none is asked for. On an H200 a tile to a workgroup is best at 2^16 `f32`, and four tiles to each of
-/// eight warps from 2^24 on (`benches/record/nvidia-h200/2026-11-21-order-of-summation-reduce.csv`).
+/// The policy where none is asked for. Of prototypes on an H200, a tile to a workgroup was best at 2^16 `f32`, and four tiles
+/// to each of eight warps from 2^24 on (`benches/record/nvidia-h200/2026-11-21-order-of-summation-reduce.csv`).
 pub(crate) fn policy(bytes: u64) -> WorkgroupPolicy {
     let (threads_per_workgroup, items_per_thread) = match bytes {
         0..=0x8_0000 => (32, 64),

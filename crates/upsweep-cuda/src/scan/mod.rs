@@ -1,7 +1,7 @@
 //! Scans on a GPU.
 //!
-//! `chunk.cuh` scans what one workgroup holds; how chunks learn what comes before them is in `aggregates.cuh`, with copies
-//! that go on meanwhile (`bulk.cuh`).
+//! `chunk.cuh` says what a workgroup's chunk consists of, `unit.cuh` what one thread does of it; who does what in a workgroup
+//! is in `aggregates.cuh`, what comes into chunks in `carries.cuh`, and copies that go on meanwhile in `bulk.cuh`.
 
 pub(crate) mod policy;
 
@@ -209,7 +209,9 @@ impl Scanning {
                 PUBLISHED,
                 include_str!("bulk.cuh"),
                 include_str!("chunk.cuh"),
+                include_str!("unit.cuh"),
                 include_str!("aggregates.cuh"),
+                include_str!("carries.cuh"),
             ],
             entries: vec!["scan"],
         };

@@ -1,0 +1,136 @@
+// Neighbouring items of one thread, a group: out of shared memory or memory, S over them and over their row with the carry in
+// front, and back to memory.
+
+/// Accesses that hold a group.
+constexpr u32 ACCESSES = GROUP / ACCESS_ITEMS, OUT_ACCESSES = GROUP / OUT_ACCESS_ITEMS;
+
+/// Items of one thread, side by side; later their prefixes.
+struct Group {
+    Acc at[GROUP];
+};
+
+inline Acc total_of(const Group& group) {
+    return then(then(group.at[0], group.at[1]), then(group.at[2], group.at[3]));
+}
+
+/// The access of the other of two neighbouring lanes.
+inline OutAccess of_neighbour(OutAccess access) {
+    constexpr u32 COUNT = sizeof(OutAccess) / sizeof(u32);
+    u32 words[COUNT == 0 ? 1 : COUNT];
+    memcpy(words, &access, sizeof(OutAccess));
+#pragma unroll
+    for (u32 k = 0; k < COUNT; ++k) {
+        words[k] = __shfl_xor_sync(ALL_LANES, words[k], 1);
+    }
+    memcpy(&access, words, sizeof(OutAccess));
+    return access;
+}
+
+/// A chunk, where it is staged and where it lies.
+struct Chunk {
+    const Scan& scan;
+    const InMemory* stage;
+    u64 first;
+
+    Chunk(const Scan& scan, const InMemory* stage, u32 number) : scan(scan), stage(stage), first(u64(number) * CHUNK) {}
+
+    /// Whether it is staged.
+    bool is_whole() const { return ALIGNED && first + CHUNK <= scan.items; }
+
+    /// The place in the array of item `i` from the end that the scan starts at.
+    u64 place(u64 i) const { return REVERSE ? scan.items - 1 - i : i; }
+
+    /// A lane's group of a row, out of shared memory.
+    Group staged(u32 row, u32 lane) const {
+        const u32 at = row * ROW + lane * GROUP;
+        const Access* accesses = (const Access*)(stage + (REVERSE ? CHUNK - GROUP - at : at));
+        // Of two accesses every other four lanes take the second first, so that no two lanes want one bank.
+        const u32 turn = ACCESSES == 2 ? lane >> 2 & 1 : 0;
+        Items items[ACCESSES];
+#pragma unroll
+        for (u32 a = 0; a < ACCESSES; ++a) {
+            items[a] = unpack(accesses[a ^ turn]);
+        }
+        Group group;
+#pragma unroll
+        for (u32 k = 0; k < GROUP; ++k) {
+            const u32 number = REVERSE ? GROUP - 1 - k : k, a = number / ACCESS_ITEMS, v = number % ACCESS_ITEMS;
+            const Item item = ACCESSES == 2 && turn ? items[a ^ (ACCESSES - 1)].at[v] : items[a].at[v];
+            group.at[k] = enter(item, 0);
+        }
+        return group;
+    }
+
+    /// The same from where it lies, with padding behind the end.
+    Group loaded(u32 row, u32 lane) const {
+        const u64 at = first + row * ROW + lane * GROUP;
+        Group group;
+#pragma unroll
+        for (u32 k = 0; k < GROUP; ++k) {
+            const Acc acc = enter(unpack_one(scan.input[place(min(at + k, scan.items - 1))]), 0);
+            group.at[k] = chosen(padding(), acc, at + k < scan.items);
+        }
+        return group;
+    }
+
+    void store(u32 row, u32 lane, Group group) const {
+        const u64 at = first + row * ROW + lane * GROUP;
+        if (is_start(at)) {
+            group.at[0] = identity();
+        }
+        OutAccess accesses[OUT_ACCESSES];
+#pragma unroll
+        for (u32 a = 0; a < OUT_ACCESSES; ++a) {
+            OutItems items;
+#pragma unroll
+            for (u32 v = 0; v < OUT_ACCESS_ITEMS; ++v) {
+                const u32 number = a * OUT_ACCESS_ITEMS + v;
+                items.at[v] = stored(group.at[REVERSE ? GROUP - 1 - number : number]);
+            }
+            accesses[a] = pack(items);
+        }
+        OutAccess* to = (OutAccess*)(scan.output + (REVERSE ? scan.items - at - GROUP : at));
+        if constexpr (OUT_ACCESSES == 2 && !REVERSE) {
+            // Neighbours share out their accesses, so that the two write 32 bytes side by side each time.
+            const bool is_odd = lane & 1;
+            const OutAccess other = of_neighbour(is_odd ? accesses[0] : accesses[1]);
+            OutAccess* pair = to - (is_odd ? 2 : 0);
+            pair[is_odd ? 1 : 0] = is_odd ? other : accesses[0];
+            pair[is_odd ? 3 : 2] = is_odd ? accesses[1] : other;
+        } else {
+#pragma unroll
+            for (u32 a = 0; a < OUT_ACCESSES; ++a) {
+                to[a] = accesses[a];
+            }
+        }
+    }
+
+    /// Those that there are, one by one.
+    void store_items(u32 row, u32 lane, const Group& group) const {
+        const u64 at = first + row * ROW + lane * GROUP;
+#pragma unroll
+        for (u32 k = 0; k < GROUP; ++k) {
+            if (at + k < scan.items) {
+                scan.output[place(at + k)] = pack_one(stored(chosen(group.at[k], identity(), k == 0 && is_start(at))));
+            }
+        }
+    }
+
+    /// Whether nothing comes before this item.
+    bool is_start(u64 at) const { return !INCLUSIVE && at == 0 && !scan.has_init; }
+};
+
+/// S over the items of a group and the groups of its row, `carry` coming into the row.
+inline Group scan_row(Group group, Acc carry, u32 lane) {
+    const Acc right = then(group.at[2], group.at[3]);
+    group.at[1] = then(group.at[0], group.at[1]);
+    group.at[2] = then(group.at[1], group.at[2]);
+    group.at[3] = then(group.at[1], right);
+    const Acc into = then(carry, previous(scan_lanes<SUBGROUP>(group.at[3], lane), lane));
+    Group scanned;
+#pragma unroll
+    for (u32 k = 0; k < GROUP; ++k) {
+        scanned.at[k] = INCLUSIVE ? then(into, group.at[k]) : k == 0 ? into : then(into, group.at[k > 0 ? k - 1 : 0]);
+    }
+    return scanned;
+}
