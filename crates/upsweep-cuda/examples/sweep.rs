@@ -1,18 +1,20 @@
 //! Device times of reductions and scans for a range of policies, each result checked: what defaults are chosen from.
 //!
-//! `sweep [LOG2_ITEMS …]` prints CSV: job, items, strategy, threads, items per thread, microseconds (median, quartiles),
-//! GB/s of the fewest bytes, and per cent of the limit of the same run. `ONLY=reduce` or another part of a job's name leaves
-//! the others out. Before each measured launch another array is read, so that nothing is found in the second-level cache.
+//! `sweep [LOG2_ITEMS …]` prints CSV: job, items, strategy, policy (threads x items per thread), microseconds (median,
+//! quartiles), GB/s of the fewest bytes and of the limit of the same run, and per cent of it. `REDUCE=256x64` and
+//! `SCAN=256x64,512x32` name policies, `STRATEGY=look-back` a strategy; `ONLY=reduce` or another part of a job's name leaves
+//! the others out. Each launch works on another slice of a long array, so that nothing is found in the second-level cache.
 
 use std::sync::Arc;
 
 use upsweep_core::{
-    Element, Number, Operator, Reduce, Result, Scan, Sum, Widen, WorkgroupPolicy, f16, reference,
+    AccessWidth, Arrangement, Element, GpuScanStrategy, Load, Number, Operator, Reduce, Result,
+    Scan, ScanGlobal, ScanLocal, Sum, Tail, Widen, WorkgroupPolicy, f16, reference,
 };
-use upsweep_cuda::{Gpu, Memory, Probe, ReduceOptions, ScanOptions, Source, Target, Workspace};
+use upsweep_cuda::{Gpu, Memory, Probe, ReduceOptions, ScanOptions, Slice, Workspace};
 
-/// Bytes that no cache holds beside what is measured.
-const FLUSH: usize = 256 << 20;
+/// Items of the array whose slices are worked on: their bytes are several times those of the second-level cache.
+const POOL: usize = 1 << 26;
 
 /// Measured launches of a kernel that moves so many bytes.
 fn repeats(bytes: f64) -> usize {
@@ -22,20 +24,44 @@ fn repeats(bytes: f64) -> usize {
 struct Bench {
     gpu: Arc<Gpu>,
     probe: Probe,
-    flush: Memory,
+}
+
+/// Long arrays, of which each launch takes another slice.
+struct Pool {
+    memory: Memory,
+    items: usize,
+}
+
+impl Pool {
+    fn slice(&self, turn: usize) -> Slice<'_> {
+        let slices = self.memory.len() / self.items;
+        let begin = (turn % slices * self.items) as u64;
+        let slice = self.memory.slice().part(begin..begin + self.items as u64);
+        slice.expect("it is among them")
+    }
 }
 
 impl Bench {
-    /// Median and quartiles in microseconds.
-    fn time(&self, bytes: f64, mut work: impl FnMut() -> Result<()>) -> Result<[f64; 3]> {
+    /// Slices of which each holds these items.
+    fn pool<T: Number>(&self, items: &[T]) -> Result<Pool> {
+        let slices = (POOL / items.len()).max(1);
+        let memory = Memory::holding(&self.gpu, &items.repeat(slices))?;
+        Ok(Pool { memory, items: items.len() })
+    }
+
+    /// Slices for as many items.
+    fn room<T: Number>(&self, items: usize) -> Result<Pool> {
+        let slices = (POOL / items).max(1);
+        Ok(Pool { memory: Memory::new::<T>(&self.gpu, slices * items)?, items })
+    }
+
+    /// Median and quartiles in microseconds; `work` is given its turn.
+    fn time(&self, bytes: f64, mut work: impl FnMut(usize) -> Result<()>) -> Result<[f64; 3]> {
         let stream = self.gpu.stream();
-        work()?;
+        work(0)?;
         let mut times = Vec::new();
-        for _ in 0..repeats(bytes) {
-            // Two of them, so that the launch that is measured has been given to the device before it is its turn.
-            self.probe.read(&self.gpu, stream, self.flush.slice())?;
-            self.probe.read(&self.gpu, stream, self.flush.slice())?;
-            times.push(self.gpu.time(stream, &mut work)?.as_secs_f64() * 1e6);
+        for turn in 1..=repeats(bytes) {
+            times.push(self.probe.time(&self.gpu, stream, || work(turn))?.as_secs_f64() * 1e6);
         }
         times.sort_by(f64::total_cmp);
         let at = |quarter: usize| times[(times.len() - 1) * quarter / 4];
@@ -49,33 +75,26 @@ impl Bench {
         Sum: Operator<A>,
     {
         let items = array(n, item);
-        let held = Memory::holding(&self.gpu, &items)?;
+        let pool = self.pool(&items)?;
         let result = Memory::new::<A>(&self.gpu, 1)?;
         let bytes = size_of_val(&items[..]) as f64;
         let stream = self.gpu.stream();
-        let limit = self.time(bytes, || self.probe.read(&self.gpu, stream, held.slice()))?[0];
+        let limit =
+            self.time(bytes, |turn| self.probe.read(&self.gpu, stream, pool.slice(turn)))?[0];
+        print(job, n, "read", "", [limit; 3], bytes, limit);
         let problem = Reduce::new(Sum);
         let expected = reference::specified::reduce(&items, &problem);
-        for threads_per_workgroup in [32, 64, 128, 256, 512] {
-            for items_per_thread in [64, 128, 256, 512] {
-                let policy = WorkgroupPolicy { threads_per_workgroup, items_per_thread };
-                let options = ReduceOptions { strategy: None, policy: Some(policy) };
-                let mut workspace = Workspace::default();
-                let us = self.time(bytes, || {
-                    let (from, to) = (held.slice(), result.slice());
-                    self.gpu.reduce_into::<T, A, _>(
-                        &mut workspace,
-                        stream,
-                        from,
-                        to,
-                        &problem,
-                        &options,
-                    )
-                })?;
-                workspace.check(&self.gpu)?;
-                assert_eq!(result.to_vec::<A>()?, [expected], "{job} of {n} items: {policy:?}");
-                print(job, n, policy, us, bytes, limit);
-            }
+        for policy in policies("REDUCE", &[32, 64, 128, 256, 512], &[64, 128, 256, 512]) {
+            let options = ReduceOptions { strategy: None, policy };
+            let mut workspace = Workspace::default();
+            let us = self.time(bytes, |turn| {
+                let (from, to) = (pool.slice(turn), result.slice());
+                let gpu = &self.gpu;
+                gpu.reduce_into::<T, A, _>(&mut workspace, stream, from, to, &problem, &options)
+            })?;
+            workspace.check(&self.gpu)?;
+            assert_eq!(result.to_vec::<A>()?, [expected], "{job} of {n} items: {policy:?}");
+            print(job, n, "default", &written(policy), us, bytes, limit);
         }
         Ok(())
     }
@@ -87,38 +106,74 @@ impl Bench {
         Sum: Operator<U::Acc>,
     {
         let items = array(n, item);
-        let held = Memory::holding(&self.gpu, &items)?;
-        let output = Memory::new::<U>(&self.gpu, n)?;
+        let (pool, outputs) = (self.pool(&items)?, self.room::<U>(n)?);
         let bytes = (n * (size_of::<T>() + size_of::<U>())) as f64;
         let stream = self.gpu.stream();
         // A copy moves as many bytes when it copies half of them.
-        let halves = [(); 2].map(|()| Memory::new::<u8>(&self.gpu, bytes as usize / 2));
-        let [from, to] = halves;
-        let (from, to) = (from?, to?);
-        let limit =
-            self.time(bytes, || self.probe.copy(&self.gpu, stream, from.slice(), to.slice()))?[0];
+        let half = bytes as usize / 2;
+        let (from, to) = (self.room::<u8>(half)?, self.room::<u8>(half)?);
+        let limit = self.time(bytes, |turn| {
+            self.probe.copy(&self.gpu, stream, from.slice(turn), to.slice(turn))
+        })?[0];
+        print(job, n, "copy", "", [limit; 3], bytes, limit);
         let problem = if inclusive { Scan::inclusive(Sum) } else { Scan::exclusive(Sum) };
         let expected: Vec<U> = reference::specified::scan(&items, &problem);
-        for threads_per_workgroup in [128, 256, 512] {
-            for items_per_thread in [16, 32, 64] {
-                let policy = WorkgroupPolicy { threads_per_workgroup, items_per_thread };
-                let options = ScanOptions { strategy: None, policy: Some(policy) };
+        for (name, global) in
+            [("aggregates", ScanGlobal::Aggregates), ("look-back", ScanGlobal::LookBack)]
+        {
+            if !std::env::var("STRATEGY").unwrap_or_default().split(',').all(|s| name.contains(s)) {
+                continue;
+            }
+            let load = Load {
+                arrangement: Arrangement::Striped,
+                width: AccessWidth::Bytes16,
+                tail: Tail::Exact,
+            };
+            let strategy = Some(GpuScanStrategy { load, local: ScanLocal::Cooperative, global });
+            for policy in policies("SCAN", &[128, 256, 512], &[16, 32, 64]) {
+                let options = ScanOptions { strategy, policy };
                 let mut workspace = Workspace::default();
-                let us = self.time(bytes, || {
-                    let (from, to) =
-                        (Source::<T>::Device(held.slice()), Target::<U>::Device(output.slice()));
-                    self.gpu.scan(&mut workspace, from, to, &problem, &options)
+                let mut last = 0;
+                let us = self.time(bytes, |turn| {
+                    last = turn;
+                    let slices = [pool.slice(turn), outputs.slice(turn)];
+                    let gpu = &self.gpu;
+                    gpu.scan_into::<T, U, _>(&mut workspace, stream, slices, &problem, &options)
                 })?;
                 workspace.check(&self.gpu)?;
-                let found = output.to_vec::<U>()?;
+                let mut found = vec![U::default(); n];
+                self.gpu.read_back(&outputs.slice(last), &mut found)?;
                 let wrong =
                     found.iter().zip(&expected).position(|(found, expected)| found != expected);
                 assert_eq!(wrong, None, "{job} of {n} items: {policy:?}");
-                print(job, n, policy, us, bytes, limit);
+                print(job, n, name, &written(policy), us, bytes, limit);
             }
         }
         Ok(())
     }
+}
+
+/// The policies that a variable names, as `256x64,512x32`, or all that these numbers make; none is the default.
+fn policies(variable: &str, threads: &[u32], items: &[u32]) -> Vec<Option<WorkgroupPolicy>> {
+    let policy = |threads_per_workgroup, items_per_thread| {
+        Some(WorkgroupPolicy { threads_per_workgroup, items_per_thread })
+    };
+    let mut all = vec![None];
+    if let Ok(named) = std::env::var(variable) {
+        for name in named.split(',').filter(|name| !name.is_empty()) {
+            let (threads, items) = name.split_once('x').expect("threads x items");
+            all.push(policy(threads.parse().expect("a number"), items.parse().expect("a number")));
+        }
+    } else {
+        all.extend(threads.iter().flat_map(|&t| items.iter().map(move |&i| policy(t, i))));
+    }
+    all
+}
+
+fn written(policy: Option<WorkgroupPolicy>) -> String {
+    policy.map_or("chosen".to_owned(), |policy| {
+        format!("{}x{}", policy.threads_per_workgroup, policy.items_per_thread)
+    })
 }
 
 fn array<T>(n: usize, item: fn(u32) -> T) -> Vec<T> {
@@ -130,10 +185,17 @@ fn unit(word: u32) -> f32 {
     (word >> 8) as f32 / (1 << 23) as f32 - 1.0
 }
 
-fn print(job: &str, n: usize, policy: WorkgroupPolicy, us: [f64; 3], bytes: f64, limit_us: f64) {
-    let WorkgroupPolicy { threads_per_workgroup, items_per_thread } = policy;
+fn print(
+    job: &str,
+    n: usize,
+    strategy: &str,
+    policy: &str,
+    us: [f64; 3],
+    bytes: f64,
+    limit_us: f64,
+) {
     println!(
-        "{job},{n},{threads_per_workgroup},{items_per_thread},{:.2},{:.2},{:.2},{:.0},{:.0},{:.1}",
+        "{job},{n},{strategy},{policy},{:.2},{:.2},{:.2},{:.0},{:.0},{:.1}",
         us[0],
         us[1],
         us[2],
@@ -152,9 +214,9 @@ fn main() -> Result<()> {
     }
     let gpu = Arc::new(Gpu::open(0)?);
     eprintln!("{:?}", gpu.limits());
-    let (probe, flush) = (Probe::new(&gpu)?, Memory::new::<u8>(&gpu, FLUSH)?);
-    let bench = Bench { gpu, probe, flush };
-    println!("job,items,threads,items_per_thread,median_us,q1_us,q3_us,gbps,limit_gbps,pct");
+    let probe = Probe::new(&gpu)?;
+    let bench = Bench { gpu, probe };
+    println!("job,items,strategy,policy,median_us,q1_us,q3_us,gbps,limit_gbps,pct");
     for log in sizes {
         let n = 1usize << log;
         let wants = |job: &str| job.contains(&only);

@@ -8,7 +8,7 @@ use upsweep_core::{
 
 use crate::device::Facts;
 use crate::reduce::{ReduceOptions, Reduction};
-use crate::scan::{Form, Lies, ScanOptions, Scanning};
+use crate::scan::{self, Form, Lies, ScanOptions, Scanning};
 use crate::shader::{Shader, Types};
 use crate::testing;
 
@@ -124,7 +124,7 @@ fn probes_compile() {
     for arch in archs(80) {
         let compiled = compiler.compile(&crate::probe::text(), arch, &[]);
         let usage = compiled.unwrap_or_else(|error| panic!("{error}")).usage();
-        assert_eq!(usage.len(), 2, "two kernels");
+        assert_eq!(usage.len(), 3, "three kernels");
         assert!(usage.iter().all(|usage| usage.spill_bytes + usage.stack_bytes == 0));
     }
 }
@@ -135,8 +135,12 @@ fn a_device_without_a_copy_engine_refuses_by_name() {
     let lies = Lies { aligned: true, out_aligned: true };
     let facts = testing::facts(80);
     let types = types::<f32, f32, f32, Sum>();
-    let refused =
-        Scanning::kernel(("cuda:0", &facts), &types, form, 1, lies, &ScanOptions::default());
-    let error = refused.map(drop).expect_err("it has none").to_string();
+    let strategy = Some(scan::policy::strategy(90));
+    let options = ScanOptions { strategy, policy: None };
+    let kernel =
+        |items, options| Scanning::kernel(("cuda:0", &facts), &types, form, items, lies, options);
+    let error = kernel(1 << 28, &options).map(drop).expect_err("it has none").to_string();
     assert!(error.contains("aggregates") && error.contains("copy engine"), "{error}");
+    kernel(1 << 16, &options).map(drop).expect("all workgroups hold as many at once");
+    kernel(1 << 28, &ScanOptions::default()).map(drop).expect("it looks back");
 }

@@ -43,3 +43,12 @@ extern "C" __global__ void __launch_bounds__(THREADS) copy_all(const uint4* inpu
         }
     }
 }
+
+/// Keeps the device busy for so many nanoseconds. One thread.
+extern "C" __global__ void delay(u64 nanoseconds) {
+    u64 begin, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+    do {
+        asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    } while (now - begin < nanoseconds);
+}

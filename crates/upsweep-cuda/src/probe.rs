@@ -1,6 +1,7 @@
 //! The limits of memory: as many bytes, moved with no arithmetic worth the name.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cudarc::driver::CudaStream;
 use upsweep_core::{Error, Result};
@@ -23,10 +24,14 @@ const ACCESS: u64 = 16;
 pub struct Probe {
     reads: Arc<Kernel>,
     copies: Arc<Kernel>,
+    delays: Arc<Kernel>,
     sink: Buffer,
 }
 
-/// The text of both kernels.
+/// How long the device is kept busy in front of what is measured: longer than a host takes to launch a few kernels.
+const DELAY: Duration = Duration::from_micros(50);
+
+/// The text of all kernels.
 pub(crate) fn text() -> String {
     format!(
         "{}constexpr u32 THREADS = {THREADS}u, ACCESSES = {ACCESSES}u;\n{}",
@@ -41,11 +46,11 @@ impl Probe {
     /// # Errors
     /// Those of the device and the compiler.
     pub fn new(gpu: &Arc<Gpu>) -> Result<Self> {
-        let module = gpu.load(&text(), &["read_all", "copy_all"])?;
+        let module = gpu.load(&text(), &["read_all", "copy_all", "delay"])?;
         let one =
             |entry| module.kernel(entry).ok_or_else(|| gpu.failed("a probe has no entry point"));
-        let (reads, copies) = (one("read_all")?, one("copy_all")?);
-        Ok(Self { reads, copies, sink: Buffer::zeros(gpu, 4)? })
+        let (reads, copies, delays) = (one("read_all")?, one("copy_all")?, one("delay")?);
+        Ok(Self { reads, copies, delays, sink: Buffer::zeros(gpu, 4)? })
     }
 
     /// Reads an array from beginning to end, in a stream: the limit that a reduction is measured against. What is no whole
@@ -74,6 +79,24 @@ impl Probe {
         input.check_apart(&output)?;
         check(&output)?;
         self.launch(gpu, stream, &self.copies, &input, output.pointer())
+    }
+
+    /// How long what `work` begins in a stream takes on the device, which is kept busy until it has been told of all of it,
+    /// so that the host's time does not count. Waits for it.
+    ///
+    /// # Errors
+    /// Those of the work and of the device.
+    pub fn time(
+        &self,
+        gpu: &Gpu,
+        stream: &CudaStream,
+        work: impl FnOnce() -> Result<()>,
+    ) -> Result<Duration> {
+        let launch = Launch { grid: [1, 1], threads: 1, shared_bytes: 0, cooperative: false };
+        let arguments = Arguments::new().with(DELAY.as_nanos() as u64);
+        // SAFETY: it has this argument, and touches no memory.
+        unsafe { gpu.launch(stream, &self.delays, &launch, &arguments) }?;
+        gpu.time(stream, work)
     }
 
     fn launch(

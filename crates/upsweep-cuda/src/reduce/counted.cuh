@@ -1,5 +1,7 @@
 // An atomic collects the values of workgroups, another counts them; whoever completes the count takes the total out.
 
+inline bool only_folds() { return false; }
+
 inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark) {
     if (threadIdx.x > 0) {
         return;

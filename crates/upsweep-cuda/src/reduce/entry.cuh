@@ -9,7 +9,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     Lanes lanes;
     lanes.clear();
 #pragma unroll 1
-    for (u32 k = 0; k < TILES_OF_TEAM; ++k) {
+    for (u32 k = 0; k < (only_folds() ? 0 : TILES_OF_TEAM); ++k) {
         add_tile(reduce, first + k * TEAMS + team, member, lanes);
         if (!EXACT) {
             const Acc value = fold_tile(lanes, member);

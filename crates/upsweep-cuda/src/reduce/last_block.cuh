@@ -1,20 +1,23 @@
-// Every workgroup publishes its value; the one of the highest number folds all, in order. It alone waits, a bounded number of
-// looks, and all others run beside it, whether they began before it, as they do, or not. No ticket and no fence: what was
-// published proves itself.
+// Every workgroup publishes its value; one more of them, the last, has no items, and folds all values in order as they come. It
+// alone waits, a bounded number of looks, and all others run beside it, whether they began before it, as they do, or not. No
+// ticket and no fence: what was published proves itself.
+
+/// The one that folds; an only workgroup has nobody to wait for.
+inline bool only_folds() { return gridDim.x > 1 && blockIdx.x + 1 == gridDim.x; }
 
 inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark) {
     __shared__ Acc folded[WARPS];
-    const u32 workgroups = gridDim.x;
-    if (workgroups == 1) {
+    const u32 workgroups = gridDim.x - 1;
+    if (workgroups == 0) {
         if (threadIdx.x == 0) {
             write_result(reduce, total);
         }
         return;
     }
-    if (threadIdx.x == 0) {
-        publish(&reduce.state->published[blockIdx.x], total, mark);
-    }
-    if (blockIdx.x + 1 < workgroups) {
+    if (!only_folds()) {
+        if (threadIdx.x == 0) {
+            publish(&reduce.state->published[blockIdx.x], total, mark);
+        }
         return;
     }
     // Every warp takes a run of neighbouring values, a power of two, 32 at a time; lane k keeps those of turn k.

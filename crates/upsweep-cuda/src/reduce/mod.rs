@@ -128,6 +128,8 @@ pub(crate) struct Reduction {
     pub(crate) state: Buffer,
     items: u64,
     width: u32,
+    /// Whether one more workgroup folds what the others publish.
+    one_folds: bool,
 }
 
 impl Reduction {
@@ -227,7 +229,8 @@ impl Reduction {
         if global == ReduceGlobal::Atomic && !policy::packs(&types) {
             state.write(TOTAL, bytemuck::cast_slice(&types.empty_total()))?;
         }
-        Ok(Self { types, shape, kernel, state, items, width })
+        let one_folds = global == ReduceGlobal::LastBlock;
+        Ok(Self { types, shape, kernel, state, items, width, one_folds })
     }
 
     /// Bytes of an access: as many as asked for, or as may begin where the array does.
@@ -266,7 +269,9 @@ impl Reduction {
             u64::from(message) | u64::from(init.is_some()) << 32,
             u64::from(low) | u64::from(high) << 32,
         ];
-        let workgroups = u32::try_from(self.shape.workgroups(input.items))
+        let workgroups = self.shape.workgroups(input.items);
+        let folding = u64::from(self.one_folds && workgroups > 1);
+        let workgroups = u32::try_from(workgroups + folding)
             .map_err(|_| gpu.failed("a reduction of more workgroups than a launch has"))?;
         let launch = Launch {
             grid: [workgroups, 1],

@@ -1,6 +1,8 @@
 // The sum above the count of workgroups, in one word: whoever completes the count has the sum, without a second round trip to
 // it. What the sum carries over is lost, as it is to be. For sums of 32 bits.
 
+inline bool only_folds() { return false; }
+
 inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark) {
     if (threadIdx.x > 0) {
         return;

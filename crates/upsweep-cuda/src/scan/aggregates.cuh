@@ -4,11 +4,10 @@
 // Of each chunk its total alone is published, before the LAG chunks in front of it are finished; what comes into a chunk is
 // the fold of all totals since this workgroup's last, in their order, window by window. So whose turn it was cannot be seen.
 //
-//   workers      WARPS warps, ROWS rows of the chunk each: its total as soon as it is there, and LAG chunks later, when it
-//                is known what comes in, the scan itself, out of shared memory
+//   workers      WARPS warps, ROWS rows of the chunk each, which they have copied for themselves: their total as soon as they
+//                are there, and LAG chunks later, when it is known what comes in, the scan itself, out of shared memory
 //   publisher    folds the workers' totals to the chunk's
 //   controller   folds the totals of all other chunks, and says what comes into each tile
-//   loader       keeps the copy engine busy
 //
 // All workgroups must run at once, so the launch is cooperative. Every wait for another is bounded.
 //
@@ -17,14 +16,20 @@
 
 static_assert(STAGES > LAG, "a chunk is there while others wait");
 
-constexpr u32 PUBLISHER = WARPS, CONTROLLER = WARPS + 1, LOADER = WARPS + 2;
-constexpr u32 THREADS = SUBGROUP * (WARPS + 3);
+constexpr u32 PUBLISHER = WARPS, CONTROLLER = WARPS + 1;
+constexpr u32 THREADS = SUBGROUP * (WARPS + 2);
+/// Rows of which a thread has something in registers at once.
+constexpr u32 ROWS_AT_ONCE = 8;
+/// Chunks whose totals are kept. A worker is at most LAG + 1 chunks ahead of another one, which may look back LAG chunks.
+constexpr u32 SLOTS = LAG == 1 ? 4 : 8;
+static_assert(SLOTS >= 2 * LAG + 2, "what is looked at is not overwritten");
 
 struct Shared {
-    /// The chunk is there; all are done with it; its warps' totals are there; what comes into its tiles is.
-    Barrier full[STAGES], empty[STAGES], totals_known[STAGES], carries_known[STAGES];
-    Acc totals[STAGES][WARPS];
-    Acc tile_carries[STAGES][CHUNK_TILES];
+    u32 mark;
+    /// A warp's rows are there; all its warps' totals of a chunk are; what comes into its tiles is.
+    Barrier full[STAGES][WARPS], totals_known[SLOTS], carries_known[SLOTS];
+    Acc totals[SLOTS][WARPS];
+    Acc tile_carries[SLOTS][CHUNK_TILES];
 };
 
 /// What a workgroup does.
@@ -32,69 +37,73 @@ struct Work {
     const Scan& scan;
     Shared& shared;
     InMemory* stages;
-    /// Chunks of this workgroup, and the number of the one that it takes at its turn `turn`.
+    /// Chunks of this workgroup.
     u32 turns;
     u32 lane;
 
     u32 chunk_at(u32 turn) const { return blockIdx.x + turn * gridDim.x; }
-    /// Where a chunk is staged, and which of two phases its barriers are in.
-    static u32 stage_of(u32 turn) { return turn % STAGES; }
-    static u32 parity_of(u32 turn) { return turn / STAGES & 1; }
-    Chunk chunk(u32 turn) const { return Chunk(scan, stages + stage_of(turn) * CHUNK, chunk_at(turn)); }
+    InMemory* stage(u32 turn) const { return stages + turn % STAGES * CHUNK; }
+    Chunk chunk(u32 turn) const { return Chunk(scan, stage(turn), chunk_at(turn)); }
 
-    /// Copies chunks into the stages as they come free. One thread.
-    void load(u32 turn, u32 end) const {
-        for (; turn < end; ++turn) {
-            const u32 stage = stage_of(turn);
-            if (turn >= STAGES) {
-                wait(&shared.empty[stage], parity_of(turn) ^ 1);
-            }
-            const Chunk chunk = this->chunk(turn);
-            if (chunk.is_whole()) {
-                const InMemory* from = scan.input + (REVERSE ? scan.items - chunk.first - CHUNK : chunk.first);
-                arrive_with_bytes(&shared.full[stage], CHUNK * sizeof(InMemory));
-                begin_copy(stages + stage * CHUNK, from, CHUNK * sizeof(InMemory), &shared.full[stage]);
-            } else {
-                // What is not whole, workers read for themselves.
-                arrive(&shared.full[stage]);
-            }
+    Barrier* full(u32 turn, u32 warp) const { return &shared.full[turn % STAGES][warp]; }
+    /// In which of two phases the barriers of slots are.
+    static u32 parity_of(u32 turn) { return turn / SLOTS & 1; }
+
+    /// Has a warp's rows copied to their stage. What is not whole, workers read for themselves.
+    void begin_load(u32 turn, u32 warp) const {
+        if (turn < turns && chunk(turn).is_whole()) {
+            constexpr u32 BYTES = ROWS * ROW * sizeof(InMemory);
+            const u32 rows = Chunk::rows_of(warp);
+            arrive_with_bytes(full(turn, warp), BYTES);
+            begin_copy(stage(turn) + rows, chunk(turn).source() + rows, BYTES, full(turn, warp));
         }
     }
 
     /// Publishes the totals of chunks: warps by a tree.
     void publish_totals(u32 mark) const {
         for (u32 turn = 0; turn < turns; ++turn) {
-            const u32 stage = stage_of(turn);
-            wait(&shared.totals_known[stage], parity_of(turn));
-            Acc total = lane < WARPS ? shared.totals[stage][lane] : padding();
-            __syncwarp();
-            if (lane == 0) {
-                arrive(&shared.empty[stage]);
-            }
-            total = fold_lanes<WARPS>(total, lane);
-            if (lane == 0) {
-                publish(&scan.state->published[chunk_at(turn)], total, mark);
+            wait(&shared.totals_known[turn % SLOTS], parity_of(turn));
+            const Acc total = fold_lanes<WARPS>(lane < WARPS ? shared.totals[turn % SLOTS][lane] : padding(), lane);
+            // Nobody asks for the last.
+            if (lane == 0 && chunk_at(turn) + 1 < scan.chunks) {
+                publish(scan.state->published + chunk_at(turn), total, mark);
             }
         }
     }
 
-    /// Says what comes into the tiles of chunks: `carries.cuh`.
-    void find_carries(u32 mark) const;
-    void fold_totals(u32 mark, u32 from, u32 chunk, u32 window, Acc& carry, Acc& before) const;
-    void find_tile_carries(u32 stage, u32 own, Acc carry, Acc before) const;
+    /// Says what comes into the tiles of chunks.
+    void find_carries(u32 mark) const {
+        Front front = {start_of(scan), padding()};
+        // What comes into the window of which this is the first chunk is known.
+        u32 known = 0;
+        for (u32 turn = 0; turn < turns; ++turn) {
+            const u32 slot = turn % SLOTS, number = chunk_at(turn);
+            if (turn == 0) {
+                wait(&shared.totals_known[slot], 0);
+            }
+            for (u32 from = known; from < number; from += TOTALS_OF_LANE * SUBGROUP) {
+                fold_totals(scan, mark, from, number, lane, front);
+            }
+            known = number - number % CHUNKS_OF_WINDOW;
+            wait(&shared.totals_known[slot], parity_of(turn));
+            const Acc out = leave_tile_carries(shared.totals[slot], shared.tile_carries[slot], number, lane, front);
+            __syncwarp();
+            if (lane == 0) {
+                arrive(&shared.carries_known[slot]);
+                if (turn + 1 == turns) {
+                    leave(scan, mark, number, out);
+                }
+            }
+        }
+    }
 
     /// Finds the totals of a warp's rows, and scans them when it is known what comes in.
     void scan_rows(u32 warp) const {
         // S over this warp's rows of the chunks that wait, the oldest first, lane k having that of row k.
         Acc waiting[LAG];
         for (u32 turn = 0; turn < turns + LAG; ++turn) {
-            Acc rows = padding();
-            if (turn < turns) {
-                wait(&shared.full[stage_of(turn)], parity_of(turn));
-                rows = leave_total(turn, warp);
-            }
+            const Acc rows = turn < turns ? leave_total(turn, warp) : padding();
             if (turn >= LAG) {
-                wait(&shared.carries_known[stage_of(turn - LAG)], parity_of(turn - LAG));
                 finish(turn - LAG, warp, waiting[0]);
             }
 #pragma unroll
@@ -111,6 +120,7 @@ struct Work {
         // Lane k's is the total of row k, and of lanes behind the same again.
         Acc total = padding();
         if (chunk.is_whole()) {
+            wait(full(turn, warp), turn / STAGES & 1);
             Acc totals[ROWS];
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r) {
@@ -126,20 +136,21 @@ struct Work {
         }
         const Acc rows = scan_lanes<ROWS>(total, lane);
         if (lane == ROWS - 1) {
-            shared.totals[stage_of(turn)][warp] = rows;
-            arrive(&shared.totals_known[stage_of(turn)]);
+            shared.totals[turn % SLOTS][warp] = rows;
+            arrive(&shared.totals_known[turn % SLOTS]);
         }
         __syncwarp();
         return rows;
     }
 
-    /// Writes this warp's rows, and frees the stage.
+    /// Writes this warp's rows, and has others copied to where they were.
     void finish(u32 turn, u32 warp, Acc rows) const {
         const Chunk chunk = this->chunk(turn);
-        const u32 stage = stage_of(turn);
-        const Acc carries = carries_of_rows(shared.totals[stage], shared.tile_carries[stage], rows, warp, lane);
+        const u32 slot = turn % SLOTS;
+        wait(&shared.carries_known[slot], parity_of(turn));
+        const Acc carries = carries_of_rows(shared.totals[slot], shared.tile_carries[slot], rows, warp, lane);
         if (OUT_ALIGNED && chunk.is_whole()) {
-#pragma unroll
+#pragma unroll(ROWS < ROWS_AT_ONCE ? ROWS : ROWS_AT_ONCE)
             for (u32 r = 0; r < ROWS; ++r) {
                 const u32 row = warp * ROWS + r;
                 chunk.store(row, lane, scan_row(chunk.staged(row, lane), shuffled(carries, r), lane));
@@ -153,7 +164,7 @@ struct Work {
         }
         __syncwarp();
         if (lane == 0) {
-            arrive(&shared.empty[stage]);
+            begin_load(turn + STAGES, warp);
         }
     }
 };
@@ -164,30 +175,29 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     const u32 warp = threadIdx.x / SUBGROUP, lane = threadIdx.x % SUBGROUP;
     const u32 turns = (scan.chunks - blockIdx.x + gridDim.x - 1) / gridDim.x;
     const Work work{scan, shared, (InMemory*)staged, turns, lane};
-    if (warp == LOADER && lane == 0) {
+    if (warp < WARPS && lane == 0) {
         for (u32 stage = 0; stage < STAGES; ++stage) {
-            prepare(&shared.full[stage], 1);
-            prepare(&shared.empty[stage], WARPS + 1);
-            prepare(&shared.totals_known[stage], WARPS);
-            prepare(&shared.carries_known[stage], 1);
+            prepare(&shared.full[stage][warp], 1);
         }
         end_preparing();
         // On their way before anyone else is ready.
-        work.load(0, min(STAGES, turns));
+        for (u32 turn = 0; turn < STAGES; ++turn) {
+            work.begin_load(turn, warp);
+        }
+    }
+    if (warp == CONTROLLER && lane == 0) {
+        for (u32 slot = 0; slot < SLOTS; ++slot) {
+            prepare(&shared.totals_known[slot], WARPS);
+            prepare(&shared.carries_known[slot], 1);
+        }
+        // Known before anything is published, after which the run may end.
+        shared.mark = mark_of_run(scan.state);
     }
     __syncthreads();
-    if (warp == LOADER) {
-        if (lane == 0) {
-            work.load(STAGES, turns);
-        }
-    } else if (warp == CONTROLLER) {
-        const u32 mark = mark_of_run(scan.state);
-        work.find_carries(mark);
-        if (lane == 0 && atomicAdd(&scan.state->finished, 1) + 1 == gridDim.x) {
-            end_run(scan.state, mark, scan.chunks);
-        }
+    if (warp == CONTROLLER) {
+        work.find_carries(shared.mark);
     } else if (warp == PUBLISHER) {
-        work.publish_totals(mark_of_run(scan.state));
+        work.publish_totals(shared.mark);
     } else {
         work.scan_rows(warp);
     }

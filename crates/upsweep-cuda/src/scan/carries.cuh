@@ -1,34 +1,21 @@
-// What the controller of a workgroup does: it folds the totals of all chunks since its last, window by window in their order, and
-// says what comes into each tile.
+// What comes into a chunk: the fold of the totals of all chunks in front of it, window by window in their order.
+//
+// Slots of what is published: the totals of all chunks; what comes out of the last of them; what comes into each window.
 
-/// Totals that a lane of the controller has on their way: together as many as an H200 has workgroups of this kind, and a window.
-constexpr u32 TOTALS_OF_LANE = 5;
+inline u64 slots_of(const Scan& scan) { return u64(scan.chunks) + scan.chunks / CHUNKS_OF_WINDOW + 1; }
 
-/// Says what comes into the tiles of chunks.
-inline void Work::find_carries(u32 mark) const {
-    Acc carry = scan.has_init ? init(scan.init[0], scan.init[1]) : padding();
-    // `carry` comes into the window of which this is the first chunk.
-    u32 known = 0;
-    for (u32 turn = 0; turn < turns; ++turn) {
-        const u32 stage = stage_of(turn), chunk = chunk_at(turn);
-        const u32 own = chunk % CHUNKS_OF_WINDOW, window = chunk - own;
-        if (turn == 0) {
-            wait(&shared.totals_known[stage], 0);
-        }
-        Acc before = padding();
-        for (u32 from = known; from < chunk; from += TOTALS_OF_LANE * SUBGROUP) {
-            fold_totals(mark, from, chunk, window, carry, before);
-        }
-        known = window;
-        wait(&shared.totals_known[stage], parity_of(turn));
-        find_tile_carries(stage, own, carry, before);
-    }
-}
+/// What is in front of a chunk: `carry` comes into its window, and lane k of a warp has the total of the window's chunk k.
+struct Front {
+    Acc carry, totals;
+};
 
-/// Brings `carry` on by those of TOTALS_OF_LANE · 32 chunks, `from` the first, that are in front of `window`, and leaves in
-/// `before` the totals of those behind, lane k having that of the window's chunk k.
-inline void Work::fold_totals(u32 mark, u32 from, u32 chunk, u32 window, Acc& carry, Acc& before) const {
+inline Acc start_of(const Scan& scan) { return scan.has_init ? init(scan.init[0], scan.init[1]) : padding(); }
+
+/// Takes the totals of chunk `from` and of those behind it into `front`, TOTALS_OF_LANE · 32 of them at most and none that is not
+/// in front of `chunk`. Waits for them.
+inline void fold_totals(const Scan& scan, u32 mark, u32 from, u32 chunk, u32 lane, Front& front) {
     const Published* published = scan.state->published;
+    const u32 window = chunk - chunk % CHUNKS_OF_WINDOW;
     // All that is needed is asked for at once, and what was missing again.
     Published looked[TOTALS_OF_LANE];
 #pragma unroll
@@ -61,38 +48,46 @@ inline void Work::fold_totals(u32 mark, u32 from, u32 chunk, u32 window, Acc& ca
             const Acc folded = fold_lanes<CHUNKS_OF_WINDOW>(total, lane);
 #pragma unroll
             for (u32 w = 0; w < SUBGROUP; w += CHUNKS_OF_WINDOW) {
-                if (first + w < window) {
-                    carry = then(carry, shuffled(folded, w));
-                }
+                front.carry = chosen(front.carry, then(front.carry, shuffled(folded, w)), first + w < window);
             }
             if (window - first < SUBGROUP) {
-                before = shuffled(total, window - first + lane % CHUNKS_OF_WINDOW);
+                front.totals = shuffled(total, window - first + lane % CHUNKS_OF_WINDOW);
             }
         }
     }
 }
 
-/// `carry` comes into the window of which this is chunk number `own`, and `before` are the totals of its chunks.
-inline void Work::find_tile_carries(u32 stage, u32 own, Acc carry, Acc before) const {
-    Acc warps = lane < WARPS ? shared.totals[stage][lane] : padding();
+/// Says what comes into each tile of a chunk, whose warps have these totals, and gives what comes out of its last one.
+inline Acc leave_tile_carries(const Acc* totals, Acc* tile_carries, u32 chunk, u32 lane, Front front) {
+    const u32 own = chunk % CHUNKS_OF_WINDOW;
+    Acc warps = lane < WARPS ? totals[lane] : padding();
     warps = fold_lanes<TILE_WARPS>(warps, lane);
     // S over the window's tiles as far as this chunk's: over those of the chunk, with the left half's total in front as
     // often as the chunk is in a right half.
     Acc upto = scan_lanes<CHUNK_TILES>(shuffled(warps, lane * TILE_WARPS % SUBGROUP), lane);
 #pragma unroll
     for (u32 half = 1; half < CHUNKS_OF_WINDOW; half *= 2) {
-        const Acc left = shuffled(before, (own & ~(2 * half - 1)) + half - 1);
+        const Acc left = shuffled(front.totals, (own & ~(2 * half - 1)) + half - 1);
         upto = chosen(upto, then(left, upto), own & half);
-        const Acc neighbour = shuffled(before, (lane & ~(2 * half - 1)) + half - 1);
-        before = chosen(before, then(neighbour, before), lane & half);
+        const Acc neighbour = shuffled(front.totals, (lane & ~(2 * half - 1)) + half - 1);
+        front.totals = chosen(front.totals, then(neighbour, front.totals), lane & half);
     }
-    const Acc all = shuffled(before, own - 1);
+    const Acc all = shuffled(front.totals, own - 1);
     const Acc into = chosen(previous(upto, lane), all, lane == 0 && own > 0);
     if (lane < CHUNK_TILES) {
-        shared.tile_carries[stage][lane] = then(carry, into);
+        tile_carries[lane] = then(front.carry, into);
     }
-    __syncwarp();
-    if (lane == 0) {
-        arrive(&shared.carries_known[stage]);
+    return then(front.carry, shuffled(upto, CHUNK_TILES - 1));
+}
+
+/// A controller has looked its last. Whoever has the last chunk has seen that all others began, publishes what comes out of it,
+/// and ends the run; but the last to leave does, if what was published is to be forgotten then.
+inline void leave(const Scan& scan, u32 mark, u32 chunk, Acc out) {
+    const bool has_last = chunk + 1 == scan.chunks;
+    if (has_last) {
+        publish(scan.state->published + scan.chunks, out, mark);
+    }
+    if (mark == LAST_MARK ? atomicAdd(&scan.state->finished, 1) + 1 == gridDim.x : has_last) {
+        end_run(scan.state, mark, slots_of(scan));
     }
 }

@@ -1,7 +1,8 @@
 //! Scans on a GPU.
 //!
-//! `chunk.cuh` says what a workgroup's chunk consists of, `unit.cuh` what one thread does of it; who does what in a workgroup
-//! is in `aggregates.cuh`, what comes into chunks in `carries.cuh`, and copies that go on meanwhile in `bulk.cuh`.
+//! `chunk.cuh` says what a workgroup's chunk consists of, `unit.cuh` what one thread does of it, `carries.cuh` what comes into
+//! it. Who does what in a workgroup is in `held.cuh` if threads hold their items in registers, and in `aggregates.cuh` if
+//! chunks wait in shared memory, with the copies that go on meanwhile in `bulk.cuh`.
 
 pub(crate) mod policy;
 
@@ -18,7 +19,7 @@ use crate::device::{Facts, Gpu};
 use crate::launch::{Arguments, Kernel, Launch};
 use crate::memory::Buffer;
 use crate::reduce::{Init, LOOKS};
-use crate::shader::{PUBLISHED, SUBGROUP, Shader, Types, state_bytes};
+use crate::shader::{Constants, PUBLISHED, SUBGROUP, Shader, Types, state_bytes};
 use crate::slice::Slice;
 
 /// Strategy and policy of a scan; what is not given is chosen.
@@ -62,25 +63,39 @@ impl Lies {
     }
 }
 
-/// Threads of a warp; warps that serve the workers: `aggregates.cuh`.
+/// Threads of a warp.
 const WARP: u32 = 32;
-const SERVING_WARPS: u32 = 3;
-
-/// Most chunks that are staged at once, besides those that wait to be finished.
-const MOST_STAGES: u32 = 2;
 
 /// Bytes of a chunk up to which two of them wait to be finished, not one: they are scanned in less time than a total takes
 /// from workgroup to workgroup.
-const BYTES_OF_SHORT_STAGE: u32 = 16 << 10;
+const BYTES_OF_SHORT_STAGE: u32 = 32 << 10;
+
+/// Most chunks that are staged besides those that wait to be finished.
+const MOST_STAGES_AHEAD: u32 = 3;
 
 /// Bytes of shared memory, besides stages, that a workgroup needs: totals and carries of workers, barriers.
 const SHARED_BESIDES: u32 = 8 << 10;
 
-/// Registers that a thread needs for each word of a value, so that none are spilled.
+/// Registers that a thread needs besides what it holds, for each word of a value, so that none are spilled.
 const REGISTERS: u32 = 56;
+
+/// Most totals that a lane of a controller has on their way, in words of values.
+const TOTALS_OF_LANE: u32 = 10;
+
+/// The first architecture whose blocks, once they began, go on whatever others do.
+const ARCH_OF_PROGRESS: u32 = 70;
 
 /// The first architecture whose copy engine fills shared memory.
 const ARCH_OF_BULK_COPIES: u32 = 90;
+
+/// Where a chunk is while it waits for what comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waits {
+    /// In shared memory, others being brought there meanwhile: `aggregates.cuh`.
+    Staged { stages: u32, lag: u32 },
+    /// In registers, a chunk for each workgroup: `held.cuh`. `looks_back` if there may be more than run at once.
+    Held { looks_back: bool },
+}
 
 /// The sizes of a kernel. A policy that does not fit is brought to the nearest that does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,24 +103,19 @@ pub(crate) struct Shape {
     warps: u32,
     /// Rows of a warp.
     rows: u32,
-    stages: u32,
-    stage_bytes: u32,
-    /// Chunks that wait to be finished.
-    lag: u32,
+    item_bytes: u32,
+    waits: Waits,
     /// Workgroups of a multiprocessor that its shared memory and registers allow.
     at_once: u32,
 }
 
 impl Shape {
-    fn new(facts: &Facts, types: &Types, policy: WorkgroupPolicy) -> Self {
-        let item = types.item.size() as u32;
+    /// The sizes with which chunks are staged.
+    fn staged(facts: &Facts, types: &Types, policy: WorkgroupPolicy) -> Self {
+        let item_bytes = types.item.size() as u32;
         let most = facts.shared_bytes_most.saturating_sub(SHARED_BESIDES);
-        // As many rows as a tile at most; four warps share a tile at most.
-        let wanted = (policy.items_per_thread / GROUP as u32).clamp(4, ROWS as u32);
-        let mut rows = 1 << wanted.ilog2();
-        let warps = (policy.threads_per_workgroup / WARP).clamp(ROWS as u32 / rows, 16);
-        let mut warps = 1 << warps.ilog2();
-        let bytes = |warps: u32, rows: u32| warps * rows * LANES as u32 * item;
+        let (mut warps, mut rows) = warps_and_rows(policy, 16);
+        let bytes = |warps: u32, rows: u32| warps * rows * LANES as u32 * item_bytes;
         while 2 * bytes(warps, rows) > most && rows > 4 {
             rows /= 2;
         }
@@ -114,13 +124,40 @@ impl Shape {
         }
         let stage_bytes = bytes(warps, rows);
         let lag = if stage_bytes <= BYTES_OF_SHORT_STAGE { 2 } else { 1 };
-        let stages = (most / stage_bytes).clamp(lag + 1, lag + MOST_STAGES);
-        let threads = WARP * (warps + SERVING_WARPS);
-        let shared = facts.shared_bytes_of_each / (stages * stage_bytes + SHARED_BESIDES);
-        let needed = REGISTERS * types.held().words().min(2);
-        let registers = facts.registers_of_each / (needed * threads);
-        let at_once = shared.min(registers).min(facts.threads_of_each / threads).clamp(1, 4);
-        Self { warps, rows, stages, stage_bytes, lag, at_once }
+        let stages = (most / stage_bytes).clamp(lag + 1, lag + MOST_STAGES_AHEAD);
+        let waits = Waits::Staged { stages, lag };
+        let mut shape = Self { warps, rows, item_bytes, waits, at_once: 1 };
+        let shared = facts.shared_bytes_of_each / (shape.shared_bytes() + SHARED_BESIDES);
+        let registers = REGISTERS * types.held().words().min(2);
+        shape.at_once = shape.fit(facts, registers).min(shared).clamp(1, 4);
+        shape
+    }
+
+    /// The sizes with which chunks are held in registers.
+    fn held(facts: &Facts, types: &Types, policy: WorkgroupPolicy, looks_back: bool) -> Self {
+        let words = types.held().words().min(2);
+        // A thread has 255 registers at most, and half of those of a multiprocessor are enough for a workgroup.
+        let (mut warps, mut rows) = warps_and_rows(policy, if words > 1 { 8 } else { 16 });
+        let registers = |rows: u32| words * (REGISTERS + (GROUP as u32 + 1) * rows);
+        while registers(rows) * WARP * (warps + 1) > facts.registers_of_each
+            && warps > ROWS as u32 / rows
+        {
+            warps /= 2;
+        }
+        while registers(rows) * WARP * (warps + 1) > facts.registers_of_each && rows > 4 {
+            rows /= 2;
+        }
+        let (item_bytes, waits) = (types.item.size() as u32, Waits::Held { looks_back });
+        let mut shape = Self { warps, rows, item_bytes, waits, at_once: 1 };
+        shape.at_once = shape.fit(facts, registers(rows)).clamp(1, 16);
+        shape
+    }
+
+    /// Workgroups whose threads have so many registers that fit on a multiprocessor.
+    fn fit(&self, facts: &Facts, registers: u32) -> u32 {
+        // Registers are given to warps, 8 for each thread at a time.
+        let registers = facts.registers_of_each / (registers.next_multiple_of(8) * self.threads());
+        registers.min(facts.threads_of_each / self.threads()).min(facts.blocks_of_each.max(1))
     }
 
     /// Items of a workgroup.
@@ -128,9 +165,65 @@ impl Shape {
         u64::from(self.warps * self.rows) * LANES as u64
     }
 
-    fn shared_bytes(&self) -> u32 {
-        self.stages * self.stage_bytes
+    fn chunks(&self, items: u64) -> u64 {
+        items.div_ceil(self.chunk()).max(1)
     }
+
+    /// Threads of a workgroup: workers, and those who serve them.
+    fn threads(&self) -> u32 {
+        let serving = match self.waits {
+            Waits::Staged { .. } => 2,
+            Waits::Held { .. } => 1,
+        };
+        WARP * (self.warps + serving)
+    }
+
+    fn shared_bytes(&self) -> u32 {
+        match self.waits {
+            Waits::Staged { stages, .. } => stages * self.chunk() as u32 * self.item_bytes,
+            Waits::Held { .. } => 0,
+        }
+    }
+
+    /// Whether all workgroups must run at once.
+    fn is_cooperative(&self) -> bool {
+        self.waits != Waits::Held { looks_back: true }
+    }
+
+    /// Totals, what comes out of the last chunk, what comes into windows: `carries.cuh`.
+    fn slots(&self, items: u64) -> u64 {
+        let tiles = self.warps * self.rows / ROWS as u32;
+        let chunks = self.chunks(items);
+        chunks + chunks * u64::from(tiles) / TILES as u64 + 1
+    }
+
+    fn constants(&self, facts: &Facts, words: u32) -> Constants {
+        let at_once = facts.multiprocessors * self.at_once;
+        let tiles = self.warps * self.rows / ROWS as u32;
+        // All that run at once, and those of a window in front of them.
+        let totals = (at_once + TILES as u32 / tiles).div_ceil(WARP);
+        let mut constants = vec![
+            ("WARPS", u64::from(self.warps)),
+            ("ROWS", u64::from(self.rows)),
+            ("TOTALS_OF_LANE", u64::from(totals.min(TOTALS_OF_LANE / words))),
+            ("WORKGROUPS_OF_MULTIPROCESSOR", u64::from(self.at_once)),
+        ];
+        match self.waits {
+            Waits::Staged { stages, lag } => {
+                constants.extend([("STAGES", u64::from(stages)), ("LAG", u64::from(lag))]);
+            }
+            Waits::Held { looks_back } => constants.push(("LOOKS_BACK", u64::from(looks_back))),
+        }
+        constants
+    }
+}
+
+/// Warps of workers, of which four share a tile at most, and rows of each, of which a tile has as many at most.
+fn warps_and_rows(policy: WorkgroupPolicy, most_rows: u32) -> (u32, u32) {
+    let rows = (policy.items_per_thread / GROUP as u32).clamp(4, most_rows);
+    let rows = 1 << rows.ilog2();
+    let warps = (policy.threads_per_workgroup / WARP).clamp(ROWS as u32 / rows, 16);
+    (1 << warps.ilog2(), rows)
 }
 
 /// A scan of arrays of at most a given length, ready to be launched.
@@ -157,7 +250,7 @@ impl Scanning {
         lies: Lies,
         options: &ScanOptions,
     ) -> Result<(Shape, Shader)> {
-        let strategy = options.strategy.unwrap_or_else(policy::strategy);
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(facts.arch));
         let refused = |reason: &str| Error::StrategyRefused {
             device: id.to_owned(),
             strategy: Strategy::GpuScan(strategy).to_string(),
@@ -171,48 +264,68 @@ impl Scanning {
         if strategy.local != ScanLocal::Cooperative {
             return Err(refused("on CUDA workgroups scan by shuffles"));
         }
-        if strategy.global != ScanGlobal::Aggregates {
-            return Err(refused("on CUDA chunks exchange aggregates only"));
-        }
-        if facts.arch < ARCH_OF_BULK_COPIES {
-            return Err(refused("the device has no copy engine that fills shared memory"));
-        }
-        if !facts.cooperative {
-            return Err(refused("the device does not run all workgroups at once"));
-        }
         let item_bytes = types.item.size();
         let policy = options.policy.unwrap_or_else(|| policy::policy(items, item_bytes));
-        let shape = Shape::new(facts, types, policy);
+        let shape = match strategy.global {
+            ScanGlobal::Aggregates => {
+                if !facts.cooperative {
+                    return Err(refused("the device does not run all workgroups at once"));
+                }
+                let held = Shape::held(facts, types, policy, false);
+                let staged = facts.arch >= ARCH_OF_BULK_COPIES;
+                if held.chunks(items) <= u64::from(facts.multiprocessors * held.at_once) {
+                    held
+                } else if staged {
+                    Shape::staged(facts, types, policy)
+                } else {
+                    return Err(refused(
+                        "the array is longer than what all workgroups hold at once, and the device has no copy engine \
+                         that fills shared memory",
+                    ));
+                }
+            }
+            ScanGlobal::LookBack => {
+                if facts.arch < ARCH_OF_PROGRESS {
+                    return Err(refused(
+                        "the device does not promise that workgroups go on while others wait",
+                    ));
+                }
+                Shape::held(facts, types, policy, true)
+            }
+            _ => return Err(refused("on CUDA scans take one launch")),
+        };
         // A group in as few accesses as hold it.
         let width = |size: usize| (GROUP * size).min(16) as u32;
+        let mut constants = shape.constants(facts, types.held().words().min(2));
+        constants.extend([
+            ("TILE_ROWS", ROWS as u64),
+            ("WINDOW_TILES", TILES as u64),
+            ("INCLUSIVE", u64::from(form.bounds == Bounds::Inclusive)),
+            ("REVERSE", u64::from(form.direction == Direction::Reverse)),
+            ("COMMUTES", u64::from(types.op.is_commutative())),
+            ("ALIGNED", u64::from(lies.aligned)),
+            ("OUT_ALIGNED", u64::from(lies.out_aligned)),
+            ("LOOKS", LOOKS),
+        ]);
+        let mut parts = vec![
+            SUBGROUP,
+            PUBLISHED,
+            include_str!("chunk.cuh"),
+            include_str!("unit.cuh"),
+            include_str!("carries.cuh"),
+        ];
+        match shape.waits {
+            Waits::Staged { .. } => {
+                parts.extend([include_str!("bulk.cuh"), include_str!("aggregates.cuh")])
+            }
+            Waits::Held { .. } => parts.push(include_str!("held.cuh")),
+        }
         let shader = Shader {
             types: types.clone(),
             width: width(item_bytes),
             out_width: width(types.output.size()),
-            constants: vec![
-                ("WARPS", u64::from(shape.warps)),
-                ("ROWS", u64::from(shape.rows)),
-                ("STAGES", u64::from(shape.stages)),
-                ("LAG", u64::from(shape.lag)),
-                ("TILE_ROWS", ROWS as u64),
-                ("WINDOW_TILES", TILES as u64),
-                ("WORKGROUPS_OF_MULTIPROCESSOR", u64::from(shape.at_once)),
-                ("INCLUSIVE", u64::from(form.bounds == Bounds::Inclusive)),
-                ("REVERSE", u64::from(form.direction == Direction::Reverse)),
-                ("COMMUTES", u64::from(types.op.is_commutative())),
-                ("ALIGNED", u64::from(lies.aligned)),
-                ("OUT_ALIGNED", u64::from(lies.out_aligned)),
-                ("LOOKS", LOOKS),
-            ],
-            parts: vec![
-                SUBGROUP,
-                PUBLISHED,
-                include_str!("bulk.cuh"),
-                include_str!("chunk.cuh"),
-                include_str!("unit.cuh"),
-                include_str!("aggregates.cuh"),
-                include_str!("carries.cuh"),
-            ],
+            constants,
+            parts,
             entries: vec!["scan"],
         };
         Ok((shape, shader))
@@ -231,14 +344,12 @@ impl Scanning {
         let (shape, shader) =
             Self::kernel((gpu.id(), &gpu.facts), &types, form, items, lies, options)?;
         let kernel = gpu.kernel(&shader, "scan")?;
-        let threads = WARP * (shape.warps + SERVING_WARPS);
-        let at_once = gpu.blocks_at_once(&kernel, threads, shape.shared_bytes())?;
+        let at_once = gpu.blocks_at_once(&kernel, shape.threads(), shape.shared_bytes())?;
         let workgroups = gpu.facts.multiprocessors * at_once.min(shape.at_once);
         if workgroups == 0 {
             return Err(gpu.failed("a workgroup of a scan does not fit on a multiprocessor"));
         }
-        let chunks = items.div_ceil(shape.chunk()).max(1);
-        let state = Buffer::zeros(gpu, state_bytes(&types, chunks))?;
+        let state = Buffer::zeros(gpu, state_bytes(&types, shape.slots(items)))?;
         Ok(Self { types, form, shape, lies, kernel, state, items, workgroups })
     }
 
@@ -265,7 +376,7 @@ impl Scanning {
         output: &Slice<'_>,
         init: Init,
     ) -> Result<()> {
-        let chunks = u32::try_from(input.items.div_ceil(self.shape.chunk()))
+        let chunks = u32::try_from(self.shape.chunks(input.items))
             .map_err(|_| gpu.failed("a scan of more chunks than are counted"))?;
         let [low, high] = init.unwrap_or_default();
         let words = [
@@ -276,11 +387,15 @@ impl Scanning {
             u64::from(chunks) | u64::from(init.is_some()) << 32,
             u64::from(low) | u64::from(high) << 32,
         ];
+        let workgroups = match self.shape.waits {
+            Waits::Staged { .. } => chunks.min(self.workgroups),
+            Waits::Held { .. } => chunks,
+        };
         let launch = Launch {
-            grid: [chunks.min(self.workgroups), 1],
-            threads: WARP * (self.shape.warps + SERVING_WARPS),
+            grid: [workgroups, 1],
+            threads: self.shape.threads(),
             shared_bytes: self.shape.shared_bytes(),
-            cooperative: true,
+            cooperative: self.shape.is_cooperative(),
         };
         // SAFETY: `Scan` in `chunk.cuh` has these fields. The caller's slices are the device's memory and lie apart, or are
         // one; the state has a place for every chunk of the longest array.

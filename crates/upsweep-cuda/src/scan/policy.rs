@@ -4,8 +4,9 @@ use upsweep_core::{
     AccessWidth, Arrangement, GpuScanStrategy, Load, ScanGlobal, ScanLocal, Tail, WorkgroupPolicy,
 };
 
-/// The strategy where none is asked for, which is the only one there is.
-pub(crate) fn strategy() -> GpuScanStrategy {
+/// The strategy where none is asked for: totals only where chunks can wait in shared memory while others are brought there, or
+/// wherever the array fits into the registers of all workgroups that run at once; else look-back.
+pub(crate) fn strategy(arch: u32) -> GpuScanStrategy {
     GpuScanStrategy {
         load: Load {
             arrangement: Arrangement::Striped,
@@ -13,15 +14,22 @@ pub(crate) fn strategy() -> GpuScanStrategy {
             tail: Tail::Exact,
         },
         local: ScanLocal::Cooperative,
-        global: ScanGlobal::Aggregates,
+        global: if arch >= super::ARCH_OF_BULK_COPIES {
+            ScanGlobal::Aggregates
+        } else {
+            ScanGlobal::LookBack
+        },
     }
 }
 
-/// The policy where none is asked for: 16 warps of workers that hold 8 rows each, and half as many rows of 8 bytes, so that
-/// three chunks fit in a multiprocessor's shared memory; 8 warps for short arrays, so that more multiprocessors have some. On
-/// an H200 the first of these scans 2^28 `f32` at 95 % of copying (`benches/record/nvidia-h200/2026-11-21-cuda-scan.csv`).
+/// The policy where none is asked for.
 pub(crate) fn policy(items: u64, item_bytes: usize) -> WorkgroupPolicy {
-    let threads_per_workgroup = if items <= 1 << 20 { 256 } else { 512 };
-    let items_per_thread = if item_bytes > 4 { 16 } else { 32 };
+    let (threads_per_workgroup, items_per_thread) = match items {
+        0..=0x4_0000 => (128, 16),
+        0x4_0001..=0x10_0000 => (256, 16),
+        0x10_0001..=0x20_0000 => (512, 16),
+        _ if item_bytes > 4 => (256, 16),
+        _ => (256, 64),
+    };
     WorkgroupPolicy { threads_per_workgroup, items_per_thread }
 }

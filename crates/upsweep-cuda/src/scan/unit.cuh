@@ -32,15 +32,24 @@ struct Chunk {
     const InMemory* stage;
     u64 first;
 
+    /// One that is staged.
     Chunk(const Scan& scan, const InMemory* stage, u32 number) : scan(scan), stage(stage), first(u64(number) * CHUNK) {}
+    /// One that is read from where it lies.
+    Chunk(const Scan& scan, u32 number) : scan(scan), first(u64(number) * CHUNK) { stage = source(); }
 
-    /// Whether it is staged.
+    /// Whether it is staged, or read in whole accesses.
     bool is_whole() const { return ALIGNED && first + CHUNK <= scan.items; }
+
+    /// Where its items begin in the array, whichever of them comes first.
+    const InMemory* source() const { return scan.input + (REVERSE ? scan.items - first - CHUNK : first); }
+
+    /// Where the rows of a warp begin among its items.
+    static u32 rows_of(u32 warp) { return (REVERSE ? WARPS - 1 - warp : warp) * ROWS * ROW; }
 
     /// The place in the array of item `i` from the end that the scan starts at.
     u64 place(u64 i) const { return REVERSE ? scan.items - 1 - i : i; }
 
-    /// A lane's group of a row, out of shared memory.
+    /// A lane's group of a row, from where it is staged.
     Group staged(u32 row, u32 lane) const {
         const u32 at = row * ROW + lane * GROUP;
         const Access* accesses = (const Access*)(stage + (REVERSE ? CHUNK - GROUP - at : at));
@@ -120,17 +129,30 @@ struct Chunk {
     bool is_start(u64 at) const { return !INCLUSIVE && at == 0 && !scan.has_init; }
 };
 
-/// S over the items of a group and the groups of its row, `carry` coming into the row.
-inline Group scan_row(Group group, Acc carry, u32 lane) {
+/// S over the items of a group.
+inline Group scan_group(Group group) {
     const Acc right = then(group.at[2], group.at[3]);
     group.at[1] = then(group.at[0], group.at[1]);
     group.at[2] = then(group.at[1], group.at[2]);
     group.at[3] = then(group.at[1], right);
-    const Acc into = then(carry, previous(scan_lanes<SUBGROUP>(group.at[3], lane), lane));
+    return group;
+}
+
+/// What comes into a lane's group from those before it in its row, `total` being that of its own.
+inline Acc before_in_row(Acc total, u32 lane) { return previous(scan_lanes<SUBGROUP>(total, lane), lane); }
+
+/// The prefixes of a group's items: `into` comes into the group, S over which it is.
+inline Group prefixes(const Group& group, Acc into) {
     Group scanned;
 #pragma unroll
     for (u32 k = 0; k < GROUP; ++k) {
         scanned.at[k] = INCLUSIVE ? then(into, group.at[k]) : k == 0 ? into : then(into, group.at[k > 0 ? k - 1 : 0]);
     }
     return scanned;
+}
+
+/// The prefixes of a row's items, `carry` coming into the row.
+inline Group scan_row(Group group, Acc carry, u32 lane) {
+    group = scan_group(group);
+    return prefixes(group, then(carry, before_in_row(group.at[3], lane)));
 }

@@ -56,7 +56,10 @@ fn launch<T: Number, U: Element>(
     let one = all.part(count - WARP as u64..count).expect("they are among them");
     let results = Memory::new::<u64>(gpu, WARP).expect("memory");
     let all_words = room(WARP * types.held().words() as usize);
-    let total = Memory::holding(gpu, &types.empty_total()).expect("memory");
+    // Without an atomic nothing is added to a total.
+    let has_atomic = types.op.atomic(types.held()).is_some();
+    let empty = if has_atomic { types.empty_total() } else { [0; 2] };
+    let total = Memory::holding(gpu, &empty).expect("memory");
     let outputs = (WARP * out_width as usize / size_of::<U>()).max(WARP);
     let output = Memory::new::<U>(gpu, outputs).expect("memory");
     let output_one = Memory::new::<U>(gpu, WARP).expect("memory");

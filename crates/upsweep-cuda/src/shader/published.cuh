@@ -8,14 +8,14 @@ struct Published {
     u64 at[WORDS];
 };
 
-/// Memory that workgroups share. A total is for atomics alone.
+/// Memory that workgroups share. A total is for atomics alone; tickets and those who finished are counted where somebody asks.
 struct State {
     u32 run;
     u32 finished;
     u32 fault;
-    u32 unused;
+    u32 tickets;
     u64 total;
-    u64 unused_too;
+    u64 unused;
     Published published[1];
 };
 
@@ -58,6 +58,9 @@ inline Acc acc_in(const Published& looked) {
     return acc_of(words);
 }
 
+/// After the run of this mark, marks begin again.
+constexpr u32 LAST_MARK = 0xffffffffu;
+
 /// The mark of this run; never 0, which fresh memory has.
 inline u32 mark_of_run(const State* state) {
     u32 run;
@@ -68,7 +71,7 @@ inline u32 mark_of_run(const State* state) {
 /// The last to look at the state makes it ready for the next run. Before marks begin again, what was published is
 /// forgotten.
 inline void end_run(State* state, u32 mark, u64 slots) {
-    const bool begins_again = mark == 0xffffffffu;
+    const bool begins_again = mark == LAST_MARK;
 #pragma unroll 1
     for (u64 slot = 0; begins_again && slot < slots; ++slot) {
         for (u32 k = 0; k < WORDS; ++k) {
@@ -76,5 +79,6 @@ inline void end_run(State* state, u32 mark, u64 slots) {
         }
     }
     state->finished = 0;
+    state->tickets = 0;
     state->run = begins_again ? 0 : mark;
 }
