@@ -26,10 +26,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
         for (u32 k = 1; k < ACCESSES * ACCESS_ITEMS; ++k) {
             own = combine(own, lanes.at[k / ACCESS_ITEMS][k % ACCESS_ITEMS]);
         }
-#pragma unroll
-        for (u32 half = 1; half < SUBGROUP; half *= 2) {
-            own = combine(own, shuffled_xor(own, half));
-        }
+        own = fold_subgroup(own);
         if (lane == 0) {
             values[warp] = own;
         }

@@ -28,34 +28,38 @@ inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark
     Acc kept = padding();
 #pragma unroll 1
     for (u32 turn = 0; turn * SUBGROUP < run; turn += AT_ONCE) {
+        const u32 first = warp * run + turn * SUBGROUP + lane;
+        const u32 end = min(warp * run + run, workgroups);
         Published looked[AT_ONCE];
+        bool misses = true;
+        for (u32 look = 0; look < LOOKS && misses; ++look) {
+            misses = false;
 #pragma unroll
-        for (u32 k = 0; k < AT_ONCE; ++k) {
-            const u32 slot = warp * run + (turn + k) * SUBGROUP + lane;
-            if ((turn + k) * SUBGROUP < run && slot < workgroups) {
-                looked[k] = look_at(&reduce.state->published[slot]);
+            for (u32 k = 0; k < AT_ONCE; ++k) {
+                const u32 slot = first + k * SUBGROUP;
+                if (slot < end && (look == 0 || !is_there(looked[k], mark))) {
+                    looked[k] = look_at(&reduce.state->published[slot]);
+                }
             }
+#pragma unroll
+            for (u32 k = 0; k < AT_ONCE; ++k) {
+                misses = misses || first + k * SUBGROUP < end && !is_there(looked[k], mark);
+            }
+            misses = __any_sync(ALL_LANES, misses);
+        }
+        if (misses) {
+            reduce.state->fault = 1;
         }
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {
-            const u32 slot = warp * run + (turn + k) * SUBGROUP + lane;
-            Acc value = padding();
-            if ((turn + k) * SUBGROUP < run && slot < workgroups) {
-                bool found = is_there(looked[k], mark);
-                for (u32 look = 0; look < LOOKS && !found; ++look) {
-                    looked[k] = look_at(&reduce.state->published[slot]);
-                    found = is_there(looked[k], mark);
-                }
-                if (!found) {
-                    reduce.state->fault = 1;
-                }
-                value = acc_in(looked[k]);
-            }
+            if ((turn + k) * SUBGROUP < run) {
+                Acc value = first + k * SUBGROUP < end ? acc_in(looked[k]) : padding();
 #pragma unroll
-            for (u32 half = 1; half < SUBGROUP; half *= 2) {
-                value = combine(value, shuffled_xor(value, half));
+                for (u32 half = 1; half < SUBGROUP; half *= 2) {
+                    value = combine(value, shuffled_xor(value, half));
+                }
+                kept = chosen(kept, value, lane == turn + k);
             }
-            kept = chosen(kept, value, lane == turn + k);
         }
     }
 #pragma unroll

@@ -198,6 +198,8 @@ impl Reduction {
                 ),
                 ("ACCESSES_HELD", u64::from(shape.accesses_held())),
                 ("EXACT", u64::from(types.is_exact())),
+                ("SUMS_BYTES", u64::from(policy::sums_bytes(types, width))),
+                ("SUMS_WORDS", u64::from(policy::packs(types))),
                 ("AT_ONCE", AT_ONCE),
                 ("LOOKS", LOOKS),
             ],

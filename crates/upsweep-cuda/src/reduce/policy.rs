@@ -1,7 +1,7 @@
 //! The numbers of a reduction on a GPU: a pure function of the device's limits and the problem.
 
 use upsweep_core::{
-    AccessWidth, Arrangement, GpuReduceStrategy, Load, ReduceGlobal, ReduceLocal, Tail,
+    AccessWidth, Arrangement, Dtype, GpuReduceStrategy, Load, ReduceGlobal, ReduceLocal, Tail,
     WorkgroupPolicy,
 };
 
@@ -24,6 +24,12 @@ pub(crate) fn strategy(types: &Types) -> GpuReduceStrategy {
 /// Whether a total fits in the upper half of a word whose lower half counts workgroups.
 pub(crate) fn packs(types: &Types) -> bool {
     types.op == Op::Sum && types.held().words() == 1 && types.is_exact()
+}
+
+/// Whether the device adds four items of an access at once.
+pub(crate) fn sums_bytes(types: &Types, width: u32) -> bool {
+    let sums = [(Dtype::U8, Dtype::U32), (Dtype::I8, Dtype::I32)];
+    types.op == Op::Sum && width >= 4 && sums.contains(&(types.item, types.acc))
 }
 
 /// The policy where none is asked for. Of prototypes on an H200, a tile to a workgroup was best at 2^16 `f32`, and four tiles

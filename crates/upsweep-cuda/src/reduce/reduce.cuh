@@ -59,44 +59,78 @@ inline uint4 read(const uint4* from) {
     return access;
 }
 
+constexpr u32 WIDTH = sizeof(Access);
+
+/// The bytes of a word, and what there was. Of other types nobody asks.
+inline u32 sum_bytes(u32 word, u32 acc) { return __dp4a(word, 0x01010101u, acc); }
+inline i32 sum_bytes(u32 word, i32 acc) { return __dp4a(i32(word), 0x01010101, acc); }
+template <typename T> inline T sum_bytes(u32, T acc) { return acc; }
+
+/// Folds HELD rows of a tile from `row` on into the lanes of a member of its team: the accesses that begin before `end`, which
+/// counts accesses of the tile.
+template <u32 HELD> __forceinline__ void add_rows(const Reduce& reduce, u64 first, u32 row, u32 end, u32 member, Lanes& lanes) {
+    const Access* accesses = (const Access*)(reduce.input + first);
+    Access held[HELD][ACCESSES];
+#pragma unroll
+    for (u32 r = 0; r < HELD; ++r) {
+#pragma unroll
+        for (u32 a = 0; a < ACCESSES; ++a) {
+            const u32 access = ((row + r) * ACCESSES + a) * TEAM + member;
+            if (access < end) {
+                held[r][a] = read(accesses + access);
+            }
+        }
+    }
+#pragma unroll
+    for (u32 r = 0; r < HELD; ++r) {
+#pragma unroll
+        for (u32 a = 0; a < ACCESSES; ++a) {
+            const u32 access = ((row + r) * ACCESSES + a) * TEAM + member;
+            if constexpr (SUMS_BYTES) {
+                // Four at a time, since nobody sees the order.
+                u32 words[WIDTH / 4];
+                memcpy(words, &held[r][a], WIDTH);
+#pragma unroll
+                for (u32 w = 0; w < WIDTH / 4; ++w) {
+                    lanes.at[a][w] = access < end ? sum_bytes(words[w], lanes.at[a][w]) : lanes.at[a][w];
+                }
+                continue;
+            }
+            const Items items = unpack(held[r][a]);
+#pragma unroll
+            for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
+                const Acc acc = enter(items.at[v], first + access * ACCESS_ITEMS + v);
+                lanes.at[a][v] = combine(lanes.at[a][v], chosen(padding(), acc, access < end));
+            }
+        }
+    }
+}
+
+/// Accesses of a whole tile, and rows of another one that are on their way at once.
+constexpr u32 ALL = TILE / ACCESS_ITEMS, ROWS_HELD_LAST = ACCESSES < 4 ? 4 / ACCESSES : 1;
+
 /// Folds a tile's rows into the lanes of a member of its team.
 __forceinline__ void add_tile(const Reduce& reduce, u64 tile, u32 member, Lanes& lanes) {
     const u64 first = tile * TILE;
     if (first + TILE <= reduce.items) {
-        const Access* accesses = (const Access*)(reduce.input + first) + member;
 #pragma unroll
         for (u32 row = 0; row < ROWS; row += ROWS_HELD) {
-            Access held[ROWS_HELD][ACCESSES];
-#pragma unroll
-            for (u32 r = 0; r < ROWS_HELD; ++r) {
-#pragma unroll
-                for (u32 a = 0; a < ACCESSES; ++a) {
-                    held[r][a] = read(accesses + ((row + r) * ACCESSES + a) * TEAM);
-                }
-            }
-#pragma unroll
-            for (u32 r = 0; r < ROWS_HELD; ++r) {
-#pragma unroll
-                for (u32 a = 0; a < ACCESSES; ++a) {
-                    const Items items = unpack(held[r][a]);
-                    const u64 at = first + ((row + r) * ACCESSES + a) * TEAM * ACCESS_ITEMS + member * ACCESS_ITEMS;
-#pragma unroll
-                    for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
-                        lanes.at[a][v] = combine(lanes.at[a][v], enter(items.at[v], at + v));
-                    }
-                }
-            }
+            add_rows<ROWS_HELD>(reduce, first, row, ALL, member, lanes);
         }
     } else if (first < reduce.items) {
+        const u32 count = u32(reduce.items - first), whole = count / ACCESS_ITEMS;
 #pragma unroll 1
-        for (u32 row = 0; row < ROWS; ++row) {
+        for (u32 row = 0; row * ROW < count; row += ROWS_HELD_LAST) {
+            add_rows<ROWS_HELD_LAST>(reduce, first, row, whole, member, lanes);
+        }
+        // Items that are no whole access, the last of their lanes.
 #pragma unroll
-            for (u32 a = 0; a < ACCESSES; ++a) {
+        for (u32 a = 0; a < ACCESSES; ++a) {
 #pragma unroll
-                for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
-                    const u64 at = first + (row * ACCESSES + a) * TEAM * ACCESS_ITEMS + member * ACCESS_ITEMS + v;
-                    const Acc acc = enter(unpack_one(reduce.input[min(at, reduce.items - 1)]), at);
-                    lanes.at[a][v] = combine(lanes.at[a][v], chosen(padding(), acc, at < reduce.items));
+            for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
+                const u32 item = whole * ACCESS_ITEMS + v;
+                if (item < count && whole % (TEAM * ACCESSES) == a * TEAM + member) {
+                    lanes.at[a][v] = combine(lanes.at[a][v], enter(unpack_one(reduce.input[first + item]), first + item));
                 }
             }
         }
@@ -152,6 +186,20 @@ __forceinline__ Acc fold_tile(Lanes& lanes, u32 member) {
     return values[0];
 }
 
+/// The values of a warp's lanes where their order cannot be seen, for all of them.
+inline Acc fold_subgroup(Acc own) {
+#if __CUDA_ARCH__ >= 800
+    if constexpr (SUMS_WORDS) {
+        return acc_of(Words{{__reduce_add_sync(ALL_LANES, words_of(own).at[0])}});
+    }
+#endif
+#pragma unroll
+    for (u32 half = 1; half < SUBGROUP; half *= 2) {
+        own = combine(own, shuffled_xor(own, half));
+    }
+    return own;
+}
+
 /// Values of neighbours by a tree, COUNT of them in shared memory; for the lanes of one warp.
 template <u32 COUNT> inline Acc fold_neighbours(const Acc* values, u32 lane) {
     constexpr u32 EACH = COUNT < SUBGROUP ? 1 : COUNT / SUBGROUP;
@@ -166,6 +214,9 @@ template <u32 COUNT> inline Acc fold_neighbours(const Acc* values, u32 lane) {
         for (u32 k = 0; k < EACH; k += 2 * width) {
             own[k] = combine(own[k], own[k + width]);
         }
+    }
+    if (EXACT && SUMS_WORDS) {
+        return fold_subgroup(own[0]);
     }
     Acc total = own[0];
 #pragma unroll

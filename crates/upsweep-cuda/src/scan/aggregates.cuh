@@ -1,23 +1,24 @@
 // A scan in a single pass over memory, by workgroups that stay: 2n of traffic, and nobody waits for what others have folded.
 //
-// Workgroup b of G takes chunks b, b + G, b + 2G, … The copy engine brings them into shared memory, STAGES of them ahead.
+// Workgroup b of G takes chunks b, b + G, b + 2G, … The copy engine brings them into shared memory, AHEAD of them at a time: no
+// more than keep memory busy, since totals wait behind what was asked for before them.
 // Of each chunk its total alone is published, before the LAG chunks in front of it are finished; what comes into a chunk is
 // the fold of all totals since this workgroup's last, in their order, window by window. So whose turn it was cannot be seen.
 //
 //   workers      WARPS warps, ROWS rows of the chunk each, which they have copied for themselves: their total as soon as they
 //                are there, and LAG chunks later, when it is known what comes in, the scan itself, out of shared memory
 //   publisher    folds the workers' totals to the chunk's
-//   controller   folds the totals of all other chunks, and says what comes into each tile
+//   controllers  LAG warps that take turns: one folds the totals of all chunks in front, and says what comes into each tile
 //
 // All workgroups must run at once, so the launch is cooperative. Every wait for another is bounded.
 //
 // Source: our own. The hand-over of totals: D. Merrill, M. Garland, Single-pass Parallel Prefix Scan with Decoupled
 // Look-back (2016), without its chain of prefixes.
 
-static_assert(STAGES > LAG, "a chunk is there while others wait");
-
+/// Chunks in shared memory: on their way, being folded, waiting.
+constexpr u32 STAGES = AHEAD + 1 + LAG;
 constexpr u32 PUBLISHER = WARPS, CONTROLLER = WARPS + 1;
-constexpr u32 THREADS = SUBGROUP * (WARPS + 2);
+constexpr u32 THREADS = SUBGROUP * (WARPS + 1 + LAG);
 /// Rows of which a thread has something in registers at once.
 constexpr u32 ROWS_AT_ONCE = 8;
 /// Chunks whose totals are kept. A worker is at most LAG + 1 chunks ahead of another one, which may look back LAG chunks.
@@ -30,6 +31,7 @@ struct Shared {
     Barrier full[STAGES][WARPS], totals_known[SLOTS], carries_known[SLOTS];
     Acc totals[SLOTS][WARPS];
     Acc tile_carries[SLOTS][CHUNK_TILES];
+    Exchange exchange[WARPS];
 };
 
 /// What a workgroup does.
@@ -71,29 +73,31 @@ struct Work {
         }
     }
 
-    /// Says what comes into the tiles of chunks.
-    void find_carries(u32 mark) const {
+    /// Says what comes into the tiles of every LAG-th chunk. Each controller folds for itself, so that none waits for another.
+    void find_carries(u32 mark, u32 first) const {
         Front front = {start_of(scan), padding()};
         // What comes into the window of which this is the first chunk is known.
         u32 known = 0;
-        for (u32 turn = 0; turn < turns; ++turn) {
+        bool has_last = false;
+        Acc out = padding();
+        for (u32 turn = first; turn < turns; turn += LAG) {
             const u32 slot = turn % SLOTS, number = chunk_at(turn);
-            if (turn == 0) {
-                wait(&shared.totals_known[slot], 0);
-            }
+            // Nobody looks for totals before there can be any.
+            wait(&shared.totals_known[slot], parity_of(turn));
+            const Tiles tiles = tiles_of(shared.totals[slot], lane);
             for (u32 from = known; from < number; from += TOTALS_OF_LANE * SUBGROUP) {
                 fold_totals(scan, mark, from, number, lane, front);
             }
             known = number - number % CHUNKS_OF_WINDOW;
-            wait(&shared.totals_known[slot], parity_of(turn));
-            const Acc out = leave_tile_carries(shared.totals[slot], shared.tile_carries[slot], number, lane, front);
+            out = leave_tile_carries(tiles, shared.tile_carries[slot], number, lane, front);
             __syncwarp();
             if (lane == 0) {
                 arrive(&shared.carries_known[slot]);
-                if (turn + 1 == turns) {
-                    leave(scan, mark, number, out);
-                }
             }
+            has_last = number + 1 == scan.chunks;
+        }
+        if (lane == 0) {
+            leave(scan, mark, has_last, out, gridDim.x * LAG);
         }
     }
 
@@ -121,6 +125,9 @@ struct Work {
         Acc total = padding();
         if (chunk.is_whole()) {
             wait(full(turn, warp), turn / STAGES & 1);
+            if (lane == 0) {
+                begin_load(turn + AHEAD, warp);
+            }
             Acc totals[ROWS];
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r) {
@@ -143,7 +150,7 @@ struct Work {
         return rows;
     }
 
-    /// Writes this warp's rows, and has others copied to where they were.
+    /// Writes this warp's rows; others may be copied to where they were.
     void finish(u32 turn, u32 warp, Acc rows) const {
         const Chunk chunk = this->chunk(turn);
         const u32 slot = turn % SLOTS;
@@ -153,7 +160,7 @@ struct Work {
 #pragma unroll(ROWS < ROWS_AT_ONCE ? ROWS : ROWS_AT_ONCE)
             for (u32 r = 0; r < ROWS; ++r) {
                 const u32 row = warp * ROWS + r;
-                chunk.store(row, lane, scan_row(chunk.staged(row, lane), shuffled(carries, r), lane));
+                chunk.store(row, lane, scan_row(chunk.staged(row, lane), shuffled(carries, r), lane), shared.exchange[warp]);
             }
         } else {
 #pragma unroll 1
@@ -163,9 +170,6 @@ struct Work {
             }
         }
         __syncwarp();
-        if (lane == 0) {
-            begin_load(turn + STAGES, warp);
-        }
     }
 };
 
@@ -181,9 +185,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
         }
         end_preparing();
         // On their way before anyone else is ready.
-        for (u32 turn = 0; turn < STAGES; ++turn) {
-            work.begin_load(turn, warp);
-        }
+        work.begin_load(0, warp);
     }
     if (warp == CONTROLLER && lane == 0) {
         for (u32 slot = 0; slot < SLOTS; ++slot) {
@@ -194,11 +196,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
         shared.mark = mark_of_run(scan.state);
     }
     __syncthreads();
-    if (warp == CONTROLLER) {
-        work.find_carries(shared.mark);
+    if (warp >= CONTROLLER) {
+        work.find_carries(shared.mark, warp - CONTROLLER);
     } else if (warp == PUBLISHER) {
         work.publish_totals(shared.mark);
     } else {
+        // Behind the first chunk of all warps, which is waited for.
+        for (u32 turn = 1; turn < AHEAD && lane == 0; ++turn) {
+            work.begin_load(turn, warp);
+        }
+        __syncwarp();
         work.scan_rows(warp);
     }
 }

@@ -45,10 +45,12 @@ inline void fold_totals(const Scan& scan, u32 mark, u32 from, u32 chunk, u32 lan
         const u32 first = from + k * SUBGROUP;
         if (first < chunk) {
             const Acc total = first + lane < chunk ? acc_in(looked[k]) : padding();
-            const Acc folded = fold_lanes<CHUNKS_OF_WINDOW>(total, lane);
+            if (first < window) {
+                const Acc folded = fold_lanes<CHUNKS_OF_WINDOW>(total, lane);
 #pragma unroll
-            for (u32 w = 0; w < SUBGROUP; w += CHUNKS_OF_WINDOW) {
-                front.carry = chosen(front.carry, then(front.carry, shuffled(folded, w)), first + w < window);
+                for (u32 w = 0; w < SUBGROUP; w += CHUNKS_OF_WINDOW) {
+                    front.carry = chosen(front.carry, then(front.carry, shuffled(folded, w)), first + w < window);
+                }
             }
             if (window - first < SUBGROUP) {
                 front.totals = shuffled(total, window - first + lane % CHUNKS_OF_WINDOW);
@@ -57,14 +59,23 @@ inline void fold_totals(const Scan& scan, u32 mark, u32 from, u32 chunk, u32 lan
     }
 }
 
-/// Says what comes into each tile of a chunk, whose warps have these totals, and gives what comes out of its last one.
-inline Acc leave_tile_carries(const Acc* totals, Acc* tile_carries, u32 chunk, u32 lane, Front front) {
+/// S over a chunk's tiles, lane k having that of tile k; found while others are waited for.
+struct Tiles {
+    Acc upto;
+};
+
+/// The tiles of a chunk whose warps have these totals.
+inline Tiles tiles_of(const Acc* totals, u32 lane) {
+    const Acc warps = fold_lanes<TILE_WARPS>(lane < WARPS ? totals[lane] : padding(), lane);
+    return {scan_lanes<CHUNK_TILES>(shuffled(warps, lane * TILE_WARPS % SUBGROUP), lane)};
+}
+
+/// Says what comes into each tile of a chunk, and gives what comes out of its last one.
+inline Acc leave_tile_carries(Tiles tiles, Acc* tile_carries, u32 chunk, u32 lane, Front front) {
     const u32 own = chunk % CHUNKS_OF_WINDOW;
-    Acc warps = lane < WARPS ? totals[lane] : padding();
-    warps = fold_lanes<TILE_WARPS>(warps, lane);
-    // S over the window's tiles as far as this chunk's: over those of the chunk, with the left half's total in front as
-    // often as the chunk is in a right half.
-    Acc upto = scan_lanes<CHUNK_TILES>(shuffled(warps, lane * TILE_WARPS % SUBGROUP), lane);
+    // S over the window's tiles as far as this chunk's: those of the chunk with the left half's total in front as often as
+    // the chunk is in a right half.
+    Acc upto = tiles.upto;
 #pragma unroll
     for (u32 half = 1; half < CHUNKS_OF_WINDOW; half *= 2) {
         const Acc left = shuffled(front.totals, (own & ~(2 * half - 1)) + half - 1);
@@ -80,14 +91,13 @@ inline Acc leave_tile_carries(const Acc* totals, Acc* tile_carries, u32 chunk, u
     return then(front.carry, shuffled(upto, CHUNK_TILES - 1));
 }
 
-/// A controller has looked its last. Whoever has the last chunk has seen that all others began, publishes what comes out of it,
-/// and ends the run; but the last to leave does, if what was published is to be forgotten then.
-inline void leave(const Scan& scan, u32 mark, u32 chunk, Acc out) {
-    const bool has_last = chunk + 1 == scan.chunks;
+/// One of so many controllers has looked its last. Whoever has the last chunk has seen that all others began, publishes what
+/// comes out of it, and ends the run; but the last to leave does, if what was published is to be forgotten then.
+inline void leave(const Scan& scan, u32 mark, bool has_last, Acc out, u32 controllers) {
     if (has_last) {
         publish(scan.state->published + scan.chunks, out, mark);
     }
-    if (mark == LAST_MARK ? atomicAdd(&scan.state->finished, 1) + 1 == gridDim.x : has_last) {
+    if (mark == LAST_MARK ? atomicAdd(&scan.state->finished, 1) + 1 == controllers : has_last) {
         end_run(scan.state, mark, slots_of(scan));
     }
 }

@@ -21,6 +21,7 @@ struct Shared {
     u32 number;
     Acc totals[WARPS];
     Acc tile_carries[CHUNK_TILES];
+    Exchange exchange[WARPS];
 };
 
 /// Where workers and controller meet: one side arrives, the other waits.
@@ -54,18 +55,19 @@ inline void control(const Scan& scan, Shared& shared, u32 number, u32 lane) {
     if (lane == 0 && number + 1 < scan.chunks) {
         publish(scan.state->published + number, total, mark);
     }
+    const Tiles tiles = tiles_of(shared.totals, lane);
     u32 from = LOOKS_BACK ? newest_known(scan, mark, window, lane, front.carry) * CHUNKS_OF_WINDOW : 0;
     for (; from < number; from += TOTALS_OF_LANE * SUBGROUP) {
         fold_totals(scan, mark, from, number, lane, front);
     }
-    const Acc out = leave_tile_carries(shared.totals, shared.tile_carries, number, lane, front);
+    const Acc out = leave_tile_carries(tiles, shared.tile_carries, number, lane, front);
     __syncwarp();
     arrive_at(CARRIES_KNOWN);
     if (lane == 0 && LOOKS_BACK && number % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1) {
         publish(scan.state->published + scan.chunks + window + 1, out, mark);
     }
     if (lane == 0) {
-        leave(scan, mark, number, out);
+        leave(scan, mark, number + 1 == scan.chunks, out, gridDim.x);
     }
 }
 
@@ -99,7 +101,7 @@ template <bool WHOLE> inline void work(const Chunk& chunk, Shared& shared, u32 w
     for (u32 r = 0; r < ROWS; ++r) {
         const Group scanned = prefixes(rows[r], then(shuffled(carries, r), before[r]));
         if (WHOLE && OUT_ALIGNED) {
-            chunk.store(warp * ROWS + r, lane, scanned);
+            chunk.store(warp * ROWS + r, lane, scanned, shared.exchange[warp]);
         } else {
             chunk.store_items(warp * ROWS + r, lane, scanned);
         }

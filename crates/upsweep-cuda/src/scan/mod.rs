@@ -66,12 +66,11 @@ impl Lies {
 /// Threads of a warp.
 const WARP: u32 = 32;
 
-/// Bytes of a chunk up to which two of them wait to be finished, not one: they are scanned in less time than a total takes
-/// from workgroup to workgroup.
-const BYTES_OF_SHORT_STAGE: u32 = 32 << 10;
-
-/// Most chunks that are staged besides those that wait to be finished.
-const MOST_STAGES_AHEAD: u32 = 3;
+/// Chunks that wait to be finished, and chunks on their way: for each size of chunk as many as the time that a total takes from
+/// workgroup to workgroup, and as memory takes to answer.
+fn lag_and_ahead(chunk_bytes: u32) -> (u32, u32) {
+    if chunk_bytes > 32 << 10 { (1, 1) } else { (2, 2) }
+}
 
 /// Bytes of shared memory, besides stages, that a workgroup needs: totals and carries of workers, barriers.
 const SHARED_BESIDES: u32 = 8 << 10;
@@ -92,7 +91,7 @@ const ARCH_OF_BULK_COPIES: u32 = 90;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     /// In shared memory, others being brought there meanwhile: `aggregates.cuh`.
-    Staged { stages: u32, lag: u32 },
+    Staged { lag: u32, ahead: u32 },
     /// In registers, a chunk for each workgroup: `held.cuh`. `looks_back` if there may be more than run at once.
     Held { looks_back: bool },
 }
@@ -116,16 +115,15 @@ impl Shape {
         let most = facts.shared_bytes_most.saturating_sub(SHARED_BESIDES);
         let (mut warps, mut rows) = warps_and_rows(policy, 16);
         let bytes = |warps: u32, rows: u32| warps * rows * LANES as u32 * item_bytes;
-        while 2 * bytes(warps, rows) > most && rows > 4 {
+        while 3 * bytes(warps, rows) > most && rows > 4 {
             rows /= 2;
         }
-        while 2 * bytes(warps, rows) > most && warps > ROWS as u32 / rows {
+        while 3 * bytes(warps, rows) > most && warps > ROWS as u32 / rows {
             warps /= 2;
         }
         let stage_bytes = bytes(warps, rows);
-        let lag = if stage_bytes <= BYTES_OF_SHORT_STAGE { 2 } else { 1 };
-        let stages = (most / stage_bytes).clamp(lag + 1, lag + MOST_STAGES_AHEAD);
-        let waits = Waits::Staged { stages, lag };
+        let (lag, ahead) = lag_and_ahead(stage_bytes);
+        let waits = Waits::Staged { lag, ahead };
         let mut shape = Self { warps, rows, item_bytes, waits, at_once: 1 };
         let shared = facts.shared_bytes_of_each / (shape.shared_bytes() + SHARED_BESIDES);
         let registers = REGISTERS * types.held().words().min(2);
@@ -172,7 +170,8 @@ impl Shape {
     /// Threads of a workgroup: workers, and those who serve them.
     fn threads(&self) -> u32 {
         let serving = match self.waits {
-            Waits::Staged { .. } => 2,
+            // The publisher, and controllers that take turns.
+            Waits::Staged { lag, .. } => 1 + lag,
             Waits::Held { .. } => 1,
         };
         WARP * (self.warps + serving)
@@ -180,7 +179,9 @@ impl Shape {
 
     fn shared_bytes(&self) -> u32 {
         match self.waits {
-            Waits::Staged { stages, .. } => stages * self.chunk() as u32 * self.item_bytes,
+            Waits::Staged { lag, ahead } => {
+                (lag + 1 + ahead) * self.chunk() as u32 * self.item_bytes
+            }
             Waits::Held { .. } => 0,
         }
     }
@@ -200,8 +201,12 @@ impl Shape {
     fn constants(&self, facts: &Facts, words: u32) -> Constants {
         let at_once = facts.multiprocessors * self.at_once;
         let tiles = self.warps * self.rows / ROWS as u32;
-        // All that run at once, and those of a window in front of them.
-        let totals = (at_once + TILES as u32 / tiles).div_ceil(WARP);
+        // All that run at once, as often as a controller lets others take turns, and those of a window in front of them.
+        let turns = match self.waits {
+            Waits::Staged { lag, .. } => lag,
+            Waits::Held { .. } => 1,
+        };
+        let totals = (turns * at_once + TILES as u32 / tiles).div_ceil(WARP);
         let mut constants = vec![
             ("WARPS", u64::from(self.warps)),
             ("ROWS", u64::from(self.rows)),
@@ -209,8 +214,8 @@ impl Shape {
             ("WORKGROUPS_OF_MULTIPROCESSOR", u64::from(self.at_once)),
         ];
         match self.waits {
-            Waits::Staged { stages, lag } => {
-                constants.extend([("STAGES", u64::from(stages)), ("LAG", u64::from(lag))]);
+            Waits::Staged { lag, ahead } => {
+                constants.extend([("LAG", u64::from(lag)), ("AHEAD", u64::from(ahead))]);
             }
             Waits::Held { looks_back } => constants.push(("LOOKS_BACK", u64::from(looks_back))),
         }

@@ -13,18 +13,10 @@ inline Acc total_of(const Group& group) {
     return then(then(group.at[0], group.at[1]), then(group.at[2], group.at[3]));
 }
 
-/// The access of the other of two neighbouring lanes.
-inline OutAccess of_neighbour(OutAccess access) {
-    constexpr u32 COUNT = sizeof(OutAccess) / sizeof(u32);
-    u32 words[COUNT == 0 ? 1 : COUNT];
-    memcpy(words, &access, sizeof(OutAccess));
-#pragma unroll
-    for (u32 k = 0; k < COUNT; ++k) {
-        words[k] = __shfl_xor_sync(ALL_LANES, words[k], 1);
-    }
-    memcpy(&access, words, sizeof(OutAccess));
-    return access;
-}
+/// Where a warp puts a row in another order, if a lane has two accesses of it.
+struct Exchange {
+    OutAccess at[OUT_ACCESSES == 2 ? 2 * SUBGROUP : 1];
+};
 
 /// A chunk, where it is staged and where it lies.
 struct Chunk {
@@ -82,7 +74,8 @@ struct Chunk {
         return group;
     }
 
-    void store(u32 row, u32 lane, Group group) const {
+    /// Writes a row; every access of the warp to neighbouring bytes.
+    void store(u32 row, u32 lane, Group group, Exchange& exchange) const {
         const u64 at = first + row * ROW + lane * GROUP;
         if (is_start(at)) {
             group.at[0] = identity();
@@ -98,18 +91,22 @@ struct Chunk {
             }
             accesses[a] = pack(items);
         }
-        OutAccess* to = (OutAccess*)(scan.output + (REVERSE ? scan.items - at - GROUP : at));
-        if constexpr (OUT_ACCESSES == 2 && !REVERSE) {
-            // Neighbours share out their accesses, so that the two write 32 bytes side by side each time.
-            const bool is_odd = lane & 1;
-            const OutAccess other = of_neighbour(is_odd ? accesses[0] : accesses[1]);
-            OutAccess* pair = to - (is_odd ? 2 : 0);
-            pair[is_odd ? 1 : 0] = is_odd ? other : accesses[0];
-            pair[is_odd ? 3 : 2] = is_odd ? accesses[1] : other;
+        const u64 row_at = first + row * ROW;
+        OutAccess* to = (OutAccess*)(scan.output + (REVERSE ? scan.items - row_at - ROW : row_at));
+        const u32 place = REVERSE ? SUBGROUP - 1 - lane : lane;
+        if constexpr (OUT_ACCESSES == 2) {
+            // Every other four lanes write their second access first, so that no two lanes want one bank.
+            const bool turn = place & 4;
+            __syncwarp();
+            exchange.at[2 * place + turn] = turn ? accesses[1] : accesses[0];
+            exchange.at[2 * place + !turn] = turn ? accesses[0] : accesses[1];
+            __syncwarp();
+            to[lane] = exchange.at[lane];
+            to[SUBGROUP + lane] = exchange.at[SUBGROUP + lane];
         } else {
 #pragma unroll
             for (u32 a = 0; a < OUT_ACCESSES; ++a) {
-                to[a] = accesses[a];
+                to[place * OUT_ACCESSES + a] = accesses[a];
             }
         }
     }
