@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
+use upsweep_core::summation::WINDOW;
 use upsweep_core::{Dtype, Element, Error, Extreme, Number, Operator, Reduce, Result, Scan, Widen};
 
 use crate::bits::{bytes, bytes_mut, from_words, words};
@@ -296,6 +297,25 @@ impl Gpu {
                 unsafe { self.copy_out(made.pointer(), data) }
             }
         }
+    }
+
+    /// What comes in behind the last scan of this workspace, which was one of `items` items in the device's own stream: the
+    /// start value of a scan of what follows. Waits for it.
+    ///
+    /// # Errors
+    /// [`Error::ChunkLength`] unless the items were whole windows, and those of the device.
+    pub fn carry<A: Element>(&self, workspace: &Workspace, items: u64) -> Result<A> {
+        if !items.is_multiple_of(WINDOW as u64) {
+            let items = usize::try_from(items).unwrap_or(usize::MAX);
+            return Err(Error::ChunkLength { items, multiple: WINDOW });
+        }
+        let Some((_, scanning)) = &workspace.scanning else {
+            return Err(self.failed("there was no scan that something comes in behind"));
+        };
+        workspace.check(self)?;
+        let bits = scanning.carry(self)?;
+        from_words([bits as u32, (bits >> 32) as u32])
+            .ok_or_else(|| self.failed("a carry of an unknown type"))
     }
 
     /// Replaces every item by its prefix. Waits for data in the host's memory only.

@@ -81,7 +81,7 @@ struct Work {
     /// Says what comes into the tiles of chunks: `carries.cuh`.
     void find_carries(u32 mark) const;
     void fold_totals(u32 mark, u32 from, u32 chunk, u32 window, Acc& carry, Acc& before) const;
-    void find_tile_carries(u32 stage, u32 own, Acc carry, Acc before) const;
+    void find_tile_carries(u32 stage, u32 chunk, Acc carry, Acc before) const;
 
     /// Finds the totals of a warp's rows, and scans them when it is known what comes in.
     void scan_rows(u32 warp) const {

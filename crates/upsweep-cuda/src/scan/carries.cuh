@@ -21,7 +21,7 @@ inline void Work::find_carries(u32 mark) const {
         }
         known = window;
         wait(&shared.totals_known[stage], parity_of(turn));
-        find_tile_carries(stage, own, carry, before);
+        find_tile_carries(stage, chunk, carry, before);
     }
 }
 
@@ -72,8 +72,9 @@ inline void Work::fold_totals(u32 mark, u32 from, u32 chunk, u32 window, Acc& ca
     }
 }
 
-/// `carry` comes into the window of which this is chunk number `own`, and `before` are the totals of its chunks.
-inline void Work::find_tile_carries(u32 stage, u32 own, Acc carry, Acc before) const {
+/// `carry` comes into the window of this chunk, and `before` are the totals of the window's chunks.
+inline void Work::find_tile_carries(u32 stage, u32 chunk, Acc carry, Acc before) const {
+    const u32 own = chunk % CHUNKS_OF_WINDOW;
     Acc warps = lane < WARPS ? shared.totals[stage][lane] : padding();
     warps = fold_lanes<TILE_WARPS>(warps, lane);
     // S over the window's tiles as far as this chunk's: over those of the chunk, with the left half's total in front as
@@ -90,6 +91,10 @@ inline void Work::find_tile_carries(u32 stage, u32 own, Acc carry, Acc before) c
     const Acc into = chosen(previous(upto, lane), all, lane == 0 && own > 0);
     if (lane < CHUNK_TILES) {
         shared.tile_carries[stage][lane] = then(carry, into);
+    }
+    // What comes in behind the last window, if it is whole: a scan of what follows goes on from it.
+    if (chunk + 1 == scan.chunks && lane == CHUNK_TILES - 1) {
+        scan.state->total = result_bits(then(carry, upto));
     }
     __syncwarp();
     if (lane == 0) {

@@ -18,7 +18,7 @@ use crate::device::{Facts, Gpu};
 use crate::launch::{Arguments, Kernel, Launch};
 use crate::memory::Buffer;
 use crate::reduce::{Init, LOOKS};
-use crate::shader::{PUBLISHED, SUBGROUP, Shader, Types, state_bytes};
+use crate::shader::{PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state_bytes};
 use crate::slice::Slice;
 
 /// Strategy and policy of a scan; what is not given is chosen.
@@ -285,5 +285,13 @@ impl Scanning {
         // SAFETY: `Scan` in `chunk.cuh` has these fields. The caller's slices are the device's memory and lie apart, or are
         // one; the state has a place for every chunk of the longest array.
         unsafe { gpu.launch(stream, &self.kernel, &launch, &Arguments::new().with(words)) }
+    }
+
+    /// The bits of what comes in behind the last scan, which was one of whole windows. Waits for it.
+    pub(crate) fn carry(&self, gpu: &Gpu) -> Result<u64> {
+        let mut bits = [0; 8];
+        // SAFETY: the state has this word.
+        unsafe { gpu.copy_out(self.state.pointer() + TOTAL, &mut bits) }?;
+        Ok(u64::from_le_bytes(bits))
     }
 }

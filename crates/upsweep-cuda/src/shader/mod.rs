@@ -119,7 +119,7 @@ pub(crate) fn state_bytes(types: &Types, slots: u64) -> u64 {
     32 + 8 * u64::from(types.held().words()) * slots
 }
 
-/// Where in the state the total for atomics is.
+/// Where in the state the total for atomics is, or the bits of what comes in behind a scan.
 pub(crate) const TOTAL: u64 = 16;
 
 /// Where in the state it stands whether a workgroup has waited in vain.

@@ -8,7 +8,8 @@ struct Published {
     u64 at[WORDS];
 };
 
-/// Memory that workgroups share. A total is for atomics alone.
+/// Memory that workgroups share. A total is that of a reduction, for atomics alone; or what comes in behind a scan, for the
+/// host.
 struct State {
     u32 run;
     u32 finished;
