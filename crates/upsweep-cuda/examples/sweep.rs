@@ -72,7 +72,7 @@ impl Bench {
                         &options,
                     )
                 })?;
-                workspace.check(&self.gpu)?;
+                self.gpu.wait()?;
                 assert_eq!(result.to_vec::<A>()?, [expected], "{job} of {n} items: {policy:?}");
                 print(job, n, policy, us, bytes, limit);
             }
@@ -109,7 +109,7 @@ impl Bench {
                         (Source::<T>::Device(held.slice()), Target::<U>::Device(output.slice()));
                     self.gpu.scan(&mut workspace, from, to, &problem, &options)
                 })?;
-                workspace.check(&self.gpu)?;
+                self.gpu.wait()?;
                 let found = output.to_vec::<U>()?;
                 let wrong =
                     found.iter().zip(&expected).position(|(found, expected)| found != expected);

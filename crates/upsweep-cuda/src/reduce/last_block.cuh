@@ -44,7 +44,7 @@ inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark
                     found = is_there(looked[k], mark);
                 }
                 if (!found) {
-                    reduce.state->fault = 1;
+                    *reduce.state->in_vain = 1;
                 }
                 value = acc_in(looked[k]);
             }

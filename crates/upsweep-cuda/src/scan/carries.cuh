@@ -50,7 +50,7 @@ inline void Work::fold_totals(u32 mark, u32 from, u32 chunk, u32 window, Acc& ca
         misses = __any_sync(ALL_LANES, misses);
     }
     if (misses) {
-        scan.state->fault = 1;
+        *scan.state->in_vain = 1;
     }
     // Windows that are whole, in turn; then what there is of this chunk's own.
 #pragma unroll

@@ -7,7 +7,6 @@ pub(crate) mod policy;
 
 use std::sync::Arc;
 
-use cudarc::driver::CudaStream;
 use upsweep_core::summation::{GROUP, LANES, ROWS, TILES};
 use upsweep_core::{
     Arrangement, Bounds, Direction, Element, Error, GpuScanStrategy, Result, Scan, ScanGlobal,
@@ -15,10 +14,10 @@ use upsweep_core::{
 };
 
 use crate::device::{Facts, Gpu};
-use crate::launch::{Arguments, Kernel, Launch};
+use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::memory::Buffer;
 use crate::reduce::{Init, LOOKS};
-use crate::shader::{PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state_bytes};
+use crate::shader::{PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state};
 use crate::slice::Slice;
 
 /// Strategy and policy of a scan; what is not given is chosen.
@@ -28,6 +27,11 @@ pub struct ScanOptions {
     pub strategy: Option<GpuScanStrategy>,
     /// The numbers.
     pub policy: Option<WorkgroupPolicy>,
+}
+
+/// The strategy and policy where none are asked for.
+pub(crate) fn choice(items: u64, item_bytes: usize) -> (GpuScanStrategy, WorkgroupPolicy) {
+    (policy::strategy(), policy::policy(items, item_bytes))
 }
 
 /// What is scanned how, besides its types.
@@ -141,7 +145,7 @@ pub(crate) struct Scanning {
     shape: Shape,
     lies: Lies,
     kernel: Arc<Kernel>,
-    pub(crate) state: Buffer,
+    pub(crate) state: Arc<Buffer>,
     items: u64,
     /// Most workgroups that run at once.
     workgroups: u32,
@@ -238,7 +242,7 @@ impl Scanning {
             return Err(gpu.failed("a workgroup of a scan does not fit on a multiprocessor"));
         }
         let chunks = items.div_ceil(shape.chunk()).max(1);
-        let state = Buffer::zeros(gpu, state_bytes(&types, chunks))?;
+        let state = state(gpu, &types, chunks)?;
         Ok(Self { types, form, shape, lies, kernel, state, items, workgroups })
     }
 
@@ -256,15 +260,14 @@ impl Scanning {
             && Lies::new(form, input, output) == self.lies
     }
 
-    /// Launches a scan of `input` into `output`, which is as long and not empty. Does not wait.
-    pub(crate) fn launch(
+    /// The launch of a scan of `input` into `output`, which is as long and not empty.
+    pub(crate) fn bind(
         &self,
         gpu: &Gpu,
-        stream: &CudaStream,
         input: &Slice<'_>,
         output: &Slice<'_>,
         init: Init,
-    ) -> Result<()> {
+    ) -> Result<Ready> {
         let chunks = u32::try_from(input.items.div_ceil(self.shape.chunk()))
             .map_err(|_| gpu.failed("a scan of more chunks than are counted"))?;
         let [low, high] = init.unwrap_or_default();
@@ -284,7 +287,9 @@ impl Scanning {
         };
         // SAFETY: `Scan` in `chunk.cuh` has these fields. The caller's slices are the device's memory and lie apart, or are
         // one; the state has a place for every chunk of the longest array.
-        unsafe { gpu.launch(stream, &self.kernel, &launch, &Arguments::new().with(words)) }
+        Ok(unsafe {
+            Ready::new(&self.kernel, launch, Arguments::new().with(words), Some(&self.state))
+        })
     }
 
     /// The bits of what comes in behind the last scan, which was one of whole windows. Waits for it.

@@ -13,10 +13,10 @@ struct Published {
 struct State {
     u32 run;
     u32 finished;
-    u32 fault;
-    u32 unused;
+    /// A word of the host's: 1 if a workgroup has waited in vain for another.
+    volatile u32* in_vain;
     u64 total;
-    u64 unused_too;
+    u64 unused;
     Published published[1];
 };
 
