@@ -1,9 +1,10 @@
 //! NVIDIA GPUs, by CUDA's driver and its run-time compiler.
 //!
-//! - [`Gpu`] is a device, with a stream of its own or in a stream of the caller's.
+//! - [`Gpu`] is a device, with a stream of its own or in a stream of the caller's; [`Cuda`], a GPU and how it is to be used,
+//!   implements [`Backend`](upsweep_core::Backend).
 //! - [`Slice`] is a range of the device's memory, the caller's or ours; [`Memory`] is memory of ours.
 //! - [`Gpu::reduce`], [`Gpu::position`], [`Gpu::scan`] and their forms in a stream of the caller's, which do not wait: the
-//!   primitives, with the scratch memory of a [`Workspace`].
+//!   primitives, with the scratch memory of a [`Workspace`]; a [`Recording`] is one of them bound to its arrays.
 //! - `shader` puts kernels together: a generated header in front of plain CUDA C++.
 //! - `compile` and `nvrtc` make them what the device runs; `launch` launches them.
 //!
