@@ -131,7 +131,11 @@ impl Memory {
         Ok(memory)
     }
 
-    fn room<T: Element>(gpu: &Arc<Gpu>, len: usize) -> Result<Self> {
+    /// Room for `len` items of type `T`, holding anything, for what comes next in the device's own stream. Does not wait.
+    ///
+    /// # Errors
+    /// As [`new`](Memory::new).
+    pub fn room<T: Element>(gpu: &Arc<Gpu>, len: usize) -> Result<Self> {
         let dtype = number::<T>(gpu.id())?;
         let bytes =
             len.checked_mul(size_of::<T>()).ok_or(Error::OutOfMemory { bytes: usize::MAX })?;

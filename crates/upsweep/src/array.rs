@@ -66,7 +66,7 @@ impl<T: Element> Array<T> {
         Ok(Self { place })
     }
 
-    /// An array with room for as many items; a copy of those of the host.
+    /// An array with room for as many items, holding anything; a copy of those of the host.
     pub(crate) fn room_for(device: &Device, items: View<'_, T>) -> Result<Self> {
         let range = match items.items {
             Items::Host(items) => return Self::from_slice(device, items),

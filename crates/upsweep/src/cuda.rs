@@ -119,7 +119,7 @@ impl Memory {
     }
 
     pub(crate) fn room_for<T: Element>(gpu: &Cuda, len: usize) -> Result<Self> {
-        upsweep_cuda::Memory::new::<T>(gpu.gpu(), len).map(Self)
+        upsweep_cuda::Memory::room::<T>(gpu.gpu(), len).map(Self)
     }
 
     pub(crate) fn range(&self) -> Range<'_> {
