@@ -112,7 +112,7 @@ mod tests {
         let all = |items, most, direction| pieces(items, most, direction).collect::<Vec<_>>();
         assert_eq!(all(10, 4, Direction::Forward), [0..4, 4..8, 8..10]);
         assert_eq!(all(10, 4, Direction::Reverse), [6..10, 2..6, 0..2]);
-        assert_eq!(all(10, usize::MAX, Direction::Reverse), [0..10]);
+        assert_eq!(all(10, usize::MAX, Direction::Reverse), vec![0..10; 1]);
         assert_eq!(all(0, 4, Direction::Forward), []);
     }
 }
