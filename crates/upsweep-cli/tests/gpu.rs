@@ -24,8 +24,13 @@ fn gpus_with(place: &Place, fact: &str) -> Vec<(String, bool)> {
             (id, device["limits"][fact].as_bool().expect("a fact"))
         })
         .collect();
-    let required = std::env::var(REQUIRE_VARIABLE).is_ok_and(|names| names.contains("wgpu"));
-    assert!(!required || !gpus.is_empty(), "there is no GPU to test");
+    let required = std::env::var(REQUIRE_VARIABLE).unwrap_or_default();
+    for backend in required.split(',').filter(|backend| !matches!(*backend, "" | "cpu")) {
+        assert!(
+            gpus.iter().any(|(id, _)| id.starts_with(backend)),
+            "there is no {backend} to test"
+        );
+    }
     gpus
 }
 
@@ -62,7 +67,10 @@ fn results_are_those_of_the_cpu() {
 fn what_a_gpu_cannot_do_is_said() {
     let place = Place::new();
     place.write("items.u32", &floats());
-    place.run("reduce items.u32 --dtype u32 --device wgpu:999").refused_for("no device 'wgpu:999'");
+    for absent in ["wgpu:999", "cuda:999"] {
+        let reduce = format!("reduce items.u32 --dtype u32 --device {absent}");
+        place.run(&reduce).refused_for(&format!("no device '{absent}'"));
+    }
     for (id, int64) in gpus(&place) {
         let threads = format!("reduce items.u32 --dtype u32 --threads 2 --device {id}");
         place.run(&threads).refused_for("do not fit device");
@@ -98,6 +106,10 @@ fn gpus_are_measured() {
                 assert!(row[12].contains("a strategy of reductions"), "{row:?}");
                 continue;
             }
+            if id.starts_with("cuda") && row[4] == cell {
+                assert!(row[12].contains("cannot run strategy"), "{row:?}");
+                continue;
+            }
             assert_eq!(row[12], "ok", "{row:?}");
             assert!(row[4].contains('/'), "{row:?}");
             assert!(row[5].parse::<f64>().is_ok_and(|time| time > 0.0), "{row:?}");
@@ -114,6 +126,10 @@ fn gpus_are_profiled() {
     place.run(&format!("{bench} --device wgpu:999")).refused_for("no device 'wgpu:999'");
     for (id, timestamps) in gpus_with(&place, "timestamps") {
         let bench = format!("{bench} --device {id} --strategy {cell}");
+        if id.starts_with("cuda") {
+            place.run(&bench).refused_for("has no dispatches");
+            continue;
+        }
         if !timestamps {
             place.run(&bench).refused_for("has no timestamps");
             continue;

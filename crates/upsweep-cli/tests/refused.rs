@@ -113,7 +113,9 @@ fn names_that_are_not_known() {
     place.run("scan in.npy -o out --op argmax").refused_for("no scan with argmax");
     place.run("reduce in.npy --acc f99").refused_for("unknown dtype 'f99'");
     place.run("reduce in.npy --device gpu").refused_for("usable here: cpu");
-    place.run("reduce in.npy --device cuda:0").refused_for("no device 'cuda:0'");
+    place.run("reduce in.npy --device cuda:999").refused_for("no device 'cuda:999'");
+    place.run("scan in.npy -o out --device cuda:x").refused_for("cuda:0, cuda:1 and so on");
+    place.run("bench --device cuda:999 --n 10").refused_for("no device 'cuda:999'");
     place.run("scan in.npy -o out --device wgpu:999").refused_for("no device 'wgpu:999'");
     place.run("bench --n ten").refused_for("'ten' is not a number of items");
     place.run("bench --op sort").refused_for("unknown primitive 'sort'; known are reduce argmin");

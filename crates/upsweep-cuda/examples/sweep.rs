@@ -92,7 +92,7 @@ impl Bench {
                 let gpu = &self.gpu;
                 gpu.reduce_into::<T, A, _>(&mut workspace, stream, from, to, &problem, &options)
             })?;
-            workspace.check(&self.gpu)?;
+            self.gpu.wait()?;
             assert_eq!(result.to_vec::<A>()?, [expected], "{job} of {n} items: {policy:?}");
             print(job, n, "default", &written(policy), us, bytes, limit);
         }
@@ -140,7 +140,7 @@ impl Bench {
                     let gpu = &self.gpu;
                     gpu.scan_into::<T, U, _>(&mut workspace, stream, slices, &problem, &options)
                 })?;
-                workspace.check(&self.gpu)?;
+                self.gpu.wait()?;
                 let mut found = vec![U::default(); n];
                 self.gpu.read_back(&outputs.slice(last), &mut found)?;
                 let wrong =

@@ -6,8 +6,8 @@
 use std::fmt::Write;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::cache::{Folder, hash};
 use crate::nvrtc::{self, Nvrtc, Place};
+use upsweep_gpu::{Folder, hash};
 
 /// What every text is compiled with, besides its architecture.
 const OPTIONS: [&str; 5] = [
@@ -20,11 +20,12 @@ const OPTIONS: [&str; 5] = [
     "-diag-suppress=177",
 ];
 
-/// Leaves out declarations of things that kernels do not use, which halves the time (35 ms for 70 ms, NVRTC 13.0).
-const MINIMAL: &str = "-minimal";
+/// Leaves out declarations of things that kernels do not use, which halves the time (35 ms for 70 ms, NVRTC 13.0); and keeps
+/// nothing elsewhere than we do, where the user said.
+const SINCE_13: [&str; 2] = ["-minimal", "--no-cache"];
 
-/// The first major version that is known to understand [`MINIMAL`].
-const MINIMAL_SINCE: i32 = 13;
+/// The first major version that is known to understand [`SINCE_13`].
+const UNDERSTANDS: i32 = 13;
 
 /// Compiles kernels, and keeps what it made on disk. Loads the compiler only when something is not kept.
 pub(crate) struct Compiler {
@@ -132,7 +133,9 @@ impl Compiler {
         }
         let mut options = vec![format!("-arch=sm_{arch}")];
         options.extend(OPTIONS.map(str::to_owned));
-        options.extend((major >= MINIMAL_SINCE).then(|| MINIMAL.to_owned()));
+        if major >= UNDERSTANDS {
+            options.extend(SINCE_13.map(str::to_owned));
+        }
         options.extend_from_slice(more);
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = nvrtc.compile(text, &options)?;
@@ -194,6 +197,9 @@ fn before(line: &str, words: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
     use super::*;
     use crate::testing;
 
@@ -256,5 +262,65 @@ mod tests {
         assert_eq!(before("Used 30 registers", " registers"), 30);
         assert_eq!(before("no registers", " registers"), 0);
         assert_eq!(numbered("a\nb"), "    1 a\n    2 b\n");
+    }
+
+    const TEXT: &str = "extern \"C\" __global__ void kernel(int* item) { *item = 1; }";
+
+    /// The one file of a folder.
+    fn file(folder: &tempfile::TempDir) -> PathBuf {
+        let mut files = fs::read_dir(folder.path()).expect("a folder");
+        let file = files.next().expect("a file").expect("a file").path();
+        assert!(files.next().is_none(), "there is one file");
+        file
+    }
+
+    #[test]
+    fn what_is_kept_is_not_compiled_again_and_never_trusted_when_damaged() {
+        if testing::compiler().is_none() {
+            return;
+        }
+        let kept = tempfile::tempdir().expect("a folder");
+        let open = || Compiler::of_machine(Folder::at(kept.path()));
+        let first = open().cubin(TEXT, 90, &[]).expect("it compiles");
+        assert!(!first.log.is_empty());
+        let whole = fs::read(file(&kept)).expect("it is kept");
+        let second = open().cubin(TEXT, 90, &[]).expect("it is kept");
+        assert_eq!((second.cubin, second.log.as_str()), (first.cubin.clone(), ""));
+        let mut flipped = whole.clone();
+        flipped[whole.len() / 2] ^= 1;
+        for damaged in [&whole[..whole.len() / 2], &flipped, b"", b"nothing like it", &whole[16..]]
+        {
+            fs::write(file(&kept), damaged).expect("it can be written");
+            let again = open().cubin(TEXT, 90, &[]).expect("it compiles");
+            assert_eq!(again.cubin, first.cubin, "not what was damaged");
+            assert_eq!(fs::read(file(&kept)).expect("it is kept"), whole);
+        }
+    }
+
+    #[test]
+    fn another_text_architecture_or_option_is_another_file() {
+        let Some(compiler) = testing::compiler() else { return };
+        drop(compiler);
+        let kept = tempfile::tempdir().expect("a folder");
+        let compiler = Compiler::of_machine(Folder::at(kept.path()));
+        let other = TEXT.replace("= 1", "= 2");
+        let option = ["-DNAME=1".to_owned()];
+        let made = [(TEXT, 90, &[][..]), (&other, 90, &[]), (TEXT, 80, &[]), (TEXT, 90, &option)];
+        for (number, (text, arch, more)) in (1..).zip(made) {
+            compiler.cubin(text, arch, more).expect("it compiles");
+            assert_eq!(fs::read_dir(kept.path()).expect("a folder").count(), number);
+        }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_is_not_missed() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let folder = Folder::at(file.path().join("folder"));
+        if testing::compiler().is_some() {
+            for folder in [folder, Folder::default()] {
+                let compiled = Compiler::of_machine(folder).cubin(TEXT, 90, &[]);
+                assert!(compiled.is_ok_and(|compiled| !compiled.cubin.is_empty()));
+            }
+        }
     }
 }

@@ -9,11 +9,12 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaStream, DriverError, result};
 use upsweep_core::{Error, Limits, Result};
 
-use crate::cache::Folder;
 use crate::compile::Compiler;
 use crate::driver;
 use crate::launch::{Kernel, Module};
+use crate::mapped::Mapped;
 use crate::shader::Shader;
+use upsweep_gpu::Folder;
 
 /// What kernels must know of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +125,8 @@ pub struct Gpu {
     lost: OnceLock<String>,
     /// Whether anything was launched into a stream of the caller's, so that freeing memory must wait for it.
     pub(crate) elsewhere: AtomicBool,
+    /// Its first word is 1 if a workgroup has waited in vain for another, in any kernel, since this was last looked at.
+    in_vain: Mapped,
 }
 
 impl Gpu {
@@ -187,8 +190,9 @@ impl Gpu {
         let context = stream.context();
         let facts = Facts::of(context).map_err(known)?;
         let limits = facts.limits(context.name().map_err(known)?);
-        let (modules, lost, elsewhere) = <_>::default();
-        Ok(Self { id: id.to_owned(), stream, facts, limits, compiler, modules, lost, elsewhere })
+        let in_vain = Mapped::new(context).map_err(known)?;
+        let (id, (modules, lost, elsewhere)) = (id.to_owned(), <_>::default());
+        Ok(Self { id, stream, facts, limits, compiler, modules, lost, elsewhere, in_vain })
     }
 
     /// The id it was opened with.
@@ -274,18 +278,41 @@ impl Gpu {
         Error::DeviceFailed { device: self.id.clone(), reason: reason.to_string() }
     }
 
-    /// Waits for everything that was begun in the device's own stream.
+    /// Waits for everything that calls have begun, in the device's own stream and in those of the caller's.
     ///
     /// # Errors
     /// [`Error::DeviceFailed`] if a kernel or the device failed since this was last asked.
     pub fn wait(&self) -> Result<()> {
+        self.quiet()?;
         self.wait_for(&self.stream)
     }
 
-    /// Waits for everything that was begun in a stream.
+    /// Waits for everything that was begun in a stream, and says whether any kernel has failed.
     pub(crate) fn wait_for(&self, stream: &CudaStream) -> Result<()> {
+        self.synchronize(stream)?;
+        self.settle()
+    }
+
+    /// Waits for everything that was begun in a stream.
+    pub(crate) fn synchronize(&self, stream: &CudaStream) -> Result<()> {
         self.still_here()?;
         self.did("waiting for the device", stream.synchronize())
+    }
+
+    /// Looks whether a workgroup has waited in vain for another in a kernel that is done, and was not asked about yet.
+    ///
+    /// # Errors
+    /// [`Error::DeviceFailed`] if so; what was written then is not to be trusted.
+    pub(crate) fn settle(&self) -> Result<()> {
+        match self.in_vain.first().swap(0, Ordering::AcqRel) {
+            0 => Ok(()),
+            _ => Err(self.failed("a workgroup waited too long for another")),
+        }
+    }
+
+    /// The address of the word in which workgroups say that they have waited in vain.
+    pub(crate) fn in_vain(&self) -> u64 {
+        self.in_vain.device()
     }
 
     /// Waits for every stream in which something of ours may be under way, before memory is freed.
@@ -294,6 +321,13 @@ impl Gpu {
             self.did("waiting for the device", self.context().synchronize())?;
         }
         Ok(())
+    }
+}
+
+impl Drop for Gpu {
+    fn drop(&mut self) {
+        // A kernel that nobody waited for may still say that it has waited in vain.
+        let _ = self.quiet().and_then(|()| self.synchronize(&self.stream));
     }
 }
 

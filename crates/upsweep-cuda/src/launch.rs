@@ -13,6 +13,7 @@ use upsweep_core::Result;
 
 use crate::device::Gpu;
 use crate::driver;
+use crate::memory::Buffer;
 
 /// Bytes of shared memory, its own included, that a kernel may have without asking.
 const UNASKED_SHARED_BYTES: u32 = 48 << 10;
@@ -187,6 +188,37 @@ pub(crate) struct Launch {
     pub(crate) shared_bytes: u32,
     /// Whether all blocks must run at once, or none.
     pub(crate) cooperative: bool,
+}
+
+/// A launch with all that it needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Ready {
+    kernel: Arc<Kernel>,
+    launch: Launch,
+    arguments: Arguments,
+    /// What the kernel uses besides arrays.
+    _state: Option<Arc<Buffer>>,
+}
+
+impl Ready {
+    /// A launch that uses `state`.
+    ///
+    /// # Safety
+    /// Those of [`Gpu::launch`], of arrays as long as it may be [begun](Ready::begin).
+    pub(crate) unsafe fn new(
+        kernel: &Arc<Kernel>,
+        launch: Launch,
+        arguments: Arguments,
+        state: Option<&Arc<Buffer>>,
+    ) -> Self {
+        Self { kernel: Arc::clone(kernel), launch, arguments, _state: state.map(Arc::clone) }
+    }
+
+    /// Launches it into a stream of the device's context.
+    pub(crate) fn begin(&self, gpu: &Gpu, stream: &CudaStream) -> Result<()> {
+        // SAFETY: promised when this was made.
+        unsafe { gpu.launch(stream, &self.kernel, &self.launch, &self.arguments) }
+    }
 }
 
 impl Gpu {

@@ -1,9 +1,10 @@
 //! NVIDIA GPUs, by CUDA's driver and its run-time compiler.
 //!
-//! - [`Gpu`] is a device, with a stream of its own or in a stream of the caller's.
+//! - [`Gpu`] is a device, with a stream of its own or in a stream of the caller's; [`Cuda`], a GPU and how it is to be used,
+//!   implements [`Backend`](upsweep_core::Backend).
 //! - [`Slice`] is a range of the device's memory, the caller's or ours; [`Memory`] is memory of ours.
 //! - [`Gpu::reduce`], [`Gpu::position`], [`Gpu::scan`] and their forms in a stream of the caller's, which do not wait: the
-//!   primitives, with the scratch memory of a [`Workspace`].
+//!   primitives, with the scratch memory of a [`Workspace`]; a [`Recording`] is one of them bound to its arrays.
 //! - `shader` puts kernels together: a generated header in front of plain CUDA C++.
 //! - `compile` and `nvrtc` make them what the device runs; `launch` launches them.
 //!
@@ -23,7 +24,8 @@
 //! workgroups wait for one another. Other strategies are refused by name.
 //!
 //! # What cannot hang
-//! Workgroups that wait for others look a bounded number of times; [`Workspace::check`] says whether that was too few. The
+//! Workgroups that wait for others look a bounded number of times; if that was too few, they say so in a word of the host's, and
+//! whatever waits for the device next reports it. The
 //! launches in which they do are either cooperative, so that all run at once, or have one that waits, and all others run beside it.
 //!
 //! # Order
@@ -44,8 +46,6 @@
 //! should be the user's own.
 
 mod backend;
-mod bits;
-mod cache;
 mod compile;
 mod device;
 mod driver;
@@ -53,11 +53,13 @@ mod driver;
 mod kernels;
 mod launch;
 mod mailbox;
+mod mapped;
 mod memory;
 mod nvrtc;
 #[cfg(test)]
 mod on_device;
 mod probe;
+mod record;
 mod reduce;
 mod scan;
 mod shader;
@@ -66,10 +68,11 @@ mod slice;
 mod testing;
 mod time;
 
-pub use backend::{Source, Target, Workspace};
+pub use backend::{Cuda, Source, Target, Workspace};
 pub use device::Gpu;
 pub use memory::Memory;
 pub use probe::Probe;
+pub use record::Recording;
 pub use reduce::ReduceOptions;
 pub use scan::ScanOptions;
 pub use slice::Slice;

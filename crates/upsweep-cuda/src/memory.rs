@@ -6,9 +6,9 @@ use std::sync::Arc;
 use cudarc::driver::{result, sys};
 use upsweep_core::{Dtype, Element, Error, Result};
 
-use crate::bits::{bytes, bytes_mut, dtype_of, from_words};
 use crate::device::Gpu;
 use crate::slice::Slice;
+use upsweep_gpu::bits::{bytes, bytes_mut, from_words, number};
 
 /// Bytes of a pattern that is brought to the device once and copied there.
 const PATTERN: usize = 64 << 10;
@@ -131,8 +131,12 @@ impl Memory {
         Ok(memory)
     }
 
-    fn room<T: Element>(gpu: &Arc<Gpu>, len: usize) -> Result<Self> {
-        let dtype = gpu.number::<T>()?;
+    /// Room for `len` items of type `T`, holding anything, for what comes next in the device's own stream. Does not wait.
+    ///
+    /// # Errors
+    /// As [`new`](Memory::new).
+    pub fn room<T: Element>(gpu: &Arc<Gpu>, len: usize) -> Result<Self> {
+        let dtype = number::<T>(gpu.id())?;
         let bytes =
             len.checked_mul(size_of::<T>()).ok_or(Error::OutOfMemory { bytes: usize::MAX })?;
         let buffer = Arc::new(Buffer::new(gpu, bytes as u64)?);
@@ -201,7 +205,7 @@ impl Memory {
 
     /// Checks that items have this type.
     fn check<T: Element>(&self) -> Result<Dtype> {
-        let number = self.gpu().number::<T>()?;
+        let number = number::<T>(self.gpu().id())?;
         if number != self.dtype {
             let reason = format!("an array of {} is used as one of {number}", self.dtype);
             return Err(Error::Buffer { reason });
@@ -235,15 +239,6 @@ impl Memory {
 }
 
 impl Gpu {
-    /// The number type of `T`.
-    pub(crate) fn number<T: Element>(&self) -> Result<Dtype> {
-        dtype_of::<T>().ok_or_else(|| Error::ElementUnsupported {
-            device: self.id().to_owned(),
-            element: core::any::type_name::<T>().to_owned(),
-            reason: "it is not a number".to_owned(),
-        })
-    }
-
     /// Copies items of the device to the host, and waits for it.
     ///
     /// # Errors
@@ -252,9 +247,10 @@ impl Gpu {
         if from.items != to.len() as u64 {
             return Err(Error::LengthMismatch { input: from.len(), output: to.len() });
         }
-        self.number::<T>()?;
+        number::<T>(self.id())?;
+        let to = bytes_mut(to).unwrap_or_default();
         // SAFETY: whoever made the slice promised that the memory is there.
-        unsafe { self.copy_out(from.pointer, bytes_mut(to).unwrap_or_default()) }
+        self.in_order(&self.stream, &[from], || unsafe { self.copy_out(from.pointer, to) })
     }
 
     /// Copies bytes to the device in its own stream, and waits until they are read.

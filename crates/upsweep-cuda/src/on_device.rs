@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::CudaSlice;
-use upsweep_core::{Dtype, Error, bf16, f16};
+use cudarc::driver::{CudaSlice, sys};
+use upsweep_core::{Dtype, Error, Scan, Sum, bf16, f16, reference};
 
 use crate::launch::{Arguments, Kernel, Launch};
 use crate::mailbox::{MESSAGE, Mailbox};
 use crate::memory::{Buffer, POISON};
-use crate::{Gpu, Memory, Slice, testing};
+use crate::{Gpu, Memory, ScanOptions, Slice, Workspace, testing};
 
 /// The only kernel of a text.
 fn kernel(gpu: &Gpu, text: &str, entry: &'static str) -> Arc<Kernel> {
@@ -80,13 +80,13 @@ fn arrays_of_cudarc_are_slices() {
     let stream = gpu.context().new_stream().expect("a stream");
     let items: Vec<u16> = (0..1001).collect();
     let array: CudaSlice<u16> = stream.clone_htod(&items).expect("an array");
-    let all = Slice::of(&array, gpu.stream()).expect("a slice");
+    let all = Slice::of(&array).expect("a slice");
     assert_eq!((all.len(), all.dtype(), all.width()), (1001, Dtype::U16, 16));
     let mut found = vec![0u16; 1001];
     gpu.read_back(&all, &mut found).expect("it can be read");
     assert_eq!(found, items);
     let view = array.slice(3..);
-    let part = Slice::of_view(&view, gpu.stream()).expect("a slice");
+    let part = Slice::of(&view).expect("a slice");
     assert_eq!((part.len(), part.width()), (998, 2));
     assert!(part.is(&all.part(3..1001).expect("it is among them")));
     gpu.read_back(&part, &mut found[3..]).expect("it can be read");
@@ -209,6 +209,49 @@ fn time_on_the_device_is_measured() {
     };
     clocks(0);
     assert!(clocks(20_000_000) > 5 * clocks(1_000_000), "twenty times as many clocks");
+}
+
+#[test]
+fn recordings_run_as_often_as_wanted() {
+    let Some(gpu) = testing::gpu() else { return };
+    let data = Memory::filled(&gpu, 5000, 1u32).expect("memory");
+    let (mut workspace, problem) = (Workspace::default(), Scan::inclusive(Sum));
+    let slice = data.slice();
+    // SAFETY: the recording keeps the array.
+    let recording = unsafe {
+        let options = ScanOptions::default();
+        gpu.bind_scan::<u32, u32, _>(&mut workspace, slice, slice, &problem, &options)
+    };
+    let recording = recording.expect("it can be bound").keeping([data.clone()]);
+    drop(workspace);
+    let mut expected = vec![1u32; 5000];
+    let mut runs = |count: usize| {
+        for _ in 0..count {
+            expected = reference::scan(&expected, &problem);
+        }
+        expected.clone()
+    };
+    recording.submit().expect("it is launched");
+    let foreign = gpu.context().new_stream().expect("a stream");
+    gpu.wait().expect("it is done");
+    recording.launch(&foreign).expect("it is launched");
+    gpu.wait().expect("streams of the caller's are waited for");
+    assert_eq!(data.to_vec(), Ok(runs(2)));
+    assert_eq!(recording.time(3).expect("times").len(), 3);
+    assert_eq!(data.to_vec(), Ok(runs(3)));
+    foreign
+        .begin_capture(sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL)
+        .expect("a capture");
+    assert!(recording.launch(&foreign).is_err(), "that would outlive the recording");
+    // SAFETY: the graph is gone before the recording.
+    unsafe { recording.capture(&foreign) }.expect("it is captured");
+    let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    let graph = foreign.end_capture(flags).expect("a graph").expect("not an empty one");
+    graph.launch().expect("it is launched");
+    graph.launch().expect("it is launched");
+    gpu.wait().expect("they are done");
+    drop(graph);
+    assert_eq!(data.to_vec(), Ok(runs(2)));
 }
 
 #[test]

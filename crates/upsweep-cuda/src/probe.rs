@@ -7,8 +7,9 @@ use cudarc::driver::CudaStream;
 use upsweep_core::{Error, Result};
 
 use crate::device::Gpu;
-use crate::launch::{Arguments, Kernel, Launch};
+use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::memory::Buffer;
+use crate::record::Recording;
 use crate::slice::Slice;
 
 /// Threads of a workgroup, and accesses of 16 bytes of a thread: on an H200 within 2 % of the best shape that was tried, from
@@ -25,7 +26,7 @@ pub struct Probe {
     reads: Arc<Kernel>,
     copies: Arc<Kernel>,
     delays: Arc<Kernel>,
-    sink: Buffer,
+    sink: Arc<Buffer>,
 }
 
 /// How long the device is kept busy in front of what is measured: longer than a host takes to launch a few kernels.
@@ -50,7 +51,7 @@ impl Probe {
         let one =
             |entry| module.kernel(entry).ok_or_else(|| gpu.failed("a probe has no entry point"));
         let (reads, copies, delays) = (one("read_all")?, one("copy_all")?, one("delay")?);
-        Ok(Self { reads, copies, delays, sink: Buffer::zeros(gpu, 4)? })
+        Ok(Self { reads, copies, delays, sink: Arc::new(Buffer::zeros(gpu, 4)?) })
     }
 
     /// Reads an array from beginning to end, in a stream: the limit that a reduction is measured against. What is no whole
@@ -59,7 +60,7 @@ impl Probe {
     /// # Errors
     /// [`Error::Buffer`] if the array does not begin where such an access may, and those of the device.
     pub fn read(&self, gpu: &Gpu, stream: &CudaStream, input: Slice<'_>) -> Result<()> {
-        self.launch(gpu, stream, &self.reads, &input, self.sink.pointer())
+        self.ready_read(gpu, &input)?.begin(gpu, stream)
     }
 
     /// Copies an array, in a stream: the limit that a scan is measured against.
@@ -73,12 +74,47 @@ impl Probe {
         input: Slice<'_>,
         output: Slice<'_>,
     ) -> Result<()> {
+        self.ready_copy(gpu, &input, &output)?.begin(gpu, stream)
+    }
+
+    /// As [`read`](Probe::read), ready to be launched as often as wanted.
+    ///
+    /// # Errors
+    /// As [`read`](Probe::read).
+    ///
+    /// # Safety
+    /// The memory is there as long as the recording may run.
+    pub unsafe fn bind_read(&self, gpu: &Arc<Gpu>, input: Slice<'_>) -> Result<Recording> {
+        Ok(Recording::new(gpu, Some(self.ready_read(gpu, &input)?), None))
+    }
+
+    /// As [`copy`](Probe::copy), ready to be launched as often as wanted.
+    ///
+    /// # Errors
+    /// As [`copy`](Probe::copy).
+    ///
+    /// # Safety
+    /// The memory of both is there as long as the recording may run.
+    pub unsafe fn bind_copy(
+        &self,
+        gpu: &Arc<Gpu>,
+        input: Slice<'_>,
+        output: Slice<'_>,
+    ) -> Result<Recording> {
+        Ok(Recording::new(gpu, Some(self.ready_copy(gpu, &input, &output)?), None))
+    }
+
+    fn ready_read(&self, gpu: &Gpu, input: &Slice<'_>) -> Result<Ready> {
+        self.ready(gpu, &self.reads, input, self.sink.pointer())
+    }
+
+    fn ready_copy(&self, gpu: &Gpu, input: &Slice<'_>, output: &Slice<'_>) -> Result<Ready> {
         if input.bytes() != output.bytes() {
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }
-        input.check_apart(&output)?;
-        check(&output)?;
-        self.launch(gpu, stream, &self.copies, &input, output.pointer())
+        input.check_apart(output)?;
+        check(output)?;
+        self.ready(gpu, &self.copies, input, output.pointer())
     }
 
     /// How long what `work` begins in a stream takes on the device, which is kept busy until it has been told of all of it,
@@ -99,14 +135,7 @@ impl Probe {
         gpu.time(stream, work)
     }
 
-    fn launch(
-        &self,
-        gpu: &Gpu,
-        stream: &CudaStream,
-        kernel: &Kernel,
-        input: &Slice<'_>,
-        to: u64,
-    ) -> Result<()> {
+    fn ready(&self, gpu: &Gpu, kernel: &Arc<Kernel>, input: &Slice<'_>, to: u64) -> Result<Ready> {
         check(input)?;
         let accesses = input.bytes() / ACCESS;
         let workgroups = accesses.div_ceil(u64::from(THREADS * ACCESSES)).max(1);
@@ -116,7 +145,7 @@ impl Probe {
             Launch { grid: [workgroups, 1], threads: THREADS, shared_bytes: 0, cooperative: false };
         let arguments = Arguments::new().with(input.pointer()).with(accesses).with(to);
         // SAFETY: these are the arguments of both kernels; of the input whole accesses are read, and as many are written.
-        unsafe { gpu.launch(stream, kernel, &launch, &arguments) }
+        Ok(unsafe { Ready::new(kernel, launch, arguments, Some(&self.sink)) })
     }
 }
 

@@ -2,25 +2,46 @@
 
 use core::marker::PhantomData;
 use core::ops::Range;
+use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream, CudaView, CudaViewMut, DevicePtr, DevicePtrMut};
+use cudarc::driver::{CudaEvent, CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop};
 use upsweep_core::{Dtype, Error, Number, Result};
+use upsweep_gpu::Part;
+
+use crate::device::Gpu;
 
 /// Bytes of the widest access of a thread.
 const WIDEST: u64 = 16;
 
 /// Items in the device's memory. The memory is the caller's or ours; nothing is copied.
 ///
-/// What is launched on it runs in the stream that the call is given, or the device's own. A slice of an array of
-/// cudarc's waits for what was done to the array before; that whatever comes after waits for the launch, in another
-/// stream, is the caller's to see to.
+/// What is launched on it runs in the stream that the call is given, or the device's own. A launch on an array of cudarc's
+/// waits for what was done to the array before, and cudarc is told of it, in whatever streams that is.
 #[derive(Clone, Copy, Debug)]
 pub struct Slice<'a> {
     /// Address of the first item.
     pub(crate) pointer: u64,
     pub(crate) dtype: Dtype,
     pub(crate) items: u64,
+    owner: Option<Owner<'a>>,
     memory: PhantomData<&'a [u8]>,
+}
+
+/// What cudarc keeps of an array of its own.
+#[derive(Clone, Copy, Debug)]
+struct Owner<'a> {
+    /// The stream that waits for everything that was done to the array so far, and in which it is freed.
+    stream: &'a CudaStream,
+    /// To be recorded behind what is done next; `None` if cudarc leaves order to its user.
+    event: Option<&'a CudaEvent>,
+}
+
+/// The event that would be recorded when a guard is dropped.
+fn event_of<'a>(mut guard: SyncOnDrop<'a>) -> Option<&'a CudaEvent> {
+    match &mut guard {
+        SyncOnDrop::Record(target) => target.take().map(|(event, _)| event),
+        SyncOnDrop::Sync(_) => None,
+    }
 }
 
 impl<'a> Slice<'a> {
@@ -36,45 +57,30 @@ impl<'a> Slice<'a> {
         Self::at(pointer, dtype, items)
     }
 
-    /// All items of an array of cudarc's, to read from in `stream`.
+    /// All items of an array of cudarc's, or of a part of one, to read.
     ///
     /// # Errors
-    /// None that a whole array can have.
-    pub fn of<T: Number>(array: &'a CudaSlice<T>, stream: &CudaStream) -> Result<Self> {
-        let (pointer, _read) = array.device_ptr(stream);
-        Self::at(pointer, T::DTYPE, array.len() as u64)
+    /// [`Error::Buffer`] if the items are not aligned to their own size, which those of a whole array are.
+    pub fn of<T: Number>(array: &'a impl DevicePtr<T>) -> Result<Self> {
+        let stream: &CudaStream = array.stream();
+        let (pointer, guard) = array.device_ptr(stream);
+        let owner = Some(Owner { stream, event: event_of(guard) });
+        Ok(Self { owner, ..Self::at(pointer, T::DTYPE, array.len() as u64)? })
     }
 
-    /// All items of an array of cudarc's, to write to in `stream`.
+    /// All items of an array of cudarc's, or of a part of one, to write.
     ///
     /// # Errors
-    /// None that a whole array can have.
-    pub fn of_mut<T: Number>(array: &'a mut CudaSlice<T>, stream: &CudaStream) -> Result<Self> {
+    /// As [`of`](Slice::of).
+    pub fn of_mut<T: Number>(array: &'a mut impl DevicePtrMut<T>) -> Result<Self> {
+        let stream = Arc::clone(array.stream());
+        let (pointer, guard) = array.device_ptr_mut(&stream);
+        let event = event_of(guard).map(core::ptr::from_ref);
         let items = array.len() as u64;
-        let (pointer, _written) = array.device_ptr_mut(stream);
-        Self::at(pointer, T::DTYPE, items)
-    }
-
-    /// All items of a part of an array of cudarc's, to read from in `stream`.
-    ///
-    /// # Errors
-    /// [`Error::Buffer`] if the items are not aligned to their own size.
-    pub fn of_view<T: Number>(view: &CudaView<'a, T>, stream: &CudaStream) -> Result<Self> {
-        let (pointer, _read) = view.device_ptr(stream);
-        Self::at(pointer, T::DTYPE, view.len() as u64)
-    }
-
-    /// All items of a part of an array of cudarc's, to write to in `stream`.
-    ///
-    /// # Errors
-    /// [`Error::Buffer`] if the items are not aligned to their own size.
-    pub fn of_view_mut<T: Number>(
-        view: &'a mut CudaViewMut<'_, T>,
-        stream: &CudaStream,
-    ) -> Result<Self> {
-        let items = view.len() as u64;
-        let (pointer, _written) = view.device_ptr_mut(stream);
-        Self::at(pointer, T::DTYPE, items)
+        // SAFETY: the event is the array's, which is borrowed as long as the slice lives.
+        let event = event.map(|event| unsafe { &*event });
+        let owner = Some(Owner { stream: array.stream(), event });
+        Ok(Self { owner, ..Self::at(pointer, T::DTYPE, items)? })
     }
 
     /// As [`from_raw`](Slice::from_raw), for memory that is known.
@@ -90,7 +96,7 @@ impl<'a> Slice<'a> {
                 reason: format!("there is no room for {items} items of {dtype}"),
             });
         }
-        Ok(Self { pointer, dtype, items, memory: PhantomData })
+        Ok(Self { pointer, dtype, items, owner: None, memory: PhantomData })
     }
 
     /// The items of these numbers.
@@ -105,6 +111,11 @@ impl<'a> Slice<'a> {
         }
         let pointer = self.pointer + range.start * self.dtype.size() as u64;
         Ok(Self { pointer, items: range.end - range.start, ..*self })
+    }
+
+    /// Whether the memory is borrowed from cudarc, no longer than the slice lives.
+    pub fn is_borrowed(&self) -> bool {
+        self.owner.is_some()
     }
 
     /// Address of the first item.
@@ -159,6 +170,62 @@ impl<'a> Slice<'a> {
             });
         }
         Ok(())
+    }
+}
+
+impl Part for Slice<'_> {
+    fn len(&self) -> usize {
+        Slice::len(self)
+    }
+
+    fn part(&self, dtype: Dtype, range: Range<usize>) -> Self {
+        let pointer = self.pointer + range.start as u64 * dtype.size() as u64;
+        Self { pointer, items: range.len() as u64, ..*self }
+    }
+}
+
+impl Gpu {
+    /// Does `work` in a stream: after what was done to the arrays before, and before what cudarc does to them next.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`] if an array is in another context, and those of the work.
+    pub(crate) fn in_order<R>(
+        &self,
+        stream: &CudaStream,
+        slices: &[&Slice<'_>],
+        work: impl FnOnce() -> Result<R>,
+    ) -> Result<R> {
+        let owners = || slices.iter().filter_map(|slice| slice.owner);
+        for owner in owners() {
+            self.check_context(owner.stream)?;
+            if owner.stream.cu_stream() != stream.cu_stream() {
+                self.did("waiting for another stream", stream.join(owner.stream))?;
+            }
+        }
+        let done = work()?;
+        for owner in owners() {
+            let kept = stream.context().is_managing_stream_synchronization();
+            let told = match owner.event.filter(|_| kept) {
+                Some(event) => event.record(stream),
+                None if owner.stream.cu_stream() == stream.cu_stream() => Ok(()),
+                None => owner.stream.join(stream),
+            };
+            self.did("making another stream wait", told)?;
+        }
+        Ok(done)
+    }
+
+    /// Checks that a stream is one of this device's context.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`].
+    pub(crate) fn check_context(&self, stream: &CudaStream) -> Result<()> {
+        let (other, own) = (stream.context(), self.context());
+        if other.cu_ctx() == own.cu_ctx() {
+            return Ok(());
+        }
+        let array = format!("cuda:{} in another context", other.ordinal());
+        Err(Error::WrongDevice { array, device: self.id().to_owned() })
     }
 }
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::Gpu;
-use crate::cache::Folder;
 use crate::compile::Compiler;
 use crate::device::Facts;
+use upsweep_gpu::Folder;
 
 /// A compiler that keeps nothing, if there is one; where there must be one, its absence is a failure.
 pub(crate) fn compiler() -> Option<Compiler> {

@@ -4,6 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
+use upsweep_core::summation::WINDOW;
 use upsweep_core::{
     ArgMax, BitXor, Element, Error, Language, Max, Min, Number, Operator, Product, Reduce, Scan,
     Sum, Widen, WorkgroupPolicy, bf16, f16, reference,
@@ -198,7 +199,7 @@ where
                 .unwrap_or_else(|error| panic!("{error}"));
                 let mut expected = held.clone();
                 expected[before as usize..][..length].copy_from_slice(&scanned);
-                workspace.check(gpu).expect("nobody waited in vain");
+                gpu.wait().expect("nobody waited in vain");
                 let found = to.to_vec::<T>().expect("it can be read");
                 assert!(found == expected, "{length} behind {before}: {problem:?} {in_place}");
             }
@@ -213,6 +214,49 @@ fn arrays_begin_anywhere() {
     check_anywhere::<i16>(gpu);
     check_anywhere::<u32>(gpu);
     check_anywhere::<i64>(gpu);
+}
+
+/// A scan that goes on from what came in behind the windows before gives the bits of the whole.
+fn check_carries<T, O>(gpu: &Arc<Gpu>, operator: O)
+where
+    T: Number + Sample + Element<Acc = T> + Widen<T>,
+    O: Operator<T>,
+{
+    let items: Vec<T> = Input::Mixed.array(5, 5 * WINDOW + 777);
+    for number in 0..POLICIES.len() {
+        let options = ScanOptions { strategy: None, policy: policy(number) };
+        let whole = Scan::exclusive(operator);
+        let expected: Vec<T> = reference::specified::scan(&items, &whole);
+        let mut found = vec![T::from_bits(0x5555_5555_5555_5555); items.len()];
+        let (mut workspace, mut problem, mut from) = (Workspace::default(), whole, 0);
+        for windows in [3, 1, 1, 0] {
+            let to = if windows == 0 { items.len() } else { from + windows * WINDOW };
+            let (source, target) =
+                (Source::Host(&items[from..to]), Target::Host(&mut found[from..to]));
+            gpu.scan::<T, T, O>(&mut workspace, source, target, &problem, &options)
+                .unwrap_or_else(|error| panic!("{error}"));
+            let carry = gpu.carry::<T>(&workspace, (to - from) as u64);
+            match carry {
+                Ok(carry) => problem.init = Some(carry),
+                Err(error) => assert!(windows == 0, "{error}"),
+            }
+            from = to;
+        }
+        let wrong = found.iter().zip(&expected).position(|(found, expected)| {
+            found.bits() != expected.bits() && !(found.is_nan() && expected.is_nan())
+        });
+        assert_eq!(wrong, None, "{} of {} with {:?}", O::NAME, T::DTYPE, options.policy);
+    }
+}
+
+#[test]
+fn scans_go_on_from_their_carry() {
+    let Some(gpu) = common::gpu() else { return };
+    check_carries::<f32, _>(gpu, Sum);
+    check_carries::<f64, _>(gpu, Product);
+    check_carries::<f32, _>(gpu, Min);
+    check_carries::<u64, _>(gpu, Sum);
+    check_carries::<u32, _>(gpu, LastSet);
 }
 
 #[test]
@@ -271,5 +315,5 @@ fn mistakes_are_named() {
         &Reduce::new(ArgMax),
         &ReduceOptions::default(),
     );
-    assert!(matches!(structure, Err(Error::ElementUnsupported { .. })), "{structure:?}");
+    assert!(matches!(structure, Err(Error::OperatorUntranslated { .. })), "{structure:?}");
 }

@@ -64,7 +64,9 @@ impl TestDevice {
     ) -> Option<R> {
         let supported = self.supports(kinds);
         let built_in = ["sum", "product", "min", "max", "and", "or", "xor"].contains(&O::NAME);
-        let translated = !self.is_gpu() || built_in || operator.source(Language::Wgsl).is_some();
+        let language =
+            if self.device.id().starts_with("cuda") { Language::Cuda } else { Language::Wgsl };
+        let translated = !self.is_gpu() || built_in || operator.source(language).is_some();
         match result {
             Ok(result) if supported && translated => Some(result),
             Err(Error::ElementUnsupported { .. }) if !supported => None,

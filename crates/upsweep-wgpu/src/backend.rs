@@ -1,11 +1,15 @@
 //! The calls of the library: arrays of the host or of the device in, results out.
 
-use std::sync::Weak;
+use core::ops::Range;
+use std::sync::{Arc, Weak};
 
-use upsweep_core::{Dtype, Element, Error, Extreme, Number, Operator, Reduce, Result, Scan, Widen};
+use upsweep_core::{
+    Dtype, Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Limits, Number,
+    Operator, Reduce, Result, Scan, Widen, WorkgroupPolicy,
+};
+use upsweep_gpu::{Part, Primitives};
 use wgpu::BufferUsages;
 
-use crate::bits::{bytes, bytes_mut, dtype_of, from_words, words};
 use crate::device::Gpu;
 use crate::faults::FAULT;
 use crate::record::Recording;
@@ -13,24 +17,17 @@ use crate::reduce::{Init, ReduceOptions, Reduction};
 use crate::scan::{Form, RUNS, ScanOptions, Scanning};
 use crate::shader::{Op, Types};
 use crate::slice::Slice;
+use crate::{reduce, scan};
+use upsweep_gpu::bits::{bytes, bytes_mut, dtype_of, from_words, number, words};
 
 /// Items to read.
-#[derive(Clone, Copy, Debug)]
-pub enum Source<'a, T> {
-    /// In the host's memory: copied to the device.
-    Host(&'a [T]),
-    /// In the device's memory.
-    Device(Slice<'a>),
-}
+pub type Source<'a, T> = upsweep_gpu::Source<'a, T, Slice<'a>>;
 
 /// Items to write, or to read and overwrite.
-#[derive(Debug)]
-pub enum Target<'a, T> {
-    /// In the host's memory: copied there from the device.
-    Host(&'a mut [T]),
-    /// In the device's memory.
-    Device(Slice<'a>),
-}
+pub type Target<'a, T> = upsweep_gpu::Target<'a, T, Slice<'a>>;
+
+/// A GPU, shared, with options: the backend that the facade calls.
+pub type Wgpu = upsweep_gpu::OnGpu<Gpu>;
 
 /// Scratch memory of a plan: made by the first call that needs it.
 #[derive(Debug, Default)]
@@ -130,24 +127,13 @@ impl Gpu {
         let op = Op::of(operator)
             .ok_or(Error::OperatorUntranslated { operator: O::NAME, language: "WGSL" })?;
         Ok(Types {
-            item: self.number::<T>()?,
-            acc: self.number::<A>()?,
-            output: self.number::<U>()?,
+            item: number::<T>(self.id())?,
+            acc: number::<A>(self.id())?,
+            output: number::<U>(self.id())?,
             op,
             identity: words(operator.identity()).unwrap_or_default(),
             padding: words(operator.padding()).unwrap_or_default(),
         })
-    }
-
-    /// Checks that there can be kernels of these types, though nothing be there to run them on.
-    pub(crate) fn check_types<T, A, U, O>(&self, operator: &O) -> Result<()>
-    where
-        T: Element,
-        A: Element,
-        U: Element,
-        O: Operator<A>,
-    {
-        self.check(&self.types::<T, A, U, O>(operator)?)
     }
 
     /// Combines all items into one value, and waits for it.
@@ -563,9 +549,136 @@ impl Gpu {
         if from.items != to.len() as u64 {
             return Err(Error::LengthMismatch { input: from.len(), output: to.len() });
         }
-        self.number::<T>()?;
+        number::<T>(self.id())?;
         self.settle()?;
         let to = bytes_mut(to).unwrap_or_default();
         self.download(from.buffer, from.offset, to)
+    }
+}
+
+impl Part for Slice<'_> {
+    fn len(&self) -> usize {
+        Slice::len(self)
+    }
+
+    fn part(&self, dtype: Dtype, range: Range<usize>) -> Self {
+        let offset = self.offset + range.start as u64 * dtype.size() as u64;
+        Slice { buffer: self.buffer, offset, items: range.len() as u64 }
+    }
+}
+
+impl Primitives for Gpu {
+    type Slice<'a> = Slice<'a>;
+    type Workspace = Workspace;
+
+    fn id(&self) -> &str {
+        Gpu::id(self)
+    }
+
+    fn limits(&self) -> &Limits {
+        Gpu::limits(self)
+    }
+
+    fn reduce_choice(&self, items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy) {
+        reduce::choice(self, items, item_bytes)
+    }
+
+    fn scan_choice(&self, items: u64, item_bytes: usize) -> (GpuScanStrategy, WorkgroupPolicy) {
+        scan::choice(self, items * item_bytes as u64)
+    }
+
+    fn workspace(items: u64) -> Workspace {
+        Workspace::for_items(items)
+    }
+
+    fn check_types<T, A, U, O>(&self, operator: &O) -> Result<()>
+    where
+        T: Element,
+        A: Element,
+        U: Element,
+        O: Operator<A>,
+    {
+        self.check(&self.types::<T, A, U, O>(operator)?)
+    }
+
+    fn reduce<T, A, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Source<'_, T>,
+        problem: &Reduce<A, O>,
+        options: &GpuOptions,
+    ) -> Result<A>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        Gpu::reduce(self, workspace, input, problem, &options.into())
+    }
+
+    fn reduce_into<T, A, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Source<'_, T>,
+        result: Slice<'_>,
+        problem: &Reduce<A, O>,
+        options: &GpuOptions,
+    ) -> Result<()>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        Gpu::reduce_into(self, workspace, input, result, problem, &options.into())
+    }
+
+    fn position<T: Number>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Source<'_, T>,
+        extreme: Extreme,
+        options: &GpuOptions,
+    ) -> Result<Option<u64>> {
+        Gpu::position(self, workspace, input, extreme, &options.into())
+    }
+
+    fn scan<T, U, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Option<Source<'_, T>>,
+        output: Target<'_, U>,
+        problem: &Scan<U::Acc, O>,
+        options: &GpuOptions,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        self.scan_from(workspace, input, output, problem, &options.into())
+    }
+
+    fn will_carry(workspace: &mut Workspace) {
+        workspace.count_run();
+    }
+
+    fn carry<A: Element>(&self, workspace: &Workspace, items: u64) -> Result<A> {
+        Gpu::carry(self, workspace, items)
+    }
+
+    fn wait(&self) -> Result<()> {
+        Gpu::wait(self)
+    }
+}
+
+impl From<&GpuOptions> for ReduceOptions {
+    fn from(options: &GpuOptions) -> Self {
+        Self { strategy: options.reduce, policy: options.policy }
+    }
+}
+
+impl From<&GpuOptions> for ScanOptions {
+    fn from(options: &GpuOptions) -> Self {
+        Self { strategy: options.scan, policy: options.policy, stalled: None }
     }
 }

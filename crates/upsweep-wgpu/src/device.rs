@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use upsweep_core::{Dtype, Error, Limits, Result};
 use wgpu::{BindingResource, BufferUsages, Features};
 
-use crate::cache::{Folder, Pipelines};
+use upsweep_gpu::Folder;
+
+use crate::cache::Pipelines;
 use crate::faults::Unchecked;
 use crate::litmus::Outcome;
 use crate::reduce::PARAMETERS;

@@ -38,11 +38,9 @@
 //! should be the user's own. For [a device of the caller's](Gpu::from_wgpu) only the trial is kept.
 
 mod backend;
-mod bits;
 mod cache;
 mod device;
 mod faults;
-mod handle;
 mod litmus;
 mod memory;
 #[cfg(test)]
@@ -60,9 +58,8 @@ mod time;
 #[cfg(test)]
 mod translation;
 
-pub use backend::{Source, Target, Workspace};
+pub use backend::{Source, Target, Wgpu, Workspace};
 pub use device::Gpu;
-pub use handle::Wgpu;
 pub use memory::Memory;
 pub use profile::{DispatchProfile, Profile, Quartiles};
 pub use record::Recording;

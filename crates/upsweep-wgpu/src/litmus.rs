@@ -8,8 +8,8 @@ use core::str::FromStr;
 use upsweep_core::Result;
 use wgpu::BufferUsages;
 
-use crate::cache::{Folder, hash};
 use crate::device::{Facts, Gpu};
+use upsweep_gpu::{Folder, hash};
 
 /// Threads of a workgroup: as many as policies ask for where nothing else is said.
 const THREADS: u32 = 256;

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use upsweep_core::{Element, Error, Result};
 use wgpu::BufferUsages;
 
-use crate::bits::{bytes, dtype_of, from_words};
 use crate::device::Gpu;
 use crate::slice::Slice;
+use upsweep_gpu::bits::{bytes, from_words, number};
 
 /// Items in a buffer of their own.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ impl Memory {
     /// # Errors
     /// [`Error::OutOfMemory`], and [`Error::ElementUnsupported`] for anything but numbers.
     pub fn new<T: Element>(gpu: &Arc<Gpu>, len: usize) -> Result<Self> {
-        gpu.number::<T>()?;
+        number::<T>(gpu.id())?;
         let bytes =
             len.checked_mul(size_of::<T>()).ok_or(Error::OutOfMemory { bytes: usize::MAX })?;
         let buffer = gpu.buffer("array", bytes as u64, USAGE)?;
@@ -102,7 +102,7 @@ impl Memory {
     /// # Errors
     /// Those of the device.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        let number = self.gpu.number::<T>()?;
+        let number = number::<T>(self.gpu.id())?;
         let unknown = || self.gpu.failed(format!("an array of unknown type {number}"));
         let zero = from_words::<T>([0; 2]).ok_or_else(unknown)?;
         let mut items = vec![zero; self.len()];
@@ -133,16 +133,5 @@ impl Memory {
     /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.items == 0
-    }
-}
-
-impl Gpu {
-    /// The number type of `T`.
-    pub(crate) fn number<T: Element>(&self) -> Result<upsweep_core::Dtype> {
-        dtype_of::<T>().ok_or_else(|| Error::ElementUnsupported {
-            device: self.id().to_owned(),
-            element: core::any::type_name::<T>().to_owned(),
-            reason: "it is not a number".to_owned(),
-        })
     }
 }

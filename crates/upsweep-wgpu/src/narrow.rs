@@ -8,9 +8,9 @@ use upsweep_core::{
     Number, Operator, Reduce, Scan, ScanGlobal, ScanLocal, Sum, Widen, WorkgroupPolicy,
 };
 
-use crate::cache::Folder;
 use crate::scan::policy::strategy;
 use crate::{Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace, testing};
+use upsweep_gpu::Folder;
 
 /// Several windows of chunks, and a part of a chunk.
 const ITEMS: u32 = 150_001;

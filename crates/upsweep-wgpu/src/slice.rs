@@ -52,6 +52,24 @@ impl<'a> Slice<'a> {
         Ok(Self { buffer, offset, items })
     }
 
+    /// The first `bytes` bytes from where it begins, each as an item.
+    ///
+    /// # Errors
+    /// [`Error::Buffer`] if the buffer has fewer.
+    pub fn first_bytes(&self, bytes: u64) -> Result<Self> {
+        Self::new(self.buffer, Dtype::U8, self.offset, bytes)
+    }
+
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        usize::try_from(self.items).unwrap_or(usize::MAX)
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.items == 0
+    }
+
     /// Checks that what is read and what is written are not in one buffer, which WebGPU does not allow.
     pub(crate) fn check_apart(&self, written: &Slice<'_>) -> Result<()> {
         if self.buffer == written.buffer {

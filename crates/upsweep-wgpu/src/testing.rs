@@ -1,7 +1,7 @@
 //! Devices for the tests of what is not public.
 
 use crate::Gpu;
-use crate::cache::Folder;
+use upsweep_gpu::Folder;
 
 /// Every adapter; where a GPU is required, at least one.
 pub(crate) fn adapters() -> Vec<wgpu::Adapter> {

@@ -20,12 +20,12 @@ use wgpu::naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use wgpu::naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use wgpu::naga::{AddressSpace, Module, ResourceBinding, ShaderStage, StorageAccess, front};
 
-use crate::bits::words;
 use crate::device::Facts;
 use crate::reduce::{self, Reduction};
 use crate::scan::{self, Form, Lies, Scanning};
 use crate::shader::{Op, Shader, Types};
 use crate::{litmus, probe};
+use upsweep_gpu::bits::words;
 
 /// If it is `required`, a run without `spirv-val` fails.
 const VALIDATOR_VARIABLE: &str = "UPSWEEP_TEST_SPIRV_VAL";

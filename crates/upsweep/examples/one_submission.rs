@@ -33,7 +33,9 @@ fn main() -> Result<()> {
         }
     };
     let Some((gpu, queue)) = device.wgpu() else {
-        println!("{id} is no GPU: give wgpu:0 or another id that `upsweep devices` lists");
+        println!(
+            "{id} is not reached through wgpu: give wgpu:0 or another such id that `upsweep devices` lists"
+        );
         return Ok(());
     };
 
@@ -51,11 +53,11 @@ fn main() -> Result<()> {
     // What is done in every frame or step: one encoder, one pass, one submission.
     let mut encoder = gpu.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-    scan.record(&mut pass);
+    scan.record(&mut pass)?;
     pass.set_pipeline(&align);
     pass.set_bind_group(0, &arrays, &[]);
     pass.dispatch_workgroups(ROWS as u32 / 64, 1, 1);
-    sum.record(&mut pass);
+    sum.record(&mut pass)?;
     drop(pass);
     queue.submit([encoder.finish()]);
 

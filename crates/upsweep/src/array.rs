@@ -1,13 +1,13 @@
 //! Items on a device.
 
 use crate::backend::{Kind, wrong_device};
-use crate::gpu::Memory;
+use crate::memory::Memory;
 use crate::view::{Items, ItemsMut};
-use crate::{Device, Element, Error, Result, View, ViewMut};
+use crate::{Device, Element, Error, Result, View, ViewMut, cuda, gpu};
 
 /// Items in the memory of a device.
 ///
-/// On the CPU an array is a slice of the host's memory. On a GPU it is a buffer: calls that read and
+/// On the CPU an array is a slice of the host's memory. On a GPU it is in that GPU's memory: calls that read and
 /// write such arrays neither copy them nor wait; [`to_vec`](Array::to_vec) does both.
 ///
 /// ```
@@ -43,7 +43,8 @@ impl<T: Element> Array<T> {
                 items.resize(len, value);
                 Place::Host(items)
             }
-            Kind::Wgpu(gpu) => Place::Device(Memory::filled(gpu, len, value)?),
+            Kind::Wgpu(gpu) => Place::Device(Memory::Wgpu(gpu::Memory::filled(gpu, len, value)?)),
+            Kind::Cuda(gpu) => Place::Device(Memory::Cuda(cuda::Memory::filled(gpu, len, value)?)),
         };
         Ok(Self { place })
     }
@@ -59,20 +60,24 @@ impl<T: Element> Array<T> {
                 copy.extend_from_slice(items);
                 Place::Host(copy)
             }
-            Kind::Wgpu(gpu) => Place::Device(Memory::holding(gpu, items)?),
+            Kind::Wgpu(gpu) => Place::Device(Memory::Wgpu(gpu::Memory::holding(gpu, items)?)),
+            Kind::Cuda(gpu) => Place::Device(Memory::Cuda(cuda::Memory::holding(gpu, items)?)),
         };
         Ok(Self { place })
     }
 
-    /// An array with room for as many items; a copy of those of the host.
+    /// An array with room for as many items, holding anything; a copy of those of the host.
     pub(crate) fn room_for(device: &Device, items: View<'_, T>) -> Result<Self> {
-        match (items.items, device.kind()) {
-            (Items::Host(items), _) => Self::from_slice(device, items),
-            (Items::Device(range), Kind::Wgpu(gpu)) => {
-                Ok(Self { place: Place::Device(Memory::room_for::<T>(gpu, range.len())?) })
-            }
-            (Items::Device(range), Kind::Cpu(_)) => Err(wrong_device(range.device(), device.id())),
-        }
+        let range = match items.items {
+            Items::Host(items) => return Self::from_slice(device, items),
+            Items::Device(range) => range,
+        };
+        let memory = match device.kind() {
+            Kind::Cpu(_) => return Err(wrong_device(range.device(), device.id())),
+            Kind::Wgpu(gpu) => Memory::Wgpu(gpu::Memory::room_for::<T>(gpu, range.len())?),
+            Kind::Cuda(gpu) => Memory::Cuda(cuda::Memory::room_for::<T>(gpu, range.len())?),
+        };
+        Ok(Self { place: Place::Device(memory) })
     }
 
     /// Replaces all items by those of the host.
@@ -172,7 +177,7 @@ impl<T> Array<T> {
     }
 
     /// The memory, if it is a device's.
-    #[cfg(feature = "wgpu")]
+    #[cfg(any(feature = "wgpu", feature = "cuda"))]
     pub(crate) fn memory(&self) -> Option<&Memory> {
         match &self.place {
             Place::Host(_) => None,

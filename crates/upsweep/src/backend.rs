@@ -2,18 +2,22 @@
 
 use std::sync::Arc;
 
-use upsweep_core::Backend;
+use upsweep_core::{Backend, Extreme};
 use upsweep_cpu::Cpu;
 
+use crate::cuda::Cuda;
 use crate::gpu::Wgpu;
 use crate::view::{Items, ItemsMut};
-use crate::{Element, Error, Result, View, ViewMut};
+use crate::{
+    Element, Error, Number, Operator, Recording, Reduce, Result, Scan, View, ViewMut, Widen,
+};
 
 /// The backend of a device.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     Cpu(Arc<Cpu>),
     Wgpu(Wgpu),
+    Cuda(Cuda),
 }
 
 /// Scratch memory of a plan or a stream, with the backend that it belongs to.
@@ -21,6 +25,7 @@ pub(crate) enum Kind {
 pub(crate) enum Prepared {
     Cpu(Arc<Cpu>, <Cpu as Backend>::Workspace),
     Wgpu(Wgpu, Box<<Wgpu as Backend>::Workspace>),
+    Cuda(Cuda, Box<<Cuda as Backend>::Workspace>),
 }
 
 impl Prepared {
@@ -29,6 +34,7 @@ impl Prepared {
         Ok(match kind {
             Kind::Cpu(cpu) => Self::Cpu(Arc::clone(cpu), cpu.workspace(items, item_bytes)?),
             Kind::Wgpu(gpu) => Self::Wgpu(gpu.clone(), Box::new(gpu.workspace(items, item_bytes)?)),
+            Kind::Cuda(gpu) => Self::Cuda(gpu.clone(), Box::new(gpu.workspace(items, item_bytes)?)),
         })
     }
 }
@@ -39,6 +45,7 @@ macro_rules! on_backend {
         match $device.kind() {
             $crate::backend::Kind::Cpu($backend) => $body,
             $crate::backend::Kind::Wgpu($backend) => $body,
+            $crate::backend::Kind::Cuda($backend) => $body,
         }
     };
 }
@@ -50,6 +57,7 @@ macro_rules! on_prepared {
         match $prepared {
             $crate::backend::Prepared::Cpu($backend, $workspace) => $body,
             $crate::backend::Prepared::Wgpu($backend, $workspace) => $body,
+            $crate::backend::Prepared::Cuda($backend, $workspace) => $body,
         }
     };
 }
@@ -80,6 +88,72 @@ impl Reach for Cpu {
             ItemsMut::Device(range) => Err(wrong_device(range.device(), "cpu")),
         }
     }
+}
+
+/// A backend whose calls may be bound to arrays of its device, to be run as often as wanted. Those of a CPU may not.
+pub(crate) trait Record: Reach {
+    /// A reduction into the one item of `result`.
+    fn bind_reduce<T, A, O>(
+        &self,
+        _: &mut Self::Workspace,
+        _input: View<'_, T>,
+        _result: ViewMut<'_, A>,
+        _: &Reduce<A, O>,
+    ) -> Result<Recording>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        Err(no_commands())
+    }
+
+    /// A search into the one item of `result`.
+    fn bind_position<T: Number>(
+        &self,
+        _: &mut Self::Workspace,
+        _input: View<'_, T>,
+        _result: ViewMut<'_, u64>,
+        _: Extreme,
+    ) -> Result<Recording> {
+        Err(no_commands())
+    }
+
+    /// A scan.
+    fn bind_scan<T, U, O>(
+        &self,
+        _: &mut Self::Workspace,
+        _input: View<'_, T>,
+        _output: ViewMut<'_, U>,
+        _: &Scan<U::Acc, O>,
+    ) -> Result<Recording>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        Err(no_commands())
+    }
+
+    /// All of an array read, and nothing done with it.
+    fn bind_probe_read<T: Element>(&self, _input: View<'_, T>) -> Result<Recording> {
+        Err(no_commands())
+    }
+
+    /// All bytes of an array copied to another.
+    fn bind_probe_copy<T: Element, U: Element>(
+        &self,
+        _input: View<'_, T>,
+        _output: ViewMut<'_, U>,
+    ) -> Result<Recording> {
+        Err(no_commands())
+    }
+}
+
+impl Record for Cpu {}
+
+fn no_commands() -> Error {
+    Error::NoCommands { device: "cpu".to_owned() }
 }
 
 /// The error for an array on one device and a call for another.

@@ -90,7 +90,9 @@ impl Device {
             "wgpu" => {
                 return gpu::open(id, number, GpuOptions::default()).map(Kind::Wgpu).map(Self::of);
             }
-            "cuda" => return cuda::open(id, number),
+            "cuda" => {
+                return cuda::open(id, number, GpuOptions::default()).map(Kind::Cuda).map(Self::of);
+            }
             _ => "ids are cpu, cuda:N, wgpu:N and auto",
         };
         Err(Error::NoDevice { id: id.to_owned(), reason: reason.to_owned() })
@@ -102,7 +104,8 @@ impl Device {
     /// [`Error::NoDevice`] if this is no GPU.
     pub fn with_gpu_options(&self, options: GpuOptions) -> Result<Self> {
         match &self.kind {
-            Kind::Wgpu(gpu) => Ok(Self::of(Kind::Wgpu(gpu::with_options(gpu, options)))),
+            Kind::Wgpu(gpu) => Ok(Self::of(Kind::Wgpu(gpu.with(options)))),
+            Kind::Cuda(gpu) => Ok(Self::of(Kind::Cuda(gpu.with(options)))),
             Kind::Cpu(_) => {
                 let reason = "it takes strategies of a CPU, and none of a GPU".to_owned();
                 Err(Error::NoDevice { id: self.id().to_owned(), reason })
@@ -117,11 +120,14 @@ impl Device {
         let mut missing = |backend: &str, reason: String| {
             absent.push(Absent { backend: backend.to_owned(), reason });
         };
+        match cuda::list() {
+            Ok(gpus) => devices.extend(gpus.into_iter().map(Kind::Cuda).map(Self::of)),
+            Err(reason) => missing("cuda", reason),
+        }
         match gpu::list() {
             Ok(gpus) => devices.extend(gpus.into_iter().map(Kind::Wgpu).map(Self::of)),
             Err(reason) => missing("wgpu", reason),
         }
-        missing("cuda", cuda::absence());
         let info = |device: Self| DeviceInfo {
             id: device.id().to_owned(),
             limits: device.limits().clone(),
@@ -129,11 +135,12 @@ impl Device {
         DeviceList { usable: devices.into_iter().map(info).collect(), absent }
     }
 
-    /// What [`Device::open`] takes; `wgpu` for one that was made from the caller's own.
+    /// What [`Device::open`] takes; `wgpu` or `cuda` for one that was made from the caller's own.
     pub fn id(&self) -> &str {
         match &self.kind {
             Kind::Cpu(_) => "cpu",
-            Kind::Wgpu(gpu) => gpu::id(gpu),
+            Kind::Wgpu(gpu) => gpu.id(),
+            Kind::Cuda(gpu) => gpu.id(),
         }
     }
 
@@ -184,7 +191,7 @@ impl Device {
     fn as_cpu(&self) -> Result<&Cpu> {
         match &self.kind {
             Kind::Cpu(cpu) => Ok(cpu),
-            Kind::Wgpu(gpu) => Err(wrong_device("cpu", gpu::id(gpu))),
+            _ => Err(wrong_device("cpu", self.id())),
         }
     }
 

@@ -1,18 +1,19 @@
-//! GPUs that wgpu reaches, behind the facade: the only module that knows what a buffer is.
+//! GPUs that wgpu reaches, behind the facade: the only module that knows what a buffer of wgpu's is.
 
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
+use upsweep_core::Extreme;
+use upsweep_gpu::bits::number;
 pub(crate) use upsweep_wgpu::Wgpu;
 pub use upsweep_wgpu::{DispatchProfile, Profile, Quartiles};
 use upsweep_wgpu::{Gpu, Slice, Source, Target};
 
-use crate::backend::{Kind, Prepared, Reach, wrong_device};
-use crate::plan::check_length;
+use crate::backend::{Kind, Reach, Record, wrong_device};
 use crate::view::{Items, ItemsMut};
 use crate::{
-    Array, Device, Element, Error, GpuOptions, Kind as ElementKind, Number, Operator, PositionPlan,
-    ReducePlan, Result, ScanPlan, Strategy, View, ViewMut, Widen,
+    Array, Device, Element, Error, GpuOptions, Number, Operator, Recording, Reduce, Result, Scan,
+    Strategy, View, ViewMut, Widen, memory, recording,
 };
 
 /// An adapter, and the device that was opened on it.
@@ -65,16 +66,6 @@ pub(crate) fn list() -> core::result::Result<Vec<Wgpu>, String> {
     if usable.is_empty() { Err(reason) } else { Ok(usable) }
 }
 
-/// The id of a GPU.
-pub(crate) fn id(gpu: &Wgpu) -> &str {
-    gpu.gpu().id()
-}
-
-/// The same GPU, used differently.
-pub(crate) fn with_options(gpu: &Wgpu, options: GpuOptions) -> Wgpu {
-    Wgpu::new(Arc::clone(gpu.gpu()), options)
-}
-
 /// Items in a buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Range<'a> {
@@ -104,15 +95,23 @@ impl Reach for Wgpu {
     fn input<'a, T: Element>(&self, view: View<'a, T>) -> Result<Source<'a, T>> {
         Ok(match view.items {
             Items::Host(items) => Source::Host(items),
-            Items::Device(range) => Source::Device(range.on(self.gpu())?),
+            Items::Device(range) => Source::Device(on(self, range)?),
         })
     }
 
     fn output<'a, T: Element>(&self, view: ViewMut<'a, T>) -> Result<Target<'a, T>> {
         Ok(match view.items {
             ItemsMut::Host(items) => Target::Host(items),
-            ItemsMut::Device(range) => Target::Device(range.on(self.gpu())?),
+            ItemsMut::Device(range) => Target::Device(on(self, range)?),
         })
+    }
+}
+
+/// The slice behind a range of any device's memory.
+fn on<'a>(gpu: &Wgpu, range: memory::Range<'a>) -> Result<Slice<'a>> {
+    match range {
+        memory::Range::Wgpu(range) => range.on(gpu.gpu()),
+        range => Err(wrong_device(range.device(), gpu.gpu().id())),
     }
 }
 
@@ -147,15 +146,14 @@ impl Memory {
 }
 
 /// The range of a buffer of the caller's.
-fn range_of<T: Element>(buffer: &wgpu::Buffer, offset: u64, len: usize) -> Result<Range<'_>> {
-    let ElementKind::Number(dtype) = T::KIND else {
-        return Err(Error::ElementUnsupported {
-            device: "wgpu".to_owned(),
-            element: core::any::type_name::<T>().to_owned(),
-            reason: "it is not a number".to_owned(),
-        });
-    };
-    Ok(Range { slice: Slice::new(buffer, dtype, offset, len as u64)?, gpu: None })
+fn range_of<T: Element>(
+    buffer: &wgpu::Buffer,
+    offset: u64,
+    len: usize,
+) -> Result<memory::Range<'_>> {
+    let dtype = number::<T>("wgpu")?;
+    let slice = Slice::new(buffer, dtype, offset, len as u64)?;
+    Ok(memory::Range::Wgpu(Range { slice, gpu: None }))
 }
 
 /// With feature `wgpu`.
@@ -183,9 +181,12 @@ impl<'a, T: Element> ViewMut<'a, T> {
 
 /// With feature `wgpu`.
 impl<T> Array<T> {
-    /// The buffer that holds the items, if they are on a GPU.
+    /// The buffer that holds the items, if they are in one of wgpu's.
     pub fn buffer(&self) -> Option<&wgpu::Buffer> {
-        self.memory().map(|memory| memory.0.buffer())
+        match self.memory()? {
+            memory::Memory::Wgpu(memory) => Some(memory.0.buffer()),
+            memory::Memory::Cuda(_) => None,
+        }
     }
 }
 
@@ -221,63 +222,65 @@ impl Device {
         Ok(Self::of(Kind::Wgpu(Wgpu::new(gpu, GpuOptions::default()))))
     }
 
-    /// The wgpu device and queue behind this device, if it is a GPU.
+    /// The wgpu device and queue behind this device, if it is one of wgpu's.
     pub fn wgpu(&self) -> Option<(&wgpu::Device, &wgpu::Queue)> {
         match self.kind() {
-            Kind::Cpu(_) => None,
             Kind::Wgpu(gpu) => Some(gpu.gpu().wgpu()),
+            Kind::Cpu(_) | Kind::Cuda(_) => None,
         }
     }
 }
 
-/// A call that is bound to its arrays, to be recorded into a command stream as often as wanted.
-///
-/// It uses the scratch memory of the plan that made it: runs must follow one another, as they do in
-/// one queue. That a run went well is said by the next call that waits for the device, such as
-/// [`Device::wait`] or [`Array::to_vec`].
+/// A recording, and the GPU that runs it.
 #[derive(Clone, Debug)]
-pub struct Recording {
+pub(crate) struct Bound {
     gpu: Arc<Gpu>,
     recording: upsweep_wgpu::Recording,
 }
 
-impl Recording {
-    /// Records the launches into a compute pass of the caller's. With feature `wgpu`.
-    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
-        self.recording.record(pass);
+impl Bound {
+    #[cfg(feature = "cuda")]
+    pub(crate) fn device(&self) -> &str {
+        self.gpu.id()
     }
 
-    /// The strategy that was chosen; `None` for a probe.
-    pub fn strategy(&self) -> Option<Strategy> {
+    pub(crate) fn strategy(&self) -> Option<Strategy> {
         self.recording.strategy()
     }
 
-    /// Number of launches.
-    pub fn launches(&self) -> usize {
+    pub(crate) fn launches(&self) -> usize {
         self.recording.launches()
     }
 
-    /// Submits a run of its own, and does not wait for it.
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub fn submit(&self) -> Result<()> {
+    pub(crate) fn submit(&self) -> Result<()> {
         self.gpu.submit(&self.recording)
     }
 
-    /// Runs it `runs` times, one after another, and returns how long each took on the device, by its
-    /// own clock; `None` if it has none.
+    pub(crate) fn time(&self, runs: u32) -> Result<Option<Vec<Duration>>> {
+        self.gpu.time(&self.recording, runs)
+    }
+}
+
+/// With feature `wgpu`.
+impl Recording {
+    /// Records the launches into a compute pass of the caller's.
     ///
     /// # Errors
-    /// Those of the device.
-    pub fn time(&self, runs: u32) -> Result<Option<Vec<Duration>>> {
-        self.gpu.time(&self.recording, runs)
+    /// [`Error::NoCommands`] if it is bound to arrays of another interface's.
+    pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) -> Result<()> {
+        match &self.bound {
+            recording::Bound::Wgpu(bound) => bound.recording.record(pass),
+            recording::Bound::Cuda(bound) => {
+                return Err(Error::NoCommands { device: bound.device().to_owned() });
+            }
+        }
+        Ok(())
     }
 
     /// Runs it `runs` times, but at least once, and says where its time goes: for each launch how long it took in a
     /// pass of its own, the bytes that it must move, and how long the same device took to move as many without
     /// arithmetic; and how long the whole took as one pass. All of them are measured in turns, by the device's clock;
-    /// `None` if it has none.
+    /// `None` if it has none, or is reached through CUDA.
     ///
     /// Each is measured behind a run of its own, so that caches hold what they hold in runs one after another. What
     /// it does in place, it does as often as it is run.
@@ -307,160 +310,102 @@ impl Recording {
     /// # }
     /// ```
     pub fn profile(&self, runs: u32) -> Result<Option<Profile>> {
-        self.gpu.profile(&self.recording, runs)
+        match &self.bound {
+            recording::Bound::Wgpu(bound) => bound.gpu.profile(&bound.recording, runs),
+            recording::Bound::Cuda(_) => Ok(None),
+        }
     }
 }
 
 fn bound(gpu: &Wgpu, recording: upsweep_wgpu::Recording) -> Recording {
-    Recording { gpu: Arc::clone(gpu.gpu()), recording }
+    let bound = Bound { gpu: Arc::clone(gpu.gpu()), recording };
+    Recording { bound: recording::Bound::Wgpu(bound) }
 }
 
 /// The slice behind a view; a recording has no host to copy from.
 fn slice<'a, T: Element>(gpu: &Wgpu, view: View<'a, T>) -> Result<Slice<'a>> {
     match view.items {
-        Items::Device(range) => range.on(gpu.gpu()),
+        Items::Device(range) => on(gpu, range),
         Items::Host(_) => Err(wrong_device("cpu", gpu.gpu().id())),
     }
 }
 
 fn slice_mut<'a, T: Element>(gpu: &Wgpu, view: ViewMut<'a, T>) -> Result<Slice<'a>> {
     match view.items {
-        ItemsMut::Device(range) => range.on(gpu.gpu()),
+        ItemsMut::Device(range) => on(gpu, range),
         ItemsMut::Host(_) => Err(wrong_device("cpu", gpu.gpu().id())),
     }
 }
 
-/// What a plan for `items` items binds: its GPU and scratch memory, and the arrays, which must be on that GPU.
-fn on_gpu<'p, 'a, 'b, T: Element, U: Element>(
-    prepared: &'p mut Prepared,
-    items: usize,
-    input: View<'a, T>,
-    output: ViewMut<'b, U>,
-) -> Result<(&'p Wgpu, &'p mut upsweep_wgpu::Workspace, Slice<'a>, Slice<'b>)> {
-    check_length(input.len(), items)?;
-    match prepared {
-        Prepared::Wgpu(gpu, workspace) => {
-            let (input, output) = (slice(gpu, input)?, slice_mut(gpu, output)?);
-            Ok((gpu, workspace, input, output))
-        }
-        Prepared::Cpu(..) => Err(Error::NoCommands { device: "cpu".to_owned() }),
-    }
-}
-
-/// With feature `wgpu`.
-impl<T, A, O> ReducePlan<T, A, O>
-where
-    T: Widen<A>,
-    A: Element,
-    O: Operator<A>,
-{
-    /// A run on certain arrays in the device's memory, to be recorded into a command stream. The
-    /// result is one item.
-    ///
-    /// # Errors
-    /// [`Error::NoCommands`] on a CPU, [`Error::PlanTooSmall`], [`Error::ResultLength`],
-    /// [`Error::WrongDevice`], and those of the device.
-    pub fn bind<'a, 'b>(
-        &mut self,
-        input: impl Into<View<'a, T>>,
-        result: impl Into<ViewMut<'b, A>>,
-    ) -> Result<Recording> {
-        let (gpu, workspace, input, result) =
-            on_gpu(&mut self.prepared, self.items, input.into(), result.into())?;
-        let options = gpu.reduce_options();
-        let problem = &self.problem;
-        gpu.gpu()
-            .bind_reduce::<T, A, O>(workspace, input, result, problem, &options)
-            .map(|recording| bound(gpu, recording))
-    }
-}
-
-/// With feature `wgpu`.
-impl<T, U, O> ScanPlan<T, U, O>
-where
-    T: Widen<U::Acc>,
-    U: Element,
-    O: Operator<U::Acc>,
-{
-    /// A run on certain arrays in the device's memory, to be recorded into a command stream. The two
-    /// may be one range of one buffer.
-    ///
-    /// # Errors
-    /// [`Error::NoCommands`] on a CPU, [`Error::PlanTooSmall`], [`Error::LengthMismatch`],
-    /// [`Error::WrongDevice`], and those of the device.
-    pub fn bind<'a, 'b>(
-        &mut self,
-        input: impl Into<View<'a, T>>,
-        output: impl Into<ViewMut<'b, U>>,
-    ) -> Result<Recording> {
-        let (gpu, workspace, input, output) =
-            on_gpu(&mut self.prepared, self.items, input.into(), output.into())?;
-        let options = gpu.scan_options();
-        let problem = &self.problem;
-        gpu.gpu()
-            .bind_scan::<T, U, O>(workspace, input, output, problem, &options)
-            .map(|recording| bound(gpu, recording))
-    }
-}
-
-/// With feature `wgpu`.
-impl<T: Number> PositionPlan<T> {
-    /// A run on certain arrays in the device's memory, to be recorded into a command stream. The
-    /// result is one item: the position, or `u64::MAX` if there are no items.
-    ///
-    /// # Errors
-    /// As [`ReducePlan::bind`].
-    pub fn bind<'a, 'b>(
-        &mut self,
-        input: impl Into<View<'a, T>>,
-        result: impl Into<ViewMut<'b, u64>>,
-    ) -> Result<Recording> {
-        let (gpu, workspace, input, result) =
-            on_gpu(&mut self.prepared, self.items, input.into(), result.into())?;
-        let options = gpu.reduce_options();
-        gpu.gpu()
-            .bind_position::<T>(workspace, input, result, self.extreme, &options)
-            .map(|recording| bound(gpu, recording))
-    }
-}
-
-/// With feature `wgpu`.
-impl Device {
-    /// Reads an array from beginning to end: the limit that a reduction is measured against. Of an
-    /// array that one binding does not hold, as much as it does. Of a part of a buffer, all of it.
-    ///
-    /// # Errors
-    /// [`Error::NoCommands`] on a CPU, [`Error::WrongDevice`], and those of the device.
-    pub fn bind_probe_read<'a>(&self, input: impl Into<View<'a, u8>>) -> Result<Recording> {
-        let gpu = self.gpu()?;
-        let result = upsweep_wgpu::Memory::new::<u32>(gpu.gpu(), 4)?;
-        let recording = gpu.gpu().probe_read(slice(gpu, input.into())?, result.slice())?;
-        Ok(bound(gpu, recording))
-    }
-
-    /// Copies an array to another of its length: the limit that a scan is measured against. Of an
-    /// array that one binding does not hold, as much as it does.
-    ///
-    /// # Errors
-    /// As [`bind_probe_read`](Device::bind_probe_read), [`Error::LengthMismatch`].
-    pub fn bind_probe_copy<'a, 'b>(
+impl Record for Wgpu {
+    fn bind_reduce<T, A, O>(
         &self,
-        input: impl Into<View<'a, u8>>,
-        output: impl Into<ViewMut<'b, u8>>,
-    ) -> Result<Recording> {
-        let (input, output) = (input.into(), output.into());
-        if input.len() != output.len() {
-            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
-        }
-        let gpu = self.gpu()?;
-        let (input, output) = (slice(gpu, input)?, slice_mut(gpu, output)?);
-        Ok(bound(gpu, gpu.gpu().probe_copy(input, output)?))
+        workspace: &mut Self::Workspace,
+        input: View<'_, T>,
+        result: ViewMut<'_, A>,
+        problem: &Reduce<A, O>,
+    ) -> Result<Recording>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        let (input, result) = (slice(self, input)?, slice_mut(self, result)?);
+        let options = self.options().into();
+        let recording =
+            self.gpu().bind_reduce::<T, A, O>(workspace, input, result, problem, &options)?;
+        Ok(bound(self, recording))
     }
 
-    fn gpu(&self) -> Result<&Wgpu> {
-        match self.kind() {
-            Kind::Wgpu(gpu) => Ok(gpu),
-            Kind::Cpu(_) => Err(Error::NoCommands { device: "cpu".to_owned() }),
-        }
+    fn bind_position<T: Number>(
+        &self,
+        workspace: &mut Self::Workspace,
+        input: View<'_, T>,
+        result: ViewMut<'_, u64>,
+        extreme: Extreme,
+    ) -> Result<Recording> {
+        let (input, result) = (slice(self, input)?, slice_mut(self, result)?);
+        let options = self.options().into();
+        let recording =
+            self.gpu().bind_position::<T>(workspace, input, result, extreme, &options)?;
+        Ok(bound(self, recording))
+    }
+
+    fn bind_scan<T, U, O>(
+        &self,
+        workspace: &mut Self::Workspace,
+        input: View<'_, T>,
+        output: ViewMut<'_, U>,
+        problem: &Scan<U::Acc, O>,
+    ) -> Result<Recording>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let (input, output) = (slice(self, input)?, slice_mut(self, output)?);
+        let options = self.options().into();
+        let recording =
+            self.gpu().bind_scan::<T, U, O>(workspace, input, output, problem, &options)?;
+        Ok(bound(self, recording))
+    }
+
+    /// Of a part of a buffer, all of it is read.
+    fn bind_probe_read<T: Element>(&self, input: View<'_, T>) -> Result<Recording> {
+        let bytes = size_of::<T>() * input.len();
+        let input = slice(self, input)?.first_bytes(bytes as u64)?;
+        let result = upsweep_wgpu::Memory::new::<u32>(self.gpu(), 4)?;
+        Ok(bound(self, self.gpu().probe_read(input, result.slice())?))
+    }
+
+    fn bind_probe_copy<T: Element, U: Element>(
+        &self,
+        input: View<'_, T>,
+        output: ViewMut<'_, U>,
+    ) -> Result<Recording> {
+        let bytes = (size_of::<T>() * input.len()) as u64;
+        let input = slice(self, input)?.first_bytes(bytes)?;
+        let output = slice_mut(self, output)?.first_bytes(bytes)?;
+        Ok(bound(self, self.gpu().probe_copy(input, output)?))
     }
 }

@@ -19,7 +19,8 @@
 //! - [`reduce`], [`inclusive_scan`], [`exclusive_scan`] and their `_into` and `_in_place` forms
 //!   are one call each; [`Reduce`] and [`Scan`] state start values, direction and determinism.
 //! - [`ReducePlan`] and [`ScanPlan`] own their scratch memory: calls of a plan allocate
-//!   nothing but some tens of bytes for each thread that is woken.
+//!   nothing but some tens of bytes for each thread that is woken. On a GPU a plan can be bound to its arrays:
+//!   a [`Recording`] runs in a command stream of wgpu or a stream of CUDA that is the caller's own.
 //! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk, with the bits of the whole.
 //! - [`Operator`] and [`Element`] are traits: operators and items of your own are as fast.
 
@@ -30,17 +31,25 @@ mod cuda;
 mod device;
 #[cfg_attr(not(feature = "wgpu"), path = "no_gpu.rs")]
 mod gpu;
+mod memory;
+#[cfg(not(all(feature = "wgpu", feature = "cuda")))]
+mod nothing;
 mod plan;
+mod recording;
 mod reduce;
 mod scan;
 mod stream;
 mod view;
 
 pub use array::Array;
+/// The version of cudarc whose arrays, contexts and streams are taken.
+#[cfg(feature = "cuda")]
+pub use cudarc;
 pub use device::{Absent, CpuOptions, Device, DeviceInfo, DeviceList, InstructionSet};
 #[cfg(feature = "wgpu")]
-pub use gpu::{DispatchProfile, Profile, Quartiles, Recording};
+pub use gpu::{DispatchProfile, Profile, Quartiles};
 pub use plan::{PositionPlan, ReducePlan, ScanPlan};
+pub use recording::Recording;
 pub use reduce::{
     Mean, argmax, argmin, mean, reduce, reduce_as, reduce_into, reduce_into_with, reduce_with,
 };

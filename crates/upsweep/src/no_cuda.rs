@@ -1,11 +1,16 @@
 //! In the place of `cuda.rs` where feature `cuda` is off: the same words, of which there is nothing.
 
-use crate::{Error, Result};
+pub(crate) use crate::nothing::{
+    NoBound as Bound, NoGpu as Cuda, NoMemory as Memory, NoRange as Range,
+};
+use crate::{Error, GpuOptions, Result};
 
-pub(crate) fn absence() -> String {
-    "upsweep was built without its feature cuda".to_owned()
+const NOT_BUILT: &str = "upsweep was built without its feature cuda";
+
+pub(crate) fn open(id: &str, _: &str, _: GpuOptions) -> Result<Cuda> {
+    Err(Error::NoDevice { id: id.to_owned(), reason: NOT_BUILT.to_owned() })
 }
 
-pub(crate) fn open<T>(id: &str, _: &str) -> Result<T> {
-    Err(Error::NoDevice { id: id.to_owned(), reason: absence() })
+pub(crate) fn list() -> core::result::Result<Vec<Cuda>, String> {
+    Err(NOT_BUILT.to_owned())
 }

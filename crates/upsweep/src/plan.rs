@@ -11,7 +11,8 @@ use crate::{Device, Element, Error, Number, Operator, Reduce, Result, Scan, View
 ///
 /// # Cost
 /// Owns its scratch memory: [`run`](ReducePlan::run) allocates nothing but some tens of bytes for
-/// each thread that is woken.
+/// each thread that is woken. On a GPU the first run makes the kernel and the scratch memory; those after it, on arrays that are
+/// aligned alike, make nothing. [`bind`](ReducePlan::bind) makes everything without a run.
 ///
 /// # Examples
 /// ```
@@ -81,7 +82,7 @@ where
 /// # Cost
 /// Owns its scratch memory: [`run_into`](ScanPlan::run_into) and
 /// [`run_in_place`](ScanPlan::run_in_place) allocate nothing; with threads, their pool's queue takes a
-/// block of some 1.5 KiB now and then.
+/// block of some 1.5 KiB now and then. On a GPU it is as with a [`ReducePlan`].
 ///
 /// # Examples
 /// ```

@@ -1,6 +1,6 @@
 //! Views of items without copying.
 
-use crate::gpu::Range;
+use crate::memory::Range;
 
 /// Items to read, wherever they are: a borrowed slice of the host or a range of a device's
 /// memory. Made from slices, vectors, arrays and [`Array`](crate::Array)s by [`Into`], without

@@ -79,9 +79,9 @@ fn setups(arguments: &BenchArguments, scans: bool) -> Result<Vec<Setup>> {
 /// Whether the dispatches of a device can be timed.
 fn check_profile(device: &Device) -> Result<()> {
     let id = device.id();
-    if is_cpu(id) {
+    if device.wgpu().is_none() {
         return Err(Failure::usage(format!(
-            "device {id} has no dispatches: --profile is for GPUs, such as wgpu:0"
+            "device {id} has no dispatches: --profile is for GPUs that wgpu reaches, such as wgpu:0"
         )));
     }
     if !device.limits().timestamps {

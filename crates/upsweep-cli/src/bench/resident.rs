@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bytemuck::{cast_slice, pod_read_unaligned};
-use upsweep::{Array, Device, Error, Number, Recording, Result, Strategy, View, ViewMut};
+use upsweep::{Array, Device, Error, Number, Recording, Result, Strategy};
 
 use super::job::{Outcome, POISON};
 use super::measure::{Call, Effort, Times, median};
@@ -51,7 +51,7 @@ impl<'a, T: Number> Resident<'a, T> {
     ) -> (Option<Strategy>, Outcome) {
         let read = size_of_val(self.items) as u64;
         let row = self.input(device).and_then(|input| {
-            let limit = device.bind_probe_read(bytes_of(input)?)?;
+            let limit = device.bind_probe_read(input)?;
             let result = Array::filled(device, 1, poison::<A>())?;
             let moved = [read, bound(device, read)];
             Job { device, limit, output: result, expected: &[expected], moved }
@@ -70,11 +70,9 @@ impl<'a, T: Number> Resident<'a, T> {
     ) -> (Option<Strategy>, Outcome) {
         let read = size_of_val(self.items) as u64;
         let row = self.input(device).and_then(|input| {
-            let output = Array::filled(device, expected.len(), poison::<U>())?;
+            let mut output = Array::filled(device, expected.len(), poison::<U>())?;
             // As many bytes as are read, of an output that has at least as many.
-            let bytes = bytes_of(input)?;
-            let target = ViewMut::of_buffer(buffer(&output)?, 0, bytes.len())?;
-            let limit = device.bind_probe_copy(bytes, target)?;
+            let limit = device.bind_probe_copy(input, &mut output)?;
             let moved = [read + size_of_val(expected) as u64, 2 * bound(device, read)];
             Job { device, limit, output, expected, moved }.row(effort, |output| bind(input, output))
         });
@@ -89,15 +87,6 @@ fn refused(error: Error) -> (Option<Strategy>, Outcome) {
 /// How many of so many bytes one binding holds.
 fn bound(device: &Device, bytes: u64) -> u64 {
     device.limits().binding_bytes.map_or(bytes, |most| bytes.min(most / 16 * 16))
-}
-
-fn buffer<T>(array: &Array<T>) -> Result<&upsweep::wgpu::Buffer> {
-    array.buffer().ok_or_else(|| Error::NoCommands { device: "cpu".to_owned() })
-}
-
-/// The bytes of an array.
-fn bytes_of<T>(array: &Array<T>) -> Result<View<'_, u8>> {
-    View::of_buffer(buffer(array)?, 0, array.len() * size_of::<T>())
 }
 
 /// What an output holds before every result that is compared.

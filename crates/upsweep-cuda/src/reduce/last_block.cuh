@@ -48,7 +48,7 @@ inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark
             misses = __any_sync(ALL_LANES, misses);
         }
         if (misses) {
-            reduce.state->fault = 1;
+            *reduce.state->in_vain = 1;
         }
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {

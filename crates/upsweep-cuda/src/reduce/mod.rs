@@ -7,18 +7,17 @@ pub(crate) mod policy;
 
 use std::sync::Arc;
 
-use cudarc::driver::CudaStream;
 use upsweep_core::summation::{LANES, TILE};
 use upsweep_core::{
-    Arrangement, Error, GpuReduceStrategy, ReduceGlobal, ReduceLocal, Result, Strategy, Tail,
-    WorkgroupPolicy,
+    Arrangement, Dtype, Error, GpuReduceStrategy, ReduceGlobal, ReduceLocal, Result, Strategy,
+    Tail, WorkgroupPolicy,
 };
 
 use crate::device::Gpu;
-use crate::launch::{Arguments, Kernel, Launch};
+use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::memory::Buffer;
 use crate::shader::types::access;
-use crate::shader::{PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state_bytes};
+use crate::shader::{Op, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state};
 use crate::slice::Slice;
 
 /// Strategy and policy of a reduction; what is not given is chosen.
@@ -28,6 +27,13 @@ pub struct ReduceOptions {
     pub strategy: Option<GpuReduceStrategy>,
     /// The numbers.
     pub policy: Option<WorkgroupPolicy>,
+}
+
+/// The strategy and policy of a sum of integers, where none are asked for.
+pub(crate) fn choice(items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy) {
+    let [item, acc, output] = [Dtype::U32; 3];
+    let types = Types { item, acc, output, op: Op::Sum, identity: [0; 2], padding: [0; 2] };
+    (policy::strategy(&types), policy::policy(items * item_bytes as u64))
 }
 
 /// The start value, as bits.
@@ -125,7 +131,7 @@ pub(crate) struct Reduction {
     types: Types,
     shape: Shape,
     kernel: Arc<Kernel>,
-    pub(crate) state: Buffer,
+    state: Arc<Buffer>,
     items: u64,
     width: u32,
     /// Whether one more workgroup folds what the others publish.
@@ -226,7 +232,7 @@ impl Reduction {
         let width = Self::width(&types, input, options);
         let (shape, shader) = Self::kernel(gpu.id(), &types, options, items, width)?;
         let kernel = gpu.kernel(&shader, "reduce")?;
-        let state = Buffer::zeros(gpu, state_bytes(&types, shape.workgroups(items)))?;
+        let state = state(gpu, &types, shape.workgroups(items))?;
         let global = options.strategy.unwrap_or_else(|| policy::strategy(&types)).global;
         if global == ReduceGlobal::Atomic && !policy::packs(&types) {
             state.write(TOTAL, bytemuck::cast_slice(&types.empty_total()))?;
@@ -248,15 +254,8 @@ impl Reduction {
             && Self::width(types, input, options) == self.width
     }
 
-    /// Launches a reduction of `input`. Does not wait.
-    pub(crate) fn launch(
-        &self,
-        gpu: &Gpu,
-        stream: &CudaStream,
-        input: &Slice<'_>,
-        to: To,
-        init: Init,
-    ) -> Result<()> {
+    /// The launch of a reduction of `input`.
+    pub(crate) fn bind(&self, gpu: &Gpu, input: &Slice<'_>, to: To, init: Init) -> Result<Ready> {
         let (result, mailbox, message) = match to {
             To::Device(result) => (result, 0, 0),
             To::Mailbox(mailbox, message) => (0, mailbox, message),
@@ -283,6 +282,8 @@ impl Reduction {
         };
         // SAFETY: `Reduce` in `reduce.cuh` has these fields. The caller's slices are the device's memory; the state has a
         // place for every workgroup of the longest array.
-        unsafe { gpu.launch(stream, &self.kernel, &launch, &Arguments::new().with(words)) }
+        Ok(unsafe {
+            Ready::new(&self.kernel, launch, Arguments::new().with(words), Some(&self.state))
+        })
     }
 }

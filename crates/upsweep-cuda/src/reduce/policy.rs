@@ -32,12 +32,12 @@ pub(crate) fn sums_bytes(types: &Types, width: u32) -> bool {
     types.op == Op::Sum && width >= 4 && sums.contains(&(types.item, types.acc))
 }
 
-/// The policy where none is asked for. Of prototypes on an H200, a tile to a workgroup was best at 2^16 `f32`, and four tiles
-/// to each of eight warps from 2^24 on (`benches/record/nvidia-h200/2026-11-21-order-of-summation-reduce.csv`).
+/// The policy where none is asked for. Of those tried on an H200 (`benches/record/nvidia-h200/2026-11-22-cuda-sweep.csv`), a
+/// tile to a workgroup was best up to 2^17 `u32`, a tile to each of eight warps up to 2^23, and four beyond.
 pub(crate) fn policy(bytes: u64) -> WorkgroupPolicy {
     let (threads_per_workgroup, items_per_thread) = match bytes {
         0..=0x8_0000 => (32, 64),
-        0x8_0001..=0xff_ffff => (128, 64),
+        0x8_0001..=0x200_0000 => (256, 64),
         _ => (256, 256),
     };
     WorkgroupPolicy { threads_per_workgroup, items_per_thread }

@@ -238,8 +238,6 @@ inline void write_result(const Reduce& reduce, Acc total) {
     }
     if (reduce.mailbox) {
         *(volatile u64*)(reduce.mailbox + 1) = result_bits(value);
-        // Whether it may be trusted.
-        *(volatile u64*)(reduce.mailbox + 2) = *(volatile u32*)&reduce.state->fault;
         __threadfence_system();
         *(volatile u32*)reduce.mailbox = reduce.message;
     }

@@ -1,8 +1,8 @@
 // What comes into a chunk: the fold of the totals of all chunks in front of it, window by window in their order.
 //
-// Slots of what is published: the totals of all chunks; what comes out of the last of them; what comes into each window.
+// Slots of what is published: the totals of all chunks; what comes into each window but the first.
 
-inline u64 slots_of(const Scan& scan) { return u64(scan.chunks) + scan.chunks / CHUNKS_OF_WINDOW + 1; }
+inline u64 slots_of(const Scan& scan) { return u64(scan.chunks) + scan.chunks / CHUNKS_OF_WINDOW; }
 
 /// What is in front of a chunk: `carry` comes into its window, and lane k of a warp has the total of the window's chunk k.
 struct Front {
@@ -37,7 +37,7 @@ inline void fold_totals(const Scan& scan, u32 mark, u32 from, u32 chunk, u32 lan
         misses = __any_sync(ALL_LANES, misses);
     }
     if (misses) {
-        scan.state->fault = 1;
+        *scan.state->in_vain = 1;
     }
     // Windows that are whole, in turn; then what there is of this chunk's own.
 #pragma unroll
@@ -91,11 +91,12 @@ inline Acc leave_tile_carries(Tiles tiles, Acc* tile_carries, u32 chunk, u32 lan
     return then(front.carry, shuffled(upto, CHUNK_TILES - 1));
 }
 
-/// One of so many controllers has looked its last. Whoever has the last chunk has seen that all others began, publishes what
-/// comes out of it, and ends the run; but the last to leave does, if what was published is to be forgotten then.
+/// One of so many controllers has looked its last. Whoever has the last chunk has seen that all others began, says what comes
+/// behind a last window that is whole, for a scan that goes on from there, and ends the run; but the last to leave does, if what
+/// was published is to be forgotten then.
 inline void leave(const Scan& scan, u32 mark, bool has_last, Acc out, u32 controllers) {
     if (has_last) {
-        publish(scan.state->published + scan.chunks, out, mark);
+        scan.state->total = result_bits(out);
     }
     if (mark == LAST_MARK ? atomicAdd(&scan.state->finished, 1) + 1 == controllers : has_last) {
         end_run(scan.state, mark, slots_of(scan));

@@ -35,7 +35,7 @@ inline u32 newest_known(const Scan& scan, u32 mark, u32 window, u32 lane, Acc& c
     const Published* into = scan.state->published + scan.chunks;
     for (u32 newest = window; newest > 0; newest -= min(newest, SUBGROUP)) {
         const u32 looked_for = newest > lane ? newest - lane : 0;
-        const Published looked = look_at(into + looked_for);
+        const Published looked = look_at(into + max(looked_for, 1u) - 1);
         const u32 there = __ballot_sync(ALL_LANES, looked_for > 0 && is_there(looked, mark));
         if (there) {
             const u32 found = __ffs(there) - 1;
@@ -64,7 +64,7 @@ inline void control(const Scan& scan, Shared& shared, u32 number, u32 lane) {
     __syncwarp();
     arrive_at(CARRIES_KNOWN);
     if (lane == 0 && LOOKS_BACK && number % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1) {
-        publish(scan.state->published + scan.chunks + window + 1, out, mark);
+        publish(scan.state->published + scan.chunks + window, out, mark);
     }
     if (lane == 0) {
         leave(scan, mark, number + 1 == scan.chunks, out, gridDim.x);

@@ -8,7 +8,6 @@ pub(crate) mod policy;
 
 use std::sync::Arc;
 
-use cudarc::driver::CudaStream;
 use upsweep_core::summation::{GROUP, LANES, ROWS, TILES};
 use upsweep_core::{
     Arrangement, Bounds, Direction, Element, Error, GpuScanStrategy, Result, Scan, ScanGlobal,
@@ -16,10 +15,10 @@ use upsweep_core::{
 };
 
 use crate::device::{Facts, Gpu};
-use crate::launch::{Arguments, Kernel, Launch};
+use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::memory::Buffer;
 use crate::reduce::{Init, LOOKS};
-use crate::shader::{Constants, PUBLISHED, SUBGROUP, Shader, Types, state_bytes};
+use crate::shader::{Constants, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state};
 use crate::slice::Slice;
 
 /// Strategy and policy of a scan; what is not given is chosen.
@@ -29,6 +28,15 @@ pub struct ScanOptions {
     pub strategy: Option<GpuScanStrategy>,
     /// The numbers.
     pub policy: Option<WorkgroupPolicy>,
+}
+
+/// The strategy and policy where none are asked for.
+pub(crate) fn choice(
+    facts: &Facts,
+    items: u64,
+    item_bytes: usize,
+) -> (GpuScanStrategy, WorkgroupPolicy) {
+    (policy::strategy(facts.arch), policy::policy(items, item_bytes))
 }
 
 /// What is scanned how, besides its types.
@@ -191,11 +199,11 @@ impl Shape {
         self.waits != Waits::Held { looks_back: true }
     }
 
-    /// Totals, what comes out of the last chunk, what comes into windows: `carries.cuh`.
+    /// Totals, and what comes into windows: `carries.cuh`.
     fn slots(&self, items: u64) -> u64 {
         let tiles = self.warps * self.rows / ROWS as u32;
         let chunks = self.chunks(items);
-        chunks + chunks * u64::from(tiles) / TILES as u64 + 1
+        chunks + chunks * u64::from(tiles) / TILES as u64
     }
 
     fn constants(&self, facts: &Facts, words: u32) -> Constants {
@@ -239,7 +247,7 @@ pub(crate) struct Scanning {
     shape: Shape,
     lies: Lies,
     kernel: Arc<Kernel>,
-    pub(crate) state: Buffer,
+    pub(crate) state: Arc<Buffer>,
     items: u64,
     /// Most workgroups that run at once.
     workgroups: u32,
@@ -354,7 +362,7 @@ impl Scanning {
         if workgroups == 0 {
             return Err(gpu.failed("a workgroup of a scan does not fit on a multiprocessor"));
         }
-        let state = Buffer::zeros(gpu, state_bytes(&types, shape.slots(items)))?;
+        let state = state(gpu, &types, shape.slots(items))?;
         Ok(Self { types, form, shape, lies, kernel, state, items, workgroups })
     }
 
@@ -372,15 +380,14 @@ impl Scanning {
             && Lies::new(form, input, output) == self.lies
     }
 
-    /// Launches a scan of `input` into `output`, which is as long and not empty. Does not wait.
-    pub(crate) fn launch(
+    /// The launch of a scan of `input` into `output`, which is as long and not empty.
+    pub(crate) fn bind(
         &self,
         gpu: &Gpu,
-        stream: &CudaStream,
         input: &Slice<'_>,
         output: &Slice<'_>,
         init: Init,
-    ) -> Result<()> {
+    ) -> Result<Ready> {
         let chunks = u32::try_from(self.shape.chunks(input.items))
             .map_err(|_| gpu.failed("a scan of more chunks than are counted"))?;
         let [low, high] = init.unwrap_or_default();
@@ -404,6 +411,16 @@ impl Scanning {
         };
         // SAFETY: `Scan` in `chunk.cuh` has these fields. The caller's slices are the device's memory and lie apart, or are
         // one; the state has a place for every chunk of the longest array.
-        unsafe { gpu.launch(stream, &self.kernel, &launch, &Arguments::new().with(words)) }
+        Ok(unsafe {
+            Ready::new(&self.kernel, launch, Arguments::new().with(words), Some(&self.state))
+        })
+    }
+
+    /// The bits of what comes in behind the last scan, which was one of whole windows. Waits for it.
+    pub(crate) fn carry(&self, gpu: &Gpu) -> Result<u64> {
+        let mut bits = [0; 8];
+        // SAFETY: the state has this word.
+        unsafe { gpu.copy_out(self.state.pointer() + TOTAL, &mut bits) }?;
+        Ok(u64::from_le_bytes(bits))
     }
 }

@@ -22,13 +22,16 @@ pub(crate) fn strategy(arch: u32) -> GpuScanStrategy {
     }
 }
 
-/// The policy where none is asked for.
+/// The policy where none is asked for. Of those tried on an H200 (`benches/record/nvidia-h200/2026-11-22-cuda-sweep.csv`): up
+/// to 2^18 items a tile for each workgroup; up to 2^20 what all multiprocessors hold at once, in as many threads as they run;
+/// for longer arrays chunks of which three fit in a multiprocessor's shared memory, and more items to a thread the shorter
+/// they are.
 pub(crate) fn policy(items: u64, item_bytes: usize) -> WorkgroupPolicy {
-    let (threads_per_workgroup, items_per_thread) = match items {
-        0..=0x4_0000 => (128, 16),
-        0x4_0001..=0x10_0000 => (256, 16),
-        0x10_0001..=0x20_0000 => (512, 16),
-        _ if item_bytes > 4 => (256, 16),
+    let (threads_per_workgroup, items_per_thread) = match (items, item_bytes) {
+        (0..=0x4_0000, _) => (128, 16),
+        (0x4_0001..=0x10_0000, 8) => (256, 32),
+        (0x4_0001..=0x10_0000, _) | (_, 8) => (512, 16),
+        (_, 1 | 2) => (512, 64),
         _ => (256, 64),
     };
     WorkgroupPolicy { threads_per_workgroup, items_per_thread }

@@ -11,10 +11,13 @@ mod tests;
 pub(crate) mod types;
 
 use core::fmt::Write;
+use std::sync::Arc;
 
-use upsweep_core::{Dtype, Element, Extreme, Operator};
+use upsweep_core::{Dtype, Element, Extreme, Operator, Result};
 
-use crate::bits::{dtype_of, words as words_of};
+use crate::device::Gpu;
+use crate::memory::Buffer;
+use upsweep_gpu::bits::{dtype_of, words as words_of};
 
 pub(crate) use operator::{Held, Numbers, Op};
 pub(crate) use types::Scalar;
@@ -115,15 +118,22 @@ pub(crate) const SUBGROUP: &str = include_str!("subgroup.cuh");
 pub(crate) const PUBLISHED: &str = include_str!("published.cuh");
 
 /// Bytes of the state that workgroups share, with this many values published: `published.cuh`.
-pub(crate) fn state_bytes(types: &Types, slots: u64) -> u64 {
+fn state_bytes(types: &Types, slots: u64) -> u64 {
     32 + 8 * u64::from(types.held().words()) * slots
 }
 
-/// Where in the state the total for atomics is.
+/// Where in the state the total for atomics is, or the bits of what comes in behind a scan.
 pub(crate) const TOTAL: u64 = 16;
 
-/// Where in the state it stands whether a workgroup has waited in vain.
-pub(crate) const FAULT: u64 = 8;
+/// Where in the state the address is at which workgroups say that they have waited in vain.
+const IN_VAIN: u64 = 8;
+
+/// The state of a kernel that publishes this many values.
+pub(crate) fn state(gpu: &Arc<Gpu>, types: &Types, slots: u64) -> Result<Arc<Buffer>> {
+    let state = Buffer::zeros(gpu, state_bytes(types, slots))?;
+    state.write(IN_VAIN, &gpu.in_vain().to_le_bytes())?;
+    Ok(Arc::new(state))
+}
 
 /// Named sizes of a kernel.
 pub(crate) type Constants = Vec<(&'static str, u64)>;

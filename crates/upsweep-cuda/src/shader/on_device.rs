@@ -5,9 +5,9 @@ use std::sync::Arc;
 use upsweep_core::{Element, Extreme, Number, Operator, Widen};
 
 use super::{Op, Types};
-use crate::bits::{from_words, words};
 use crate::launch::{Arguments, Kernel, Launch};
 use crate::{Gpu, Memory};
+use upsweep_gpu::bits::{from_words, words};
 
 /// Lanes of the one warp that the kernel runs in, and accesses of each.
 const WARP: usize = 32;

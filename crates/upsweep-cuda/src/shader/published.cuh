@@ -8,14 +8,16 @@ struct Published {
     u64 at[WORDS];
 };
 
-/// Memory that workgroups share. A total is for atomics alone; tickets and those who finished are counted where somebody asks.
+/// Memory that workgroups share. A total is that of a reduction, for atomics alone; or what comes in behind a scan, for the
+/// host. Tickets and those who finished are counted where somebody asks.
 struct State {
     u32 run;
     u32 finished;
-    u32 fault;
-    u32 tickets;
+    /// A word of the host's: 1 if a workgroup has waited in vain for another.
+    volatile u32* in_vain;
     u64 total;
-    u64 unused;
+    u32 tickets;
+    u32 unused;
     Published published[1];
 };
 

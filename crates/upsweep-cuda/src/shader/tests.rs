@@ -22,7 +22,7 @@ impl<A: Element> Operator<A> for Last {
     const COMMUTATIVE: bool = false;
 
     fn identity(&self) -> A {
-        crate::bits::from_words([0; 2]).expect("a number")
+        upsweep_gpu::bits::from_words([0; 2]).expect("a number")
     }
 
     fn combine(&self, _left: A, right: A) -> A {

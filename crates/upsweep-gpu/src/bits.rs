@@ -1,14 +1,26 @@
 //! Numbers as bytes and words, where their type is one that kernels know.
 
 use castaway::cast;
-use upsweep_core::{Dtype, Element, Kind, bf16, f16};
+use upsweep_core::{Dtype, Element, Error, Kind, Result, bf16, f16};
 
 /// The number type of `T`; `None` if it is a structure.
-pub(crate) fn dtype_of<T: Element>() -> Option<Dtype> {
+pub fn dtype_of<T: Element>() -> Option<Dtype> {
     match T::KIND {
         Kind::Number(dtype) => Some(dtype),
         _ => None,
     }
+}
+
+/// The number type of `T`, for calls of a device of this id.
+///
+/// # Errors
+/// [`Error::ElementUnsupported`] if it is a structure.
+pub fn number<T: Element>(device: &str) -> Result<Dtype> {
+    dtype_of::<T>().ok_or_else(|| Error::ElementUnsupported {
+        device: device.to_owned(),
+        element: core::any::type_name::<T>().to_owned(),
+        reason: "it is not a number".to_owned(),
+    })
 }
 
 macro_rules! numbers {
@@ -41,7 +53,7 @@ macro_rules! mut_slices {
 }
 
 /// The bits of a number, in two words, low word first; `None` for anything else.
-pub(crate) fn words<T: Element>(value: T) -> Option<[u32; 2]> {
+pub fn words<T: Element>(value: T) -> Option<[u32; 2]> {
     fn split(bits: u64) -> [u32; 2] {
         [bits as u32, (bits >> 32) as u32]
     }
@@ -55,7 +67,7 @@ pub(crate) fn words<T: Element>(value: T) -> Option<[u32; 2]> {
 }
 
 /// A number from its bits; `None` for anything else. Short floats have bits of their own here.
-pub(crate) fn from_words<T: Element>(words: [u32; 2]) -> Option<T> {
+pub fn from_words<T: Element>(words: [u32; 2]) -> Option<T> {
     let bits = u64::from(words[0]) | u64::from(words[1]) << 32;
     macro_rules! number {
         ($($type:ident $value:expr;)*) => { $(
@@ -74,15 +86,34 @@ pub(crate) fn from_words<T: Element>(words: [u32; 2]) -> Option<T> {
 }
 
 /// The bytes of numbers; `None` for anything else.
-pub(crate) fn bytes<T: Element>(items: &[T]) -> Option<&[u8]> {
+pub fn bytes<T: Element>(items: &[T]) -> Option<&[u8]> {
     slices!(items, found => bytemuck::cast_slice(found);
         u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64);
     None
 }
 
 /// The bytes of numbers, to write; `None` for anything else.
-pub(crate) fn bytes_mut<T: Element>(items: &mut [T]) -> Option<&mut [u8]> {
+pub fn bytes_mut<T: Element>(items: &mut [T]) -> Option<&mut [u8]> {
     mut_slices!(items, found => bytemuck::cast_slice_mut(found);
         u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64);
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use upsweep_core::Indexed;
+
+    use super::*;
+
+    #[test]
+    fn a_number_is_its_bits() {
+        assert_eq!(words(-2i16).and_then(from_words::<i16>), Some(-2));
+        assert_eq!(words(1.5f64).and_then(from_words::<f64>), Some(1.5));
+        assert_eq!(words(f16::from_f32(1.5)), Some([1.5f32.to_bits(), 0]));
+        assert_eq!(from_words::<bf16>([0x3fc0, 0]), Some(bf16::from_f32(1.5)));
+        assert_eq!(bytes(&[1u16, 2]), Some(&[1, 0, 2, 0][..]));
+        let structure = number::<Indexed<u32>>("gpu:0");
+        assert!(matches!(structure, Err(Error::ElementUnsupported { .. })), "{structure:?}");
+        assert_eq!(number::<u8>("gpu:0"), Ok(Dtype::U8));
+    }
 }

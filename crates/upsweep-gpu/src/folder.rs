@@ -1,4 +1,4 @@
-//! Files that outlive a program: what the compiler made of kernels.
+//! Files that outlive a program: what drivers and compilers made of kernels, and what was found out about a device.
 //!
 //! They lie in `$UPSWEEP_CACHE_DIR`, or else in the folder `upsweep` where the platform keeps such things; if the
 //! variable is empty there are none. Nothing depends on them: a file that cannot be read, or is not exactly what was
@@ -19,16 +19,16 @@ const FOLDER_VARIABLE: &str = "UPSWEEP_CACHE_DIR";
 /// What a file begins with; then come the check of the rest, and the rest.
 const MAGIC: [u8; 8] = *b"upsweep1";
 
-/// More than this is not read: a cubin of ours has some ten thousand bytes.
-const MOST_BYTES: u64 = 16 << 20;
+/// More than this is not read: a driver's cache of pipelines grows with every version of a kernel, and begins anew then.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// The folder with the files, if there may be any.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Folder(Option<PathBuf>);
+pub struct Folder(Option<PathBuf>);
 
 impl Folder {
     /// The user's.
-    pub(crate) fn of_user() -> Self {
+    pub fn of_user() -> Self {
         let of_platform =
             || Some(etcetera::base_strategy::choose_native_strategy().ok()?.cache_dir());
         Self::chosen(std::env::var_os(FOLDER_VARIABLE), of_platform)
@@ -44,14 +44,23 @@ impl Folder {
     }
 
     /// A certain one.
-    #[cfg(test)]
-    pub(crate) fn at(path: impl Into<PathBuf>) -> Self {
+    pub fn at(path: impl Into<PathBuf>) -> Self {
         Self(Some(path.into()))
     }
 
+    /// Whether there are no files, and never will be.
+    pub fn is_nowhere(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The file of this name, if there may be one.
+    pub fn path(&self, name: &str) -> Option<PathBuf> {
+        self.0.as_ref().map(|folder| folder.join(name))
+    }
+
     /// What was written under this name.
-    pub(crate) fn read(&self, name: &str) -> Option<Vec<u8>> {
-        let path = self.0.as_ref()?.join(name);
+    pub fn read(&self, name: &str) -> Option<Vec<u8>> {
+        let path = self.path(name)?;
         let metadata = fs::metadata(&path).ok()?;
         if !metadata.is_file() || metadata.len() > MOST_BYTES {
             return None;
@@ -67,7 +76,10 @@ impl Folder {
     }
 
     /// Writes a file under this name. Whoever reads it at the same time finds the old one or the new one, whole.
-    pub(crate) fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let Some(folder) = &self.0 else {
             return Ok(());
@@ -97,7 +109,7 @@ fn header(name: &str, content: &[u8]) -> [u8; 16] {
 }
 
 /// FNV-1a of texts and their lengths: for finding damage, not for keeping anyone out.
-pub(crate) fn hash<const N: usize>(texts: [&[u8]; N]) -> u64 {
+pub fn hash<const N: usize>(texts: [&[u8]; N]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for text in texts {
         for &byte in text.iter().chain(&text.len().to_le_bytes()) {
@@ -110,8 +122,6 @@ pub(crate) fn hash<const N: usize>(texts: [&[u8]; N]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compile::Compiler;
-    use crate::testing;
 
     #[test]
     fn the_variable_names_the_folder() {
@@ -136,7 +146,7 @@ mod tests {
             assert_eq!(folder.read("name").as_deref(), Some(content));
         }
         folder.write("name", b"some content").expect("it can be written");
-        let path = folder.0.as_ref().expect("a folder").join("name");
+        let path = folder.path("name").expect("a folder");
         let whole = fs::read(&path).expect("it is there");
         for at in 0..whole.len() {
             let mut flipped = whole.clone();
@@ -174,64 +184,12 @@ mod tests {
         assert_eq!(files, 1, "nothing unfinished is left");
     }
 
-    const TEXT: &str = "extern \"C\" __global__ void kernel(int* item) { *item = 1; }";
-
-    /// The one file of a folder.
-    fn file(folder: &tempfile::TempDir) -> PathBuf {
-        let mut files = fs::read_dir(folder.path()).expect("a folder");
-        let file = files.next().expect("a file").expect("a file").path();
-        assert!(files.next().is_none(), "there is one file");
-        file
-    }
-
-    #[test]
-    fn what_is_kept_is_not_compiled_again_and_never_trusted_when_damaged() {
-        if testing::compiler().is_none() {
-            return;
-        }
-        let kept = tempfile::tempdir().expect("a folder");
-        let open = || Compiler::of_machine(Folder::at(kept.path()));
-        let first = open().cubin(TEXT, 90, &[]).expect("it compiles");
-        assert!(!first.log.is_empty());
-        let whole = fs::read(file(&kept)).expect("it is kept");
-        let second = open().cubin(TEXT, 90, &[]).expect("it is kept");
-        assert_eq!((second.cubin, second.log.as_str()), (first.cubin.clone(), ""));
-        let mut flipped = whole.clone();
-        flipped[whole.len() / 2] ^= 1;
-        for damaged in [&whole[..whole.len() / 2], &flipped, b"", b"nothing like it", &whole[16..]]
-        {
-            fs::write(file(&kept), damaged).expect("it can be written");
-            let again = open().cubin(TEXT, 90, &[]).expect("it compiles");
-            assert_eq!(again.cubin, first.cubin, "not what was damaged");
-            assert_eq!(fs::read(file(&kept)).expect("it is kept"), whole);
-        }
-    }
-
-    #[test]
-    fn another_text_architecture_or_option_is_another_file() {
-        let Some(compiler) = testing::compiler() else { return };
-        drop(compiler);
-        let kept = tempfile::tempdir().expect("a folder");
-        let compiler = Compiler::of_machine(Folder::at(kept.path()));
-        let other = TEXT.replace("= 1", "= 2");
-        let option = ["-DNAME=1".to_owned()];
-        let made = [(TEXT, 90, &[][..]), (&other, 90, &[]), (TEXT, 80, &[]), (TEXT, 90, &option)];
-        for (number, (text, arch, more)) in (1..).zip(made) {
-            compiler.cubin(text, arch, more).expect("it compiles");
-            assert_eq!(fs::read_dir(kept.path()).expect("a folder").count(), number);
-        }
-    }
-
     #[test]
     fn a_folder_that_cannot_be_is_not_missed() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let folder = Folder::at(file.path().join("folder"));
         assert!(folder.write("name", b"content").is_err());
-        if testing::compiler().is_some() {
-            for folder in [folder, Folder::default()] {
-                let compiled = Compiler::of_machine(folder).cubin(TEXT, 90, &[]);
-                assert!(compiled.is_ok_and(|compiled| !compiled.cubin.is_empty()));
-            }
-        }
+        assert_eq!(folder.read("name"), None);
+        assert!(Folder::default().write("name", b"content").is_ok());
     }
 }

@@ -1,0 +1,94 @@
+//! Calls that are bound to their arrays, to be launched as often as wanted.
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaStream, sys};
+use upsweep_core::{Result, Strategy};
+
+use crate::device::Gpu;
+use crate::launch::Ready;
+use crate::memory::Memory;
+
+/// A call on certain arrays, with all that it needs: launching it allocates nothing and waits for nothing.
+///
+/// It uses the scratch memory of the workspace that it was bound with: runs of one workspace's recordings must follow one
+/// another, as they do in one stream.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    gpu: Arc<Gpu>,
+    /// `None` if there is nothing to do.
+    ready: Option<Arc<Ready>>,
+    strategy: Option<Strategy>,
+    /// Arrays of ours that are kept for it.
+    kept: Vec<Memory>,
+}
+
+impl Recording {
+    pub(crate) fn new(gpu: &Arc<Gpu>, ready: Option<Ready>, strategy: Option<Strategy>) -> Self {
+        let ready = ready.map(Arc::new);
+        Self { gpu: Arc::clone(gpu), ready, strategy, kept: Vec::new() }
+    }
+
+    /// The same, which keeps these arrays as long as it lives.
+    #[must_use]
+    pub fn keeping(mut self, arrays: impl IntoIterator<Item = Memory>) -> Self {
+        self.kept.extend(arrays);
+        self
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    /// The strategy that was chosen; `None` for a probe.
+    pub fn strategy(&self) -> Option<Strategy> {
+        self.strategy
+    }
+
+    /// Number of launches.
+    pub fn launches(&self) -> usize {
+        usize::from(self.ready.is_some())
+    }
+
+    /// Launches it into the device's own stream.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn submit(&self) -> Result<()> {
+        self.begin(self.gpu.stream())
+    }
+
+    /// Launches it into a stream of the device's context.
+    ///
+    /// # Errors
+    /// [`WrongDevice`](upsweep_core::Error::WrongDevice) if the stream is of another context,
+    /// [`DeviceFailed`](upsweep_core::Error::DeviceFailed) if it is being captured, and those of the device.
+    pub fn launch(&self, stream: &CudaStream) -> Result<()> {
+        self.gpu.check_context(stream)?;
+        let status = self.gpu.did("looking at a stream", stream.capture_status())?;
+        if status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE {
+            return Err(self.gpu.failed("the stream is being captured, which `capture` is for"));
+        }
+        self.begin(stream)
+    }
+
+    /// Launches it into a stream that is being captured, or is not.
+    ///
+    /// # Errors
+    /// As [`launch`](Recording::launch), but for the capture.
+    ///
+    /// # Safety
+    /// The graph that comes of it is not launched any more when the last copy of this recording is gone.
+    pub unsafe fn capture(&self, stream: &CudaStream) -> Result<()> {
+        self.gpu.check_context(stream)?;
+        self.begin(stream)
+    }
+
+    fn begin(&self, stream: &CudaStream) -> Result<()> {
+        match &self.ready {
+            Some(ready) => ready.begin(&self.gpu, stream),
+            None => Ok(()),
+        }
+    }
+}

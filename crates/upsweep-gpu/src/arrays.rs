@@ -1,0 +1,118 @@
+//! Items wherever they are.
+
+use core::ops::Range;
+
+use upsweep_core::{Direction, Dtype, Error, Result};
+
+/// Items in a device's memory, as a backend knows them.
+pub trait Part: Copy {
+    /// Number of items.
+    fn len(&self) -> usize;
+
+    /// Whether there are no items.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The items of these numbers, which are among them; they have this type.
+    #[must_use]
+    fn part(&self, dtype: Dtype, range: Range<usize>) -> Self;
+}
+
+/// Items to read.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a, T, S> {
+    /// In the host's memory: copied to the device.
+    Host(&'a [T]),
+    /// In the device's memory.
+    Device(S),
+}
+
+/// Items to write, or to read and overwrite.
+#[derive(Debug)]
+pub enum Target<'a, T, S> {
+    /// In the host's memory: copied there from the device.
+    Host(&'a mut [T]),
+    /// In the device's memory.
+    Device(S),
+}
+
+impl<T, S: Part> Source<'_, T, S> {
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        match self {
+            Source::Host(items) => items.len(),
+            Source::Device(slice) => slice.len(),
+        }
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The items of these numbers.
+    pub(crate) fn part(&self, dtype: Dtype, range: Range<usize>) -> Self {
+        match self {
+            Source::Host(all) => Source::Host(&all[range]),
+            Source::Device(slice) => Source::Device(slice.part(dtype, range)),
+        }
+    }
+}
+
+impl<T, S: Part> Target<'_, T, S> {
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        match self {
+            Target::Host(items) => items.len(),
+            Target::Device(slice) => slice.len(),
+        }
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The items of these numbers.
+    pub(crate) fn part(&mut self, dtype: Dtype, range: Range<usize>) -> Target<'_, T, S> {
+        match self {
+            Target::Host(all) => Target::Host(&mut all[range]),
+            Target::Device(slice) => Target::Device(slice.part(dtype, range)),
+        }
+    }
+}
+
+/// The pieces of at most `most` items of a chunk, in the order in which a scan meets them.
+pub(crate) fn pieces(
+    items: usize,
+    most: usize,
+    direction: Direction,
+) -> impl Iterator<Item = Range<usize>> {
+    (0..items.div_ceil(most.max(1))).map(move |number| {
+        let (start, end) = (number * most, items.min((number + 1).saturating_mul(most)));
+        match direction {
+            Direction::Forward => start..end,
+            Direction::Reverse => items - end..items - start,
+        }
+    })
+}
+
+/// Checks that an output is as long as its input.
+pub(crate) fn check_lengths(input: usize, output: usize) -> Result<()> {
+    if input == output { Ok(()) } else { Err(Error::LengthMismatch { input, output }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_come_in_the_order_of_the_scan() {
+        let all = |items, most, direction| pieces(items, most, direction).collect::<Vec<_>>();
+        assert_eq!(all(10, 4, Direction::Forward), [0..4, 4..8, 8..10]);
+        assert_eq!(all(10, 4, Direction::Reverse), [6..10, 2..6, 0..2]);
+        assert_eq!(all(10, usize::MAX, Direction::Reverse), vec![0..10; 1]);
+        assert_eq!(all(0, 4, Direction::Forward), []);
+    }
+}

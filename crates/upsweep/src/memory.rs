@@ -1,0 +1,57 @@
+//! Memory of a device, whichever backend it has.
+
+use crate::{Element, Result, cuda, gpu};
+
+/// Items in it, of an array of ours or of the caller's own.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Range<'a> {
+    Wgpu(gpu::Range<'a>),
+    Cuda(cuda::Range<'a>),
+}
+
+impl Range<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Range::Wgpu(range) => range.len(),
+            Range::Cuda(range) => range.len(),
+        }
+    }
+
+    /// The id of the device, or the backend's name where that is not known.
+    pub(crate) fn device(&self) -> &str {
+        match self {
+            Range::Wgpu(range) => range.device(),
+            Range::Cuda(range) => range.device(),
+        }
+    }
+}
+
+/// An array of ours.
+#[derive(Debug)]
+pub(crate) enum Memory {
+    Wgpu(gpu::Memory),
+    Cuda(cuda::Memory),
+}
+
+impl Memory {
+    pub(crate) fn range(&self) -> Range<'_> {
+        match self {
+            Memory::Wgpu(memory) => Range::Wgpu(memory.range()),
+            Memory::Cuda(memory) => Range::Cuda(memory.range()),
+        }
+    }
+
+    pub(crate) fn replace<T: Element>(&self, items: &[T]) -> Result<()> {
+        match self {
+            Memory::Wgpu(memory) => memory.replace(items),
+            Memory::Cuda(memory) => memory.replace(items),
+        }
+    }
+
+    pub(crate) fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        match self {
+            Memory::Wgpu(memory) => memory.to_vec(),
+            Memory::Cuda(memory) => memory.to_vec(),
+        }
+    }
+}

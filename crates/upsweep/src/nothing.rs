@@ -1,0 +1,231 @@
+//! What stands for a GPU, its memory and its recordings where the feature for them is off: types of which there is nothing.
+
+use core::convert::Infallible;
+use core::marker::PhantomData;
+use std::time::Duration;
+
+use upsweep_core::{
+    Backend, Extreme, Limits, Number, Operator, Policy, Reduce, ReduceState, Scan, ScanState,
+    Strategy, Widen,
+};
+
+use crate::backend::{Reach, Record};
+use crate::{Element, GpuOptions, Result, View, ViewMut};
+
+/// A GPU.
+#[derive(Clone, Debug)]
+pub(crate) struct NoGpu(Infallible);
+
+impl NoGpu {
+    pub(crate) fn id(&self) -> &str {
+        match self.0 {}
+    }
+
+    #[must_use]
+    pub(crate) fn with(&self, _: GpuOptions) -> Self {
+        match self.0 {}
+    }
+}
+
+/// A recording.
+#[derive(Clone, Debug)]
+pub(crate) struct NoBound(Infallible);
+
+#[cfg_attr(
+    not(any(feature = "wgpu", feature = "cuda")),
+    expect(dead_code, reason = "without any GPU nobody asks for the device")
+)]
+impl NoBound {
+    pub(crate) fn device(&self) -> &str {
+        match self.0 {}
+    }
+}
+
+impl NoBound {
+    pub(crate) fn strategy(&self) -> Option<Strategy> {
+        match self.0 {}
+    }
+
+    pub(crate) fn launches(&self) -> usize {
+        match self.0 {}
+    }
+
+    pub(crate) fn submit(&self) -> Result<()> {
+        match self.0 {}
+    }
+
+    pub(crate) fn time(&self, _: u32) -> Result<Option<Vec<Duration>>> {
+        match self.0 {}
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NoRange<'a>(Infallible, PhantomData<&'a ()>);
+
+impl NoRange<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self.0 {}
+    }
+
+    pub(crate) fn device(&self) -> &str {
+        match self.0 {}
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct NoMemory(Infallible);
+
+impl NoMemory {
+    pub(crate) fn filled<T: Element>(gpu: &NoGpu, _: usize, _: T) -> Result<Self> {
+        match gpu.0 {}
+    }
+
+    pub(crate) fn holding<T: Element>(gpu: &NoGpu, _: &[T]) -> Result<Self> {
+        match gpu.0 {}
+    }
+
+    #[allow(clippy::extra_unused_type_parameters, reason = "the one with GPUs needs it")]
+    pub(crate) fn room_for<T: Element>(gpu: &NoGpu, _: usize) -> Result<Self> {
+        match gpu.0 {}
+    }
+
+    pub(crate) fn range(&self) -> NoRange<'_> {
+        match self.0 {}
+    }
+
+    pub(crate) fn replace<T: Element>(&self, _: &[T]) -> Result<()> {
+        match self.0 {}
+    }
+
+    pub(crate) fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
+        match self.0 {}
+    }
+}
+
+impl Record for NoGpu {}
+
+impl Reach for NoGpu {
+    fn input<'a, T: Element>(&self, _: View<'a, T>) -> Result<Infallible> {
+        match self.0 {}
+    }
+
+    fn output<'a, T: Element>(&self, _: ViewMut<'a, T>) -> Result<Infallible> {
+        match self.0 {}
+    }
+}
+
+impl Backend for NoGpu {
+    type Input<'a, T: Element> = Infallible;
+    type Output<'a, T: Element> = Infallible;
+    type Workspace = Infallible;
+
+    fn limits(&self) -> &Limits {
+        match self.0 {}
+    }
+
+    fn reduce_choice(&self, _: usize, _: usize) -> (Strategy, Policy) {
+        match self.0 {}
+    }
+
+    fn scan_choice(&self, _: usize, _: usize) -> (Strategy, Policy) {
+        match self.0 {}
+    }
+
+    fn workspace(&self, _: usize, _: usize) -> Result<Infallible> {
+        match self.0 {}
+    }
+
+    fn reduce<T, A, O>(&self, _: &mut Infallible, _: Infallible, _: &Reduce<A, O>) -> Result<A>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        match self.0 {}
+    }
+
+    fn reduce_into<T, A, O>(
+        &self,
+        _: &mut Infallible,
+        _: Infallible,
+        _: Infallible,
+        _: &Reduce<A, O>,
+    ) -> Result<()>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        match self.0 {}
+    }
+
+    fn position<T: Number>(
+        &self,
+        _: &mut Infallible,
+        _: Infallible,
+        _: Extreme,
+    ) -> Result<Option<u64>> {
+        match self.0 {}
+    }
+
+    fn reduce_next<T, A, O>(
+        &self,
+        _: &mut Infallible,
+        _: &mut ReduceState<A, O>,
+        _: Infallible,
+    ) -> Result<()>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        match self.0 {}
+    }
+
+    fn scan<T, U, O>(
+        &self,
+        _: &mut Infallible,
+        _: Infallible,
+        _: Infallible,
+        _: &Scan<U::Acc, O>,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        match self.0 {}
+    }
+
+    fn scan_in_place<T, O>(
+        &self,
+        _: &mut Infallible,
+        _: Infallible,
+        _: &Scan<T::Acc, O>,
+    ) -> Result<()>
+    where
+        T: Element + Widen<<T as Element>::Acc>,
+        O: Operator<T::Acc>,
+    {
+        match self.0 {}
+    }
+
+    fn scan_next<T, U, O>(
+        &self,
+        _: &mut Infallible,
+        _: &mut ScanState<U::Acc, O>,
+        _: Infallible,
+        _: Infallible,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        match self.0 {}
+    }
+
+    fn wait(&self) -> Result<()> {
+        match self.0 {}
+    }
+}

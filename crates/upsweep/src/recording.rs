@@ -1,0 +1,170 @@
+//! Recordings: calls that are bound to their arrays.
+
+use std::time::Duration;
+
+use crate::backend::{Record, on_backend, on_prepared};
+use crate::plan::check_length;
+use crate::{
+    Device, Element, Number, Operator, PositionPlan, ReducePlan, Result, ScanPlan, Strategy, View,
+    ViewMut, Widen, cuda, gpu,
+};
+
+/// A call that is bound to its arrays on a GPU, to be run as often as wanted: by itself, or as a part of what the caller puts
+/// into a command stream of wgpu or a stream of CUDA.
+///
+/// It keeps what it needs, arrays of ours included. It uses the scratch memory of the plan that made it: runs must follow one
+/// another, as they do in one queue or one stream. That a run went well is said by the next call that waits for the device,
+/// such as [`Device::wait`] or [`Array::to_vec`](crate::Array::to_vec).
+#[derive(Clone, Debug)]
+pub struct Recording {
+    pub(crate) bound: Bound,
+}
+
+/// A recording of a backend.
+#[derive(Clone, Debug)]
+#[cfg_attr(
+    not(all(feature = "wgpu", feature = "cuda")),
+    expect(dead_code, reason = "of a backend that is not built there is none")
+)]
+pub(crate) enum Bound {
+    Wgpu(gpu::Bound),
+    Cuda(cuda::Bound),
+}
+
+/// `$body` with the recording of a backend.
+macro_rules! on_bound {
+    ($recording:expr, $bound:ident => $body:expr) => {
+        match &$recording.bound {
+            Bound::Wgpu($bound) => $body,
+            Bound::Cuda($bound) => $body,
+        }
+    };
+}
+
+impl Recording {
+    /// The strategy that was chosen; `None` for a probe.
+    pub fn strategy(&self) -> Option<Strategy> {
+        on_bound!(self, bound => bound.strategy())
+    }
+
+    /// Number of launches.
+    pub fn launches(&self) -> usize {
+        on_bound!(self, bound => bound.launches())
+    }
+
+    /// Begins a run of its own, and does not wait for it.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn submit(&self) -> Result<()> {
+        on_bound!(self, bound => bound.submit())
+    }
+
+    /// Runs it `runs` times, one after another, and returns how long each took on the device, by its
+    /// own clock; `None` if it has none.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn time(&self, runs: u32) -> Result<Option<Vec<Duration>>> {
+        on_bound!(self, bound => bound.time(runs))
+    }
+}
+
+impl<T, A, O> ReducePlan<T, A, O>
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    /// A run on certain arrays in a GPU's memory, to be begun as often as wanted. Everything that it needs is made here. The
+    /// result is one item.
+    ///
+    /// # Errors
+    /// [`NoCommands`](crate::Error::NoCommands) on a CPU, [`PlanTooSmall`](crate::Error::PlanTooSmall),
+    /// [`ResultLength`](crate::Error::ResultLength), [`WrongDevice`](crate::Error::WrongDevice),
+    /// [`Buffer`](crate::Error::Buffer) for an array that cudarc may free any time, and those of the device.
+    pub fn bind<'a, 'b>(
+        &mut self,
+        input: impl Into<View<'a, T>>,
+        result: impl Into<ViewMut<'b, A>>,
+    ) -> Result<Recording> {
+        let (input, result) = (input.into(), result.into());
+        check_length(input.len(), self.items)?;
+        on_prepared!(&mut self.prepared, backend, workspace => {
+            backend.bind_reduce::<T, A, O>(workspace, input, result, &self.problem)
+        })
+    }
+}
+
+impl<T, U, O> ScanPlan<T, U, O>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    /// A run on certain arrays in a GPU's memory, to be begun as often as wanted. Everything that it needs is made here. The
+    /// two may be one range of one array.
+    ///
+    /// # Errors
+    /// As [`ReducePlan::bind`], [`LengthMismatch`](crate::Error::LengthMismatch).
+    pub fn bind<'a, 'b>(
+        &mut self,
+        input: impl Into<View<'a, T>>,
+        output: impl Into<ViewMut<'b, U>>,
+    ) -> Result<Recording> {
+        let (input, output) = (input.into(), output.into());
+        check_length(input.len(), self.items)?;
+        on_prepared!(&mut self.prepared, backend, workspace => {
+            backend.bind_scan::<T, U, O>(workspace, input, output, &self.problem)
+        })
+    }
+}
+
+impl<T: Number> PositionPlan<T> {
+    /// A run on certain arrays in a GPU's memory, to be begun as often as wanted. Everything that it needs is made here. The
+    /// result is one item: the position, or `u64::MAX` if there are no items.
+    ///
+    /// # Errors
+    /// As [`ReducePlan::bind`].
+    pub fn bind<'a, 'b>(
+        &mut self,
+        input: impl Into<View<'a, T>>,
+        result: impl Into<ViewMut<'b, u64>>,
+    ) -> Result<Recording> {
+        let (input, result) = (input.into(), result.into());
+        check_length(input.len(), self.items)?;
+        on_prepared!(&mut self.prepared, backend, workspace => {
+            backend.bind_position::<T>(workspace, input, result, self.extreme)
+        })
+    }
+}
+
+impl Device {
+    /// Reads an array from beginning to end: the limit that a reduction is measured against. Of an array that one binding
+    /// does not hold, as much as it does.
+    ///
+    /// # Errors
+    /// [`NoCommands`](crate::Error::NoCommands) on a CPU, [`WrongDevice`](crate::Error::WrongDevice), and those of the
+    /// device.
+    pub fn bind_probe_read<'a, T: Element>(
+        &self,
+        input: impl Into<View<'a, T>>,
+    ) -> Result<Recording> {
+        let input = input.into();
+        on_backend!(self, backend => backend.bind_probe_read(input))
+    }
+
+    /// Copies all bytes of an array to another that has at least as many: the limit that a scan is measured against. Of an
+    /// array that one binding does not hold, as much as it does.
+    ///
+    /// # Errors
+    /// As [`bind_probe_read`](Device::bind_probe_read), [`Buffer`](crate::Error::Buffer) if there are fewer.
+    pub fn bind_probe_copy<'a, 'b, T: Element, U: Element>(
+        &self,
+        input: impl Into<View<'a, T>>,
+        output: impl Into<ViewMut<'b, U>>,
+    ) -> Result<Recording> {
+        let (input, output) = (input.into(), output.into());
+        on_backend!(self, backend => backend.bind_probe_copy(input, output))
+    }
+}
