@@ -13,18 +13,20 @@ impl Gpu {
     /// # Errors
     /// Those of the work and of the device.
     pub fn time(&self, stream: &CudaStream, work: impl FnOnce() -> Result<()>) -> Result<Duration> {
-        self.enter()?;
-        let mark = || {
-            let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
-            self.did("measuring time", stream.record_event(flags))
-        };
-        let begin = mark()?;
+        let begin = self.mark(stream)?;
         work()?;
-        self.between(&begin, &mark()?)
+        self.between(&begin, &self.mark(stream)?)
+    }
+
+    /// An event in a stream, by the device's clock.
+    pub(crate) fn mark(&self, stream: &CudaStream) -> Result<CudaEvent> {
+        self.enter()?;
+        let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
+        self.did("measuring time", stream.record_event(flags))
     }
 
     /// The time from one event to another. Waits for the second.
-    fn between(&self, begin: &CudaEvent, end: &CudaEvent) -> Result<Duration> {
+    pub(crate) fn between(&self, begin: &CudaEvent, end: &CudaEvent) -> Result<Duration> {
         self.did("measuring time", end.synchronize())?;
         let mut milliseconds = 0f32;
         // SAFETY: both events were recorded and live; there is room for one number. The newer function of this kind

@@ -5,6 +5,7 @@
 //! - [`Slice`] is a range of a buffer, the caller's or ours; [`Memory`] is a buffer of ours.
 //! - `shader` puts kernels together: a generated header in front of plain WGSL.
 //! - `reduce` and `scan` hold the primitives.
+//! - [`Ladder`]: the seven classic steps of a sum, to learn from.
 //!
 //! # What can hang, and what cannot
 //! **No kernel of ours can run for ever, whatever the device does.** Every loop has an end that is known before it
@@ -43,6 +44,7 @@ mod cache;
 mod device;
 mod faults;
 mod handle;
+mod ladder;
 mod litmus;
 mod memory;
 #[cfg(test)]
@@ -63,6 +65,7 @@ mod translation;
 pub use backend::{Source, Target, Workspace};
 pub use device::Gpu;
 pub use handle::Wgpu;
+pub use ladder::Ladder;
 pub use memory::Memory;
 pub use profile::{DispatchProfile, Profile, Quartiles};
 pub use record::Recording;
