@@ -21,6 +21,7 @@
 //! - [`ReducePlan`] and [`ScanPlan`] own their scratch memory: calls of a plan allocate
 //!   nothing but some tens of bytes for each thread that is woken.
 //! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk, with the bits of the whole.
+//! - [`mod@ladder`] runs and times the seven classic steps of a sum on a GPU.
 //! - [`Operator`] and [`Element`] are traits: operators and items of your own are as fast.
 
 mod array;
@@ -30,6 +31,7 @@ mod cuda;
 mod device;
 #[cfg_attr(not(feature = "wgpu"), path = "no_gpu.rs")]
 mod gpu;
+pub mod ladder;
 mod plan;
 mod reduce;
 mod scan;

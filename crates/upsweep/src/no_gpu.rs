@@ -32,6 +32,12 @@ pub(crate) fn with_options(gpu: &Wgpu, _: GpuOptions) -> Wgpu {
 #[derive(Clone, Debug)]
 pub(crate) struct Wgpu(Infallible);
 
+impl Wgpu {
+    pub(crate) fn never(&self) -> ! {
+        match self.0 {}
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Range<'a>(Infallible, PhantomData<&'a ()>);
 
