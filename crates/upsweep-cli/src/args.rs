@@ -314,6 +314,7 @@ the limit, which reads the same bytes and adds nothing. docs/ladder.md explains 
 Every result is compared with the host's before a time is printed; a difference makes the exit status 1.
 Times are the device's own, of all launches of a sum together, each measured in turns with the others
 once the device is awake. They are repeated on one array: one that fits in a cache is read from there.
+A GPU made of software takes seconds for a step of 2^20 numbers.
 
 Examples:
   upsweep ladder

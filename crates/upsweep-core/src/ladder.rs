@@ -57,7 +57,7 @@ impl LadderStep {
     pub fn change(self) -> &'static str {
         match self {
             Self::Interleaved => {
-                "every second thread adds its neighbour's value, then every fourth"
+                "every second thread adds its neighbour's value, then every fourth, …"
             }
             Self::Strided => "the threads that add are neighbours",
             Self::Sequential => "the values that are added lie side by side",
@@ -152,9 +152,7 @@ impl Rung {
     pub fn change(self) -> &'static str {
         match self {
             Self::Step(step) => step.change(),
-            Self::Library => {
-                "the library: wide loads in flight together, shuffles, mostly one launch"
-            }
+            Self::Library => "the library's own: wide loads, many at once, mostly in one launch",
         }
     }
 

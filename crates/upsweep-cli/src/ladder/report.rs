@@ -97,24 +97,25 @@ impl Climb {
     /// The table.
     pub(crate) fn table(&self) -> String {
         let mut text = format!("the sum of {} u32 on {}, {}\n", self.n, self.device, self.name);
-        let mut line = |place: &str, name: &str, numbers: [String; 5], words: &str| {
+        let mut line = |place: &str, name: &str, numbers: [String; 5], words: [&str; 2]| {
             let [micros, gbps, percent, step, total] = numbers;
+            let [removed, change] = words;
             let line = format!(
-                "{place:1} {name:<13} {micros:>12} {gbps:>9} {percent:>10} {step:>8} {total:>8}  {words}"
+                "{place:1} {name:<13} {micros:>12} {gbps:>9} {percent:>10} {step:>8} {total:>8}  {removed:<30}  {change}"
             );
             text.push_str(line.trim_end());
             text.push('\n');
         };
         let times = |times: f64| format!("{times:.2}×");
-        let heads = ["median µs", "GB/s", "% of limit", "step", "total"].map(str::to_owned);
-        line("", "step", heads, "what is removed: how");
+        let heads = ["median µs", "GB/s", "% of limit", "speed-up", "in all"].map(str::to_owned);
+        line("", "step", heads, ["bottleneck removed", "by"]);
         for (at, (row, rates)) in self.rated().enumerate() {
             let place = match row.rung {
                 Rung::Step(_) => (at + 1).to_string(),
                 Rung::Library => String::new(),
             };
             let Some(Rates { gbps, percent, step, total }) = rates else {
-                line(&place, row.rung.name(), Default::default(), WRONG);
+                line(&place, row.rung.name(), Default::default(), [WRONG, ""]);
                 continue;
             };
             let numbers = [
@@ -124,8 +125,8 @@ impl Climb {
                 if at == 0 { String::new() } else { times(step) },
                 times(total),
             ];
-            let removed = row.rung.bottleneck().unwrap_or("nothing yet");
-            line(&place, row.rung.name(), numbers, &format!("{removed}: {}", row.rung.change()));
+            let removed = row.rung.bottleneck().unwrap_or("none yet");
+            line(&place, row.rung.name(), numbers, [removed, row.rung.change()]);
         }
         let limit = [
             micros(median(&self.limit)),
@@ -134,7 +135,7 @@ impl Climb {
             String::new(),
             times(median(&self.rows[0].times) / median(&self.limit)),
         ];
-        line("", "limit", limit, "the same bytes, read and not added");
+        line("", "limit", limit, ["", "the same bytes, read and not added"]);
         text
     }
 }
@@ -168,7 +169,7 @@ mod tests {
         let numbers = |line: &str| {
             line.split_whitespace().take(7).map(str::to_owned).collect::<Vec<_>>().join(" ")
         };
-        assert!(numbers(lines[2]).starts_with("1 interleaved 1024.000 3.906 0.4 1.00× nothing"));
+        assert!(numbers(lines[2]).starts_with("1 interleaved 1024.000 3.906 0.4 1.00× none"));
         assert_eq!(numbers(lines[3]), "2 strided 512.000 7.812 0.8 2.00× 2.00×");
         assert!(lines[4].trim_end().ends_with(WRONG) && !lines[4].contains('×'));
         assert!(numbers(lines[9]).starts_with("reduce 8.000 500.000 50.0 2.00× 128.00×"));
