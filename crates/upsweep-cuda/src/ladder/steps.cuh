@@ -11,8 +11,8 @@
 //     unrolled        load_two     fold_unrolled to LAST values, fold_last
 //     cascading       load_many    fold_unrolled to LAST values, fold_last
 //
-// Each differs from the one before in one word. The number of threads is known when a kernel is launched, up to the step that
-// makes it a constant. THREADS is a power of two and at least LAST. What is not there counts as 0.
+// Each differs from the one before in how it loads or in how it folds. The number of threads is known when a kernel is
+// launched, up to the step that makes it a constant. THREADS is a power of two and at least LAST. What is not there counts as 0.
 
 constexpr u32 LAST = 2 * SUBGROUP;
 

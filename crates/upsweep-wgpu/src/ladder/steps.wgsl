@@ -11,9 +11,9 @@
 //     unrolled        load_two     fold_unrolled to LAST values, fold_last
 //     cascading       load_many    fold_unrolled to LAST values, fold_last
 //
-// Each differs from the one before in one word. The number of threads is a parameter, as it was in 2007, up to the step that
-// makes it a constant: WGSL knows only constant ones, so this keeps the compiler from seeing it. THREADS is a power of two
-// and at least LAST. What is not there counts as 0. `fold_last` is in `last_subgroup.wgsl` or `last_thread.wgsl`.
+// Each differs from the one before in how it loads or in how it folds. The number of threads is a parameter, as it was in
+// 2007, up to the step that makes it a constant: WGSL knows only constant ones, so this keeps the compiler from seeing it.
+// THREADS is a power of two and at least LAST. What is not there counts as 0. `fold_last` is in `last_subgroup.wgsl` or `last_thread.wgsl`.
 
 struct Parameters {
     items: u32,
