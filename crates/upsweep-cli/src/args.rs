@@ -25,6 +25,7 @@ Examples:
   upsweep scan counts.npy -o starts.npy --exclusive --acc u64
   upsweep devices
   upsweep bench --op reduce --dtype f32 --n 2^20,2^26
+  upsweep ladder --n 2^26
 
 Files:
   .npy   numpy's format, version 1 to 3, in C order, of any dimensions; read in place
@@ -40,7 +41,7 @@ Environment:
   UPSWEEP_DEVICE   the default of --device
   UPSWEEP_LOG      set to 1 to be told on standard error what was chosen
 
-Exit status: 0; 1 if bench found a wrong result; 2 for a mistake in what was asked for, in a file,
+Exit status: 0; 1 if bench or ladder found a wrong result; 2 for a mistake in what was asked for, in a file,
 or while writing, with one line on standard error.";
 
 /// The command line.
@@ -62,6 +63,8 @@ pub(crate) enum Command {
     Devices(DevicesArguments),
     /// Measure primitives against the memory speed of the device
     Bench(BenchArguments),
+    /// Run the seven classic steps of a sum on a GPU, and say what each gains
+    Ladder(LadderArguments),
 }
 
 /// Where the work is done.
@@ -301,4 +304,46 @@ pub(crate) struct BenchArguments {
     /// Say beneath each row of a GPU where the time goes, dispatch by dispatch
     #[arg(long)]
     pub(crate) profile: bool,
+}
+
+const LADDER_HELP: &str = "\
+Sums u32 numbers by seven kernels, each of which removes one bottleneck of the one before: the steps of
+Mark Harris, Optimizing Parallel Reduction in CUDA (2007). Beside them: the library's own reduction, and
+the limit, which reads the same bytes and adds nothing. docs/ladder.md explains each step.
+
+Every result is compared with the host's before a time is printed; a difference makes the exit status 1.
+Times are the device's own, of all launches of a sum together, each measured in turns with the others
+once the device is awake. They are repeated on one array: one that fits in a cache is read from there.
+A GPU made of software takes seconds for a step of 2^20 numbers.
+
+Examples:
+  upsweep ladder
+  upsweep ladder --device wgpu:0 --n 2^20,2^26
+  upsweep ladder --n 2^28 --csv -";
+
+/// `upsweep ladder`.
+#[derive(Debug, Args)]
+#[command(after_help = LADDER_HELP)]
+pub(crate) struct LadderArguments {
+    /// Device: the id of a GPU that `upsweep devices` lists; auto is the first, those of CUDA before others
+    #[arg(
+        long,
+        value_name = "ID",
+        env = "UPSWEEP_DEVICE",
+        default_value = "auto",
+        hide_env_values = true
+    )]
+    pub(crate) device: String,
+
+    /// Numbers of items, between commas: integers, or powers such as 2^26
+    #[arg(long, value_name = "LIST", default_value = "2^22")]
+    pub(crate) n: Lengths,
+
+    /// Write CSV to this file, or to standard output with -
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Times that each step is measured
+    #[arg(long, value_name = "K", default_value = "11")]
+    pub(crate) samples: NonZeroUsize,
 }

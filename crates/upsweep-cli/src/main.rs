@@ -1,4 +1,4 @@
-//! The `upsweep` program: reduces and scans files, lists devices, measures speed.
+//! The `upsweep` program: reduces and scans files, lists devices, measures speed, shows what makes it.
 
 mod args;
 mod bench;
@@ -8,6 +8,7 @@ mod devices;
 mod dispatch;
 mod error;
 mod input;
+mod ladder;
 mod log;
 mod npy;
 mod output;
@@ -49,6 +50,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Scan(arguments) => scan::run(arguments),
         Command::Devices(arguments) => devices::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
+        Command::Ladder(arguments) => ladder::run(arguments),
     }
 }
 
@@ -62,7 +64,7 @@ fn refuse(error: &clap::Error) -> Result<()> {
         error.kind(),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand
     ) {
-        let known = "reduce scan devices bench";
+        let known = "reduce scan devices bench ladder";
         return Err(Failure::usage(format!("no command is given; known are {known}")));
     }
     // The first paragraph says what is wrong; usage and hints follow.

@@ -156,3 +156,46 @@ fn gpus_are_profiled() {
         }
     }
 }
+
+#[test]
+fn the_ladder_is_climbed() {
+    let place = Place::new();
+    place.run("ladder --device cpu").refused_for("device cpu has no ladder");
+    place.run("ladder --device wgpu:999").refused_for("no device 'wgpu:999'");
+    for (id, timestamps) in gpus_with(&place, "timestamps") {
+        let ladder = format!("ladder --device {id} --n 1,2^10,3001 --samples 2");
+        if !timestamps {
+            place.run(&ladder).refused_for("has no timestamps");
+            continue;
+        }
+        place.run(&format!("ladder --device {id} --n 0")).refused_for("over no items");
+        let record = place.run(&format!("{ladder} --csv -")).text();
+        let mut lines = record.lines();
+        let head = "device,n,step,change,bottleneck,median_us,min_us,max_us,gbps,limit_gbps,\
+                    pct_of_limit,step_speedup,speedup,checked";
+        assert_eq!(lines.next(), Some(head));
+        let steps = [
+            "interleaved",
+            "strided",
+            "sequential",
+            "first_add",
+            "last_subgroup",
+            "unrolled",
+            "cascading",
+            "reduce",
+        ];
+        for n in [1, 1024, 3001] {
+            for step in steps {
+                let line = lines.next().expect("a line for every step");
+                assert!(line.starts_with(&format!("{id},{n},{step},")), "{line}");
+                assert!(line.ends_with(",ok"), "{line}");
+            }
+        }
+        assert_eq!(lines.next(), None);
+        let table = place.run(&format!("{ladder} --csv record.csv")).text();
+        for words in ["the sum of 3001 u32 on", "1 interleaved ", "bank conflicts", "  limit "] {
+            assert!(table.contains(words), "'{words}' is not in: {table}");
+        }
+        assert_eq!(place.read("record.csv").split(|&byte| byte == b'\n').count(), 3 * 8 + 2);
+    }
+}

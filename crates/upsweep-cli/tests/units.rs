@@ -19,6 +19,13 @@ mod value;
 mod bench {
     mod input;
     mod lists;
-    mod measure;
+    pub(crate) mod measure;
+    pub(crate) mod report;
+    mod turns;
+}
+
+/// The modules of `upsweep ladder`.
+#[path = "../src/ladder"]
+mod ladder {
     mod report;
 }

@@ -9,6 +9,7 @@
 //! - [`Backend`]: the one seam. Nothing above it knows a vendor.
 //! - [`ReduceState`] and [`ScanState`]: an array that comes in chunks; [`Tree`] and [`Carry`]: what
 //!   is known of the items so far.
+//! - [`LadderStep`] and [`Rungs`]: the seven classic steps of a sum on a GPU.
 //! - [`summation`]: the order in which floats are combined, the same on every device.
 //! - [`mod@reference`]: the obvious sequential answers that every backend is held to.
 //!
@@ -22,6 +23,7 @@ mod element;
 mod error;
 mod float16;
 mod indexed;
+mod ladder;
 mod limits;
 mod operator;
 mod problem;
@@ -38,6 +40,7 @@ pub use error::{Error, Result};
 pub use float16::{bf16_to_f32, f16_to_f32};
 pub use half::{bf16, f16};
 pub use indexed::{ArgMax, ArgMin, Extreme, Indexed};
+pub use ladder::{LadderStep, Pass, Rung, Rungs};
 pub use limits::Limits;
 pub use operator::{
     BitAnd, BitOr, BitXor, Flipped, Language, Max, Min, Operator, Product, Source, Sum,

@@ -1,5 +1,7 @@
 //! The kernels of all primitives compile without a GPU, and keep what they hold in registers.
 
+use std::collections::HashSet;
+
 use upsweep_core::{
     AccessWidth, Arrangement, BitXor, Bounds, Direction, Element, Extreme, GpuReduceStrategy, Load,
     Max, Number, Operator, Product, ReduceGlobal, ReduceLocal, Sum, Tail, Widen, WorkgroupPolicy,
@@ -7,6 +9,7 @@ use upsweep_core::{
 };
 
 use crate::device::Facts;
+use crate::ladder;
 use crate::reduce::{ReduceOptions, Reduction};
 use crate::scan::{self, Form, Lies, ScanOptions, Scanning};
 use crate::shader::{Shader, Types};
@@ -126,6 +129,20 @@ fn probes_compile() {
         let usage = compiled.unwrap_or_else(|error| panic!("{error}")).usage();
         assert_eq!(usage.len(), 3, "three kernels");
         assert!(usage.iter().all(|usage| usage.spill_bytes + usage.stack_bytes == 0));
+    }
+}
+
+#[test]
+fn the_ladder_compiles() {
+    let Some(compiler) = testing::compiler() else { return };
+    for arch in archs(80) {
+        let compiled = compiler.compile(&ladder::text(), arch, &[]);
+        let compiled = compiled.unwrap_or_else(|error| panic!("{error}"));
+        assert!(!compiled.log.contains("warning"), "{}", compiled.log);
+        let usage = compiled.usage();
+        let names: HashSet<_> = usage.iter().map(|usage| usage.entry.as_str()).collect();
+        assert_eq!(names, ladder::entries().into_iter().collect());
+        assert!(usage.iter().all(|usage| usage.spill_bytes + usage.stack_bytes == 0), "{usage:?}");
     }
 }
 

@@ -5,6 +5,7 @@
 //! - [`Slice`] is a range of the device's memory, the caller's or ours; [`Memory`] is memory of ours.
 //! - [`Gpu::reduce`], [`Gpu::position`], [`Gpu::scan`] and their forms in a stream of the caller's, which do not wait: the
 //!   primitives, with the scratch memory of a [`Workspace`]; a [`Recording`] is one of them bound to its arrays.
+//! - [`Ladder`]: the seven classic steps of a sum, to learn from.
 //! - `shader` puts kernels together: a generated header in front of plain CUDA C++.
 //! - `compile` and `nvrtc` make them what the device runs; `launch` launches them.
 //!
@@ -51,6 +52,7 @@ mod device;
 mod driver;
 #[cfg(test)]
 mod kernels;
+mod ladder;
 mod launch;
 mod mailbox;
 mod mapped;
@@ -70,6 +72,7 @@ mod time;
 
 pub use backend::{Cuda, Source, Target, Workspace};
 pub use device::Gpu;
+pub use ladder::Ladder;
 pub use memory::Memory;
 pub use probe::Probe;
 pub use record::Recording;

@@ -78,7 +78,7 @@ impl Gpu {
     }
 
     /// A point in a stream whose time is taken.
-    fn mark(&self, stream: &CudaStream) -> Result<CudaEvent> {
+    pub(crate) fn mark(&self, stream: &CudaStream) -> Result<CudaEvent> {
         self.enter()?;
         let flags = Some(sys::CUevent_flags::CU_EVENT_DEFAULT);
         self.did("measuring time", stream.record_event(flags))
@@ -95,7 +95,7 @@ impl Gpu {
     }
 
     /// The time from one event to another. Waits for the second.
-    fn between(&self, begin: &CudaEvent, end: &CudaEvent) -> Result<Duration> {
+    pub(crate) fn between(&self, begin: &CudaEvent, end: &CudaEvent) -> Result<Duration> {
         self.did("measuring time", end.synchronize())?;
         let mut milliseconds = 0f32;
         // SAFETY: both events were recorded and live; there is room for one number. The newer function of this kind

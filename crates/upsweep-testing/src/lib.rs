@@ -8,6 +8,7 @@
 //! - [`Guarded`] is memory with a chosen start, poisoned, between two bands that must stay.
 //! - [`Affine`], [`Compose`], [`Last`], [`SaturatingSum`], [`Explosive`] are operators of a user's.
 //! - [`check_reduce`], [`check_scan`], [`check_scan_in_place`] hold every device to the oracle.
+//! - [`ladder`] gives arrays for the steps of the ladder.
 //! - [`vectors`] reads, makes and checks the committed results of the summation specification.
 
 #![forbid(unsafe_code)]
@@ -16,6 +17,7 @@ mod check;
 mod devices;
 mod guarded;
 mod input;
+pub mod ladder;
 pub mod lengths;
 mod operators;
 mod sample;

@@ -5,6 +5,7 @@
 //! - [`Slice`] is a range of a buffer, the caller's or ours; [`Memory`] is a buffer of ours.
 //! - `shader` puts kernels together: a generated header in front of plain WGSL.
 //! - `reduce` and `scan` hold the primitives.
+//! - [`Ladder`]: the seven classic steps of a sum, to learn from.
 //!
 //! # What can hang, and what cannot
 //! **No kernel of ours can run for ever, whatever the device does.** Every loop has an end that is known before it
@@ -41,6 +42,7 @@ mod backend;
 mod cache;
 mod device;
 mod faults;
+mod ladder;
 mod litmus;
 mod memory;
 #[cfg(test)]
@@ -60,6 +62,7 @@ mod translation;
 
 pub use backend::{Source, Target, Wgpu, Workspace};
 pub use device::Gpu;
+pub use ladder::Ladder;
 pub use memory::Memory;
 pub use profile::{DispatchProfile, Profile, Quartiles};
 pub use record::Recording;

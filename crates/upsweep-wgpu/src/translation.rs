@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 use upsweep_core::{
     AccessWidth, Arrangement, BitAnd, BitOr, BitXor, Bounds, Direction, Dtype, Element, Error,
-    Extreme, GpuReduceStrategy, GpuScanStrategy, Language, Load, Max, Min, Number, Operator,
-    Product, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, Source, Sum, Tail, Widen,
+    Extreme, GpuReduceStrategy, GpuScanStrategy, LadderStep, Language, Load, Max, Min, Number,
+    Operator, Product, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, Source, Sum, Tail, Widen,
     WorkgroupPolicy, bf16, f16,
 };
 use wgpu::naga::back::pipeline_constants::process_overrides;
@@ -24,7 +24,7 @@ use crate::device::Facts;
 use crate::reduce::{self, Reduction};
 use crate::scan::{self, Form, Lies, Scanning};
 use crate::shader::{Op, Shader, Types};
-use crate::{litmus, probe};
+use crate::{ladder, litmus, probe};
 use upsweep_gpu::bits::words;
 
 /// If it is `required`, a run without `spirv-val` fails.
@@ -416,7 +416,7 @@ fn atomics_of_64_bits() {
     }
 }
 
-/// What is tried when a device is opened, and what its limits are measured with.
+/// What is tried when a device is opened, what its limits are measured with, and the ladder.
 #[test]
 fn kernels_beside_the_primitives() {
     let mut translator = Translator::new();
@@ -426,6 +426,8 @@ fn kernels_beside_the_primitives() {
         translator.translate_text(&facts, &text, &["litmus"], &[], "litmus");
         let probe = probe::text();
         translator.translate_text(&facts, &probe, &["read_all", "copy_all"], &[], "probe");
+        let steps = LadderStep::ALL.map(LadderStep::name);
+        translator.translate_text(&facts, &ladder::text(&facts), &steps, &[], "ladder");
     }
 }
 

@@ -22,6 +22,7 @@
 //!   nothing but some tens of bytes for each thread that is woken. On a GPU a plan can be bound to its arrays:
 //!   a [`Recording`] runs in a command stream of wgpu or a stream of CUDA that is the caller's own.
 //! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk, with the bits of the whole.
+//! - [`mod@ladder`] runs and times the seven classic steps of a sum on a GPU.
 //! - [`Operator`] and [`Element`] are traits: operators and items of your own are as fast.
 
 mod array;
@@ -31,6 +32,7 @@ mod cuda;
 mod device;
 #[cfg_attr(not(feature = "wgpu"), path = "no_gpu.rs")]
 mod gpu;
+pub mod ladder;
 mod memory;
 #[cfg(not(all(feature = "wgpu", feature = "cuda")))]
 mod nothing;

@@ -5,8 +5,8 @@ use core::marker::PhantomData;
 use std::time::Duration;
 
 use upsweep_core::{
-    Backend, Extreme, Limits, Number, Operator, Policy, Reduce, ReduceState, Scan, ScanState,
-    Strategy, Widen,
+    Backend, Extreme, Limits, Number, Operator, Policy, Reduce, ReduceState, Rungs, Scan,
+    ScanState, Strategy, Widen,
 };
 
 use crate::backend::{Reach, Record};
@@ -25,6 +25,11 @@ impl NoGpu {
     pub(crate) fn with(&self, _: GpuOptions) -> Self {
         match self.0 {}
     }
+}
+
+/// The ladder of a GPU.
+pub(crate) fn rungs(gpu: &NoGpu, _: &[u32]) -> Result<Box<dyn Rungs>> {
+    match gpu.0 {}
 }
 
 /// A recording.

@@ -14,6 +14,7 @@ use crate::error::Result;
 
 use super::input::{Buffer, available_memory};
 use super::measure::{self, Call, Effort, Times};
+use super::report::WRONG;
 use super::resident::Resident;
 use super::{Choice, Primitive};
 
@@ -69,7 +70,7 @@ impl Outcome {
 
     /// A row whose result is not the reference's.
     pub(crate) fn wrong() -> Self {
-        Self { wrong: true, ..Self::refused("the result differs from the reference".to_owned()) }
+        Self { wrong: true, ..Self::refused(WRONG.to_owned()) }
     }
 
     /// A row that is not measured.

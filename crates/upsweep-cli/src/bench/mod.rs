@@ -1,11 +1,12 @@
 //! `upsweep bench`: what is measured, row by row.
 
-mod input;
+pub(crate) mod input;
 mod job;
 mod lists;
-mod measure;
-mod report;
+pub(crate) mod measure;
+pub(crate) mod report;
 mod resident;
+pub(crate) mod turns;
 
 use upsweep::{CpuOptions, Device, Dtype, GpuOptions, InstructionSet};
 
@@ -16,6 +17,7 @@ use crate::error::{Failure, Result};
 use crate::reduce::check_accumulator;
 
 use input::Buffer;
+pub(crate) use job::memory_refusal;
 use job::{Outcome, PositionJob, ReduceJob, ScanJob, Setup};
 pub(crate) use lists::{Choice, Devices, Lengths, Names, Primitive, Strategies};
 use measure::Effort;
@@ -174,7 +176,7 @@ impl Bench<'_> {
                 })
             };
             let refusal = refusal(primitive, op, dtype, stored)
-                .or_else(|| job::memory_refusal(primitive, op, dtype, stored, n));
+                .or_else(|| memory_refusal(primitive, op, dtype, stored, n));
             if let Some(reason) = refusal {
                 for setup in setups {
                     emit(setup, setup.label(None), Outcome::refused(reason.clone()))?;

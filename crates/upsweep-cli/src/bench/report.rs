@@ -29,7 +29,11 @@ pub(crate) struct Row<'a> {
     pub(crate) checked: &'a str,
 }
 
-fn micros(seconds: f64) -> String {
+/// What is said of a result that is not the reference's.
+pub(crate) const WRONG: &str = "the result differs from the reference";
+
+/// Microseconds as records have them.
+pub(crate) fn micros(seconds: f64) -> String {
     format!("{:.3}", seconds * 1e6)
 }
 
@@ -95,10 +99,51 @@ impl Row<'_> {
     }
 }
 
+/// Lines for programs, if a file was named for them.
+pub(crate) struct Record {
+    file: Option<(Box<dyn Write>, String)>,
+    /// Whether people read standard output, and not programs.
+    pub(crate) is_table: bool,
+}
+
+impl Record {
+    /// A record in this file, or with `-` on standard output, which then has no table; without a file, none.
+    pub(crate) fn create(path: Option<&Path>) -> Result<Self> {
+        let Some(path) = path else {
+            return Ok(Self { file: None, is_table: true });
+        };
+        let is_table = path != Path::new("-");
+        let writer: Box<dyn Write> = if is_table {
+            Box::new(File::create(path).map_err(|error| Failure::file("write", path, error))?)
+        } else {
+            Box::new(io::stdout())
+        };
+        Ok(Self { file: Some((writer, path.display().to_string())), is_table })
+    }
+
+    /// Adds a line.
+    pub(crate) fn line(&mut self, line: &str) -> Result<()> {
+        self.write(|writer| writer.write_all(format!("{line}\n").as_bytes()))
+    }
+
+    /// Everything is there.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        self.write(|writer| writer.flush())
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+        match &mut self.file {
+            Some((writer, name)) => {
+                write(writer).map_err(|error| Failure::file("write", Path::new(name), error))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
 /// Where rows go, one by one as they are measured.
 pub(crate) struct Report {
-    csv: Option<(Box<dyn Write>, String)>,
-    table: bool,
+    record: Record,
     /// [`PROFILE_COLUMNS`], or nothing.
     further: [&'static str; 2],
     /// Columns of a strategy's name.
@@ -113,28 +158,19 @@ impl Report {
     /// `width` is that of the longest name of a strategy; with `profiles` rows have some.
     pub(crate) fn new(csv: Option<&Path>, width: usize, profiles: bool) -> Result<Self> {
         let further = if profiles { PROFILE_COLUMNS } else { [""; 2] };
-        let mut report = Self { csv: None, table: true, further, width, rows: 0 };
-        if let Some(path) = csv {
-            let writer: Box<dyn Write> = if path == Path::new("-") {
-                report.table = false;
-                Box::new(io::stdout())
-            } else {
-                Box::new(File::create(path).map_err(|error| Failure::file("write", path, error))?)
-            };
-            report.csv = Some((writer, path.display().to_string()));
-            report.record(&format!("{COLUMNS}{}", further[0]))?;
-        }
-        Ok(report)
+        let mut record = Record::create(csv)?;
+        record.line(&format!("{COLUMNS}{}", further[0]))?;
+        Ok(Self { record, further, width, rows: 0 })
     }
 
     /// Adds a row.
     pub(crate) fn row(&mut self, row: &Row<'_>) -> Result<()> {
         let numbers = row.numbers();
-        self.record(&(row.record(&numbers) + self.further[1]))?;
+        self.record.line(&(row.record(&numbers) + self.further[1]))?;
         for line in row.profile_records() {
-            self.record(&line)?;
+            self.record.line(&line)?;
         }
-        if self.table {
+        if self.record.is_table {
             self.table_row(row, &numbers)?;
         }
         self.rows += 1;
@@ -143,21 +179,7 @@ impl Report {
 
     /// Everything is there.
     pub(crate) fn finish(&mut self) -> Result<()> {
-        match &mut self.csv {
-            Some((writer, name)) => {
-                writer.flush().map_err(|error| Failure::file("write", Path::new(name), error))
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn record(&mut self, line: &str) -> Result<()> {
-        match &mut self.csv {
-            Some((writer, name)) => writer
-                .write_all(format!("{line}\n").as_bytes())
-                .map_err(|error| Failure::file("write", Path::new(name), error)),
-            None => Ok(()),
-        }
+        self.record.finish()
     }
 
     fn table_row(&mut self, row: &Row<'_>, numbers: &[String; 7]) -> Result<()> {
@@ -189,7 +211,7 @@ impl Report {
 }
 
 /// A field of a record, in quotes where it needs them.
-fn quoted(field: &str) -> String {
+pub(crate) fn quoted(field: &str) -> String {
     if field.contains([',', '"', '\n']) {
         format!("\"{}\"", field.replace('"', "\"\""))
     } else {

@@ -6,19 +6,8 @@ use bytemuck::{cast_slice, pod_read_unaligned};
 use upsweep::{Array, Device, Error, Number, Recording, Result, Strategy};
 
 use super::job::{Outcome, POISON};
-use super::measure::{Call, Effort, Times, median};
-
-/// Work that a device does before anything is measured: an idle one runs at a third of its speed, and the longer the
-/// host was busy with its arrays, the longer it takes to wake. An H200 that had waited for 1 GiB did not in 200 ms.
-fn warm_up(bytes: u64) -> Duration {
-    Duration::from_millis(200) + Duration::from_nanos(bytes)
-}
-
-/// Work of one sample, so that the device does not fall asleep between two.
-const SAMPLE: Duration = Duration::from_millis(2);
-
-/// Most runs of one sample.
-const MOST_RUNS: u32 = 200;
+use super::measure::{Effort, Times, median};
+use super::turns::in_turns;
 
 /// The input of a job, on the device that was asked for last.
 pub(crate) struct Resident<'a, T> {
@@ -149,40 +138,18 @@ impl<U: Number> Job<'_, U> {
 
     /// Seconds of the job and of the limit, `samples` times each, in turns, sorted.
     fn in_turns(&self, job: &Recording, samples: usize) -> Result<[Vec<f64>; 2]> {
-        let mut runs = [1u32; 2];
-        let (mut spent, begun) = (0.0, Instant::now());
-        // Without a clock of its own, or where each run is short, the host's time counts too.
-        let warm_up = warm_up(self.moved[0]);
-        while spent < warm_up.as_secs_f64() && begun.elapsed() < 10 * warm_up {
-            for (which, runs) in [Call::Job, Call::Limit].into_iter().zip(&mut runs) {
-                let times = self.seconds(job, which, *runs)?;
-                let each = median(&times).max(1e-9);
-                spent += times.iter().sum::<f64>();
-                *runs = ((SAMPLE.as_secs_f64() / each) as u32).clamp(1, MOST_RUNS);
-            }
-        }
-        let mut found = [Vec::new(), Vec::new()];
-        for _ in 0..samples {
-            for (at, which) in [Call::Job, Call::Limit].into_iter().enumerate() {
-                found[at].push(median(&self.seconds(job, which, runs[at])?));
-            }
-        }
-        for times in &mut found {
-            times.sort_by(f64::total_cmp);
-        }
-        Ok(found)
+        let both = [job, &self.limit];
+        let mut found = in_turns(both.len(), samples, self.moved[0], &mut |which, runs| {
+            self.seconds(both[which], runs)
+        })?;
+        let limits = found.pop().unwrap_or_default();
+        Ok([found.pop().unwrap_or_default(), limits])
     }
 
-    /// Seconds of runs one after another, sorted; of all alike if only the host has a clock.
-    fn seconds(&self, job: &Recording, which: Call, runs: u32) -> Result<Vec<f64>> {
-        let recording = match which {
-            Call::Job => job,
-            Call::Limit => &self.limit,
-        };
+    /// Seconds of runs one after another; of all alike if only the host has a clock.
+    fn seconds(&self, recording: &Recording, runs: u32) -> Result<Vec<f64>> {
         if let Some(times) = recording.time(runs)? {
-            let mut seconds: Vec<f64> = times.iter().map(Duration::as_secs_f64).collect();
-            seconds.sort_by(f64::total_cmp);
-            return Ok(seconds);
+            return Ok(times.iter().map(Duration::as_secs_f64).collect());
         }
         self.device.wait()?;
         let start = Instant::now();
