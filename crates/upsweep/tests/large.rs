@@ -3,13 +3,16 @@
 use std::fs;
 
 use upsweep::{
-    Device, Max, ReduceStream, Scan, Sum, argmax, argmin, inclusive_scan_in_place, reduce,
+    Array, Device, Max, ReduceStream, Scan, Sum, argmax, argmin, inclusive_scan_in_place, reduce,
     reduce_as, scan_in_place_with,
 };
 use upsweep_testing::skipped;
 
 /// One more than a 32-bit number can count.
 const ITEMS: usize = (1 << 32) + 1;
+
+/// Names more devices, between commas, than the CPU and those of CUDA: a GPU made of software takes hours.
+const DEVICES_VARIABLE: &str = "UPSWEEP_TEST_LARGE";
 
 /// What must be free beside the array, so that the test disturbs nobody.
 const FREE_BYTES: u64 = 12 << 30;
@@ -41,17 +44,25 @@ fn more_items_than_32_bits_can_count() {
             return;
         }
     }
-    let device = Device::cpu();
+    let more = std::env::var(DEVICES_VARIABLE).unwrap_or_default();
+    let more: Vec<&str> = more.split(',').filter(|id| !id.is_empty()).collect();
+    let listed = Device::list().usable.into_iter().map(|device| device.id);
+    for id in listed.filter(|id| id == "cpu" || id.starts_with("cuda") || more.contains(&&**id)) {
+        counts(&Device::open(&id).expect("it is listed"));
+    }
+}
+
+fn counts(device: &Device) {
     let mut items = vec![0u8; ITEMS];
     let pattern: Vec<u8> = (0..251 * 4096).map(item).collect();
     for chunk in items.chunks_mut(pattern.len()) {
         chunk.copy_from_slice(&pattern[..chunk.len()]);
     }
 
-    assert_eq!(reduce_as::<u64, _, _>(&device, &items, Sum), Ok(sum_of(ITEMS)));
-    assert_eq!(reduce(&device, &items, Max), Ok(250));
+    assert_eq!(reduce_as::<u64, _, _>(device, &items, Sum), Ok(sum_of(ITEMS)));
+    assert_eq!(reduce(device, &items, Max), Ok(250));
     let mut stream =
-        ReduceStream::<u8, u64, _>::new(&device, upsweep::Reduce::new(Sum)).expect("a stream");
+        ReduceStream::<u8, u64, _>::new(device, upsweep::Reduce::new(Sum)).expect("a stream");
     for chunk in items.chunks(1 << 30) {
         stream.push(chunk).expect("a chunk of a good length");
     }
@@ -59,11 +70,20 @@ fn more_items_than_32_bits_can_count() {
 
     // The position of the last item does not fit in 32 bits.
     let last = std::mem::replace(&mut items[ITEMS - 1], 255);
-    assert_eq!(argmax(&device, &items), Ok(Some(1 << 32)));
-    assert_eq!(argmin(&device, &items), Ok(Some(0)));
+    assert_eq!(argmax(device, &items), Ok(Some(1 << 32)));
+    assert_eq!(argmin(device, &items), Ok(Some(0)));
     items[ITEMS - 1] = last;
 
-    inclusive_scan_in_place(&device, &mut items, Sum).expect("a scan");
+    // In one array of the device, where the host's come in pieces; a buffer of wgpu's holds fewer items.
+    let array = device.id().starts_with("cuda").then(|| {
+        let mut array = Array::from_slice(device, &items).expect("memory");
+        assert_eq!(reduce_as::<u64, _, _>(device, &array, Sum), Ok(sum_of(ITEMS)));
+        assert_eq!(argmax(device, &array), Ok(Some(250)));
+        inclusive_scan_in_place(device, &mut array, Sum).expect("a scan");
+        array.into_vec().expect("it can be read")
+    });
+    inclusive_scan_in_place(device, &mut items, Sum).expect("a scan");
+    assert!(array.is_none_or(|array| array == items), "one array and pieces differ");
     let mut sum = 0u8;
     let mut wrong = 0;
     for round in items.chunks(251) {
@@ -76,7 +96,7 @@ fn more_items_than_32_bits_can_count() {
 
     // Exclusive sums of ones, from the end, are how many items follow.
     items.fill(1);
-    scan_in_place_with(&device, &mut items, &Scan::exclusive(Sum).reverse()).expect("a scan");
+    scan_in_place_with(device, &mut items, &Scan::exclusive(Sum).reverse()).expect("a scan");
     let mut wrong = 0;
     // The last item has none behind it, the one 256 items before has as many in eight bits.
     for round in items.rchunks(256) {

@@ -26,7 +26,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
         for (u32 k = 1; k < ACCESSES * ACCESS_ITEMS; ++k) {
             own = combine(own, lanes.at[k / ACCESS_ITEMS][k % ACCESS_ITEMS]);
         }
-        own = fold_subgroup(own);
+        own = fold_lanes<SUBGROUP>(own);
         if (lane == 0) {
             values[warp] = own;
         }

@@ -53,19 +53,12 @@ inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {
             if ((turn + k) * SUBGROUP < run) {
-                Acc value = first + k * SUBGROUP < end ? acc_in(looked[k]) : padding();
-#pragma unroll
-                for (u32 half = 1; half < SUBGROUP; half *= 2) {
-                    value = combine(value, shuffled_xor(value, half));
-                }
-                kept = chosen(kept, value, lane == turn + k);
+                const Acc value = first + k * SUBGROUP < end ? acc_in(looked[k]) : padding();
+                kept = chosen(kept, fold_lanes<SUBGROUP>(value), lane == turn + k);
             }
         }
     }
-#pragma unroll
-    for (u32 half = 1; half < SUBGROUP; half *= 2) {
-        kept = combine(kept, shuffled_xor(kept, half));
-    }
+    kept = fold_lanes<SUBGROUP>(kept);
     if (lane == 0) {
         folded[warp] = kept;
     }

@@ -51,8 +51,8 @@ pub(crate) enum To {
 /// Looks for a word that another workgroup has written or will write at once: some seconds of them.
 pub(crate) const LOOKS: u64 = 1 << 22;
 
-/// Values that a lane of the last workgroup has on their way.
-const AT_ONCE: u64 = 8;
+/// Most words of values that a lane of the last workgroup has on their way.
+const AT_ONCE: u32 = 8;
 
 /// Threads of a warp, and the most of a workgroup; and the most where a thread is to have 128 registers.
 const WARP: u32 = 32;
@@ -64,7 +64,7 @@ const ACCESSES_HELD: u32 = 16;
 const ACCESSES_HELD_CLOSE: u32 = 4;
 
 /// Words of lanes that a thread with 64 registers has room for; for positions it has not enough.
-const WORDS_OF_LANES: u32 = 32;
+const WORDS_OF_LANES: u32 = 12;
 
 /// Most tiles that a team takes one after another, each of which leaves a value in shared memory.
 const MOST_TILES_OF_TEAM: u32 = 64;
@@ -206,7 +206,7 @@ impl Reduction {
                 ("EXACT", u64::from(types.is_exact())),
                 ("SUMS_BYTES", u64::from(policy::sums_bytes(types, width))),
                 ("SUMS_WORDS", u64::from(policy::packs(types))),
-                ("AT_ONCE", AT_ONCE),
+                ("AT_ONCE", u64::from((AT_ONCE / types.held().words()).max(2))),
                 ("LOOKS", LOOKS),
             ],
             parts: vec![

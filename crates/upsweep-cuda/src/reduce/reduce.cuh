@@ -59,7 +59,8 @@ inline uint4 read(const uint4* from) {
     return access;
 }
 
-constexpr u32 WIDTH = sizeof(Access);
+/// Whole words of an access; where there is none, nobody asks.
+constexpr u32 ACCESS_WORDS = sizeof(Access) < 4 ? 1 : sizeof(Access) / 4;
 
 /// The bytes of a word, and what there was. Of other types nobody asks.
 inline u32 sum_bytes(u32 word, u32 acc) { return __dp4a(word, 0x01010101u, acc); }
@@ -88,19 +89,19 @@ template <u32 HELD> __forceinline__ void add_rows(const Reduce& reduce, u64 firs
             const u32 access = ((row + r) * ACCESSES + a) * TEAM + member;
             if constexpr (SUMS_BYTES) {
                 // Four at a time, since nobody sees the order.
-                u32 words[WIDTH / 4];
-                memcpy(words, &held[r][a], WIDTH);
+                u32 words[ACCESS_WORDS];
+                memcpy(words, &held[r][a], sizeof(Access));
 #pragma unroll
-                for (u32 w = 0; w < WIDTH / 4; ++w) {
+                for (u32 w = 0; w < ACCESS_WORDS; ++w) {
                     lanes.at[a][w] = access < end ? sum_bytes(words[w], lanes.at[a][w]) : lanes.at[a][w];
                 }
-                continue;
-            }
-            const Items items = unpack(held[r][a]);
+            } else {
+                const Items items = unpack(held[r][a]);
 #pragma unroll
-            for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
-                const Acc acc = enter(items.at[v], first + access * ACCESS_ITEMS + v);
-                lanes.at[a][v] = combine(lanes.at[a][v], chosen(padding(), acc, access < end));
+                for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
+                    const Acc acc = enter(items.at[v], first + access * ACCESS_ITEMS + v);
+                    lanes.at[a][v] = combine(lanes.at[a][v], chosen(padding(), acc, access < end));
+                }
             }
         }
     }
@@ -186,18 +187,26 @@ __forceinline__ Acc fold_tile(Lanes& lanes, u32 member) {
     return values[0];
 }
 
-/// The values of a warp's lanes where their order cannot be seen, for all of them.
-inline Acc fold_subgroup(Acc own) {
+// From compute capability 8.0 on a warp adds words of 32 bits in one instruction.
 #if __CUDA_ARCH__ >= 800
-    if constexpr (SUMS_WORDS) {
-        return acc_of(Words{{__reduce_add_sync(ALL_LANES, words_of(own).at[0])}});
-    }
+constexpr bool ADDS_LANES = SUMS_WORDS;
+inline u32 sum_lanes(u32 word) { return __reduce_add_sync(ALL_LANES, word); }
+#else
+constexpr bool ADDS_LANES = false;
+inline u32 sum_lanes(u32 word) { return word; }
 #endif
+
+/// The values of a warp's first COUNT lanes by a tree, for all of them; those of other lanes are padding.
+template <u32 COUNT> inline Acc fold_lanes(Acc own) {
+    if constexpr (ADDS_LANES) {
+        return acc_of(Words{{sum_lanes(words_of(own).at[0])}});
+    } else {
 #pragma unroll
-    for (u32 half = 1; half < SUBGROUP; half *= 2) {
-        own = combine(own, shuffled_xor(own, half));
+        for (u32 half = 1; half < SUBGROUP && half < COUNT; half *= 2) {
+            own = combine(own, shuffled_xor(own, half));
+        }
+        return own;
     }
-    return own;
 }
 
 /// Values of neighbours by a tree, COUNT of them in shared memory; for the lanes of one warp.
@@ -215,15 +224,7 @@ template <u32 COUNT> inline Acc fold_neighbours(const Acc* values, u32 lane) {
             own[k] = combine(own[k], own[k + width]);
         }
     }
-    if (EXACT && SUMS_WORDS) {
-        return fold_subgroup(own[0]);
-    }
-    Acc total = own[0];
-#pragma unroll
-    for (u32 half = 1; half < SUBGROUP && half < COUNT; half *= 2) {
-        total = combine(total, shuffled_xor(total, half));
-    }
-    return total;
+    return fold_lanes<COUNT>(own[0]);
 }
 
 /// Writes the result. One thread.
