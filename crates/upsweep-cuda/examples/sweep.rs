@@ -3,7 +3,7 @@
 //! `sweep [LOG2_ITEMS …]` prints CSV: job, items, strategy, policy (threads x items per thread), microseconds (median,
 //! quartiles), GB/s of the fewest bytes and of the limit of the same run, and per cent of it. `REDUCE=256x64` and
 //! `SCAN=256x64,512x32` name policies, `STRATEGY=look-back` a strategy; `ONLY=reduce` or another part of a job's name leaves
-//! the others out. Each launch works on another slice of a long array, so that nothing is found in the second-level cache.
+//! the others out, `REPEATS=3` measures as often. Each launch works on another slice of a long array, so that nothing is found in the second-level cache.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ const POOL: usize = 1 << 26;
 
 /// Measured launches of a kernel that moves so many bytes.
 fn repeats(bytes: f64) -> usize {
-    (5e9 / bytes).clamp(11.0, 100.0) as usize
+    let asked = std::env::var("REPEATS").ok().and_then(|count| count.parse().ok());
+    asked.unwrap_or((5e9 / bytes).clamp(11.0, 100.0) as usize)
 }
 
 struct Bench {

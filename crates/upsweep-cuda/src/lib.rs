@@ -21,13 +21,14 @@
 //! wrap. So results have the same bits as those of every other device.
 //!
 //! # What is there
-//! Reductions on any device, in one launch; scans from compute capability 9.0 on, whose copy engine fills shared memory while
-//! workgroups wait for one another. Other strategies are refused by name.
+//! Reductions and scans, in one launch each. Scans of arrays that all workgroups hold at once exchange totals only; so do longer
+//! ones from compute capability 9.0 on, whose copy engine fills shared memory while workgroups wait for one another; on older
+//! devices they look back. Other strategies are refused by name.
 //!
 //! # What cannot hang
 //! Workgroups that wait for others look a bounded number of times; if that was too few, they say so in a word of the host's, and
-//! whatever waits for the device next reports it. The
-//! launches in which they do are either cooperative, so that all run at once, or have one that waits, and all others run beside it.
+//! whatever waits for the device next reports it. The launches in which they do are either cooperative, so that all run at
+//! once; or have one that waits, and all others run beside it; or each waits only for those that began before it, which go on.
 //!
 //! # Order
 //! What a device does for us runs in its stream: its own, or the caller's ([`Gpu::from_context`],

@@ -121,7 +121,7 @@ where
                 }
                 let found = reduce_with(&device.device, &array, &problem);
                 let found = device.result(&[T::KIND, A::KIND], &operator, found);
-                let Some(found) = found.filter(|_| device.keeps(input)) else {
+                let Some(found) = found.filter(|_| device.keeps::<T>(input)) else {
                     return;
                 };
                 if found.bits() != expected.bits() {
@@ -157,7 +157,7 @@ where
             let view = View::from(case.items);
             let done = scan_into_with(&device.device, view, output.items_mut(), &case.problem);
             let done = device.result(&[T::KIND, U::Acc::KIND, U::KIND], &operator, done);
-            if done.is_none() || !device.keeps(input) {
+            if done.is_none() || !device.keeps::<T>(input) {
                 return;
             }
             check_output(device, &output, case, "into other memory");
@@ -186,7 +186,7 @@ where
             data.items_mut().copy_from_slice(case.items);
             let done = scan_in_place_with(&device.device, data.items_mut(), &case.problem);
             let done = device.result(&[T::KIND, T::Acc::KIND], &operator, done);
-            if done.is_none() || !device.keeps(input) {
+            if done.is_none() || !device.keeps::<T>(input) {
                 return;
             }
             check_output(device, &data, case, "in place");

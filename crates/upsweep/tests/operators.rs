@@ -158,7 +158,7 @@ where
         let (least, most) = (first(&items, |a, b| a < b), first(&items, |a, b| a > b));
         for_each_device(|device| {
             // Those of software are slow, and there are kernels enough to compile.
-            let on_gpu = [LANES + 1, 5 * TILE + 77].contains(&length) && device.keeps(input);
+            let on_gpu = [LANES + 1, 5 * TILE + 77].contains(&length) && device.keeps::<T>(input);
             if device.is_gpu() && !on_gpu {
                 return;
             }
