@@ -82,7 +82,11 @@ fn reductions_compile() {
     all.push(Types::of_position(u8::DTYPE, Extreme::Smallest));
     for (number, types) in all.iter().enumerate() {
         let size = types.item.size() as u32;
-        for (turn, &global) in [ReduceGlobal::LastBlock, ReduceGlobal::Atomic].iter().enumerate() {
+        for (turn, &global) in
+            [ReduceGlobal::LastBlock, ReduceGlobal::Atomic, ReduceGlobal::MultiLevel]
+                .iter()
+                .enumerate()
+        {
             let strategy =
                 Some(GpuReduceStrategy { load, local: ReduceLocal::Cooperative, global });
             let policy = policies()[(number + turn) % 4];

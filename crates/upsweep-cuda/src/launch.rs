@@ -190,11 +190,13 @@ pub(crate) struct Launch {
     pub(crate) cooperative: bool,
 }
 
-/// A launch with all that it needs.
+/// A launch with all that it needs, and perhaps another behind it.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     kernel: Arc<Kernel>,
     launch: Launch,
+    /// What follows, with the same arguments.
+    behind: Option<(Arc<Kernel>, Launch)>,
     arguments: Arguments,
     /// What the kernel uses besides arrays.
     _state: Option<Arc<Buffer>>,
@@ -211,13 +213,32 @@ impl Ready {
         arguments: Arguments,
         state: Option<&Arc<Buffer>>,
     ) -> Self {
-        Self { kernel: Arc::clone(kernel), launch, arguments, _state: state.map(Arc::clone) }
+        let (kernel, state) = (Arc::clone(kernel), state.map(Arc::clone));
+        Self { kernel, launch, behind: None, arguments, _state: state }
+    }
+
+    /// The same, with a launch behind it of a kernel that takes the same arguments, and keeps the same promises.
+    #[must_use]
+    pub(crate) fn then(self, kernel: &Arc<Kernel>, launch: Launch) -> Self {
+        Self { behind: Some((Arc::clone(kernel), launch)), ..self }
+    }
+
+    /// Number of launches.
+    pub(crate) fn launches(&self) -> usize {
+        1 + usize::from(self.behind.is_some())
     }
 
     /// Launches it into a stream of the device's context.
     pub(crate) fn begin(&self, gpu: &Gpu, stream: &CudaStream) -> Result<()> {
         // SAFETY: promised when this was made.
-        unsafe { gpu.launch(stream, &self.kernel, &self.launch, &self.arguments) }
+        unsafe { gpu.launch(stream, &self.kernel, &self.launch, &self.arguments) }?;
+        match &self.behind {
+            // SAFETY: as above.
+            Some((kernel, launch)) => unsafe {
+                gpu.launch(stream, kernel, launch, &self.arguments)
+            },
+            None => Ok(()),
+        }
     }
 }
 

@@ -48,7 +48,7 @@ impl Recording {
 
     /// Number of launches.
     pub fn launches(&self) -> usize {
-        usize::from(self.ready.is_some())
+        self.ready.as_ref().map_or(0, |ready| ready.launches())
     }
 
     /// Launches it into the device's own stream.

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use upsweep_core::summation::WINDOW;
 use upsweep_core::{
-    ArgMax, BitXor, Element, Error, Language, Max, Min, Number, Operator, Product, Reduce, Scan,
-    Sum, Widen, WorkgroupPolicy, bf16, f16, reference,
+    AccessWidth, ArgMax, Arrangement, BitXor, Element, Error, GpuReduceStrategy, GpuScanStrategy,
+    Language, Load, Max, Min, Number, Operator, Product, Reduce, ReduceGlobal, ReduceLocal, Scan,
+    ScanGlobal, ScanLocal, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16, reference,
 };
 use upsweep_cuda::{Extreme, Gpu, Memory, ReduceOptions, ScanOptions, Source, Target, Workspace};
 use upsweep_testing::{Input, Sample};
@@ -59,8 +60,16 @@ where
     A: Number + Sample,
     O: Operator<A>,
 {
+    let load =
+        Load { arrangement: Arrangement::Striped, width: AccessWidth::Bytes16, tail: Tail::Exact };
+    let multi_level = GpuReduceStrategy {
+        load,
+        local: ReduceLocal::Cooperative,
+        global: ReduceGlobal::MultiLevel,
+    };
     for number in 0..POLICIES.len() {
-        let options = ReduceOptions { strategy: None, policy: policy(number) };
+        let strategy = (number == 3).then_some(multi_level);
+        let options = ReduceOptions { strategy, policy: policy(number) };
         let mut workspace = Workspace::default();
         for length in LENGTHS {
             let items: Vec<T> = Input::Mixed.array(number as u64, length);
@@ -105,8 +114,13 @@ where
     U::Acc: Sample,
     O: Operator<U::Acc> + core::fmt::Debug,
 {
+    let load =
+        Load { arrangement: Arrangement::Striped, width: AccessWidth::Bytes16, tail: Tail::Exact };
+    let look_back =
+        GpuScanStrategy { load, local: ScanLocal::Cooperative, global: ScanGlobal::LookBack };
     for number in 0..POLICIES.len() {
-        let options = ScanOptions { strategy: None, policy: policy(number) };
+        let strategy = (number >= 3).then_some(look_back);
+        let options = ScanOptions { strategy, policy: policy(number) };
         let start: Vec<U::Acc> = Input::Mixed.array(3, 1);
         let problems = [
             Scan::inclusive(operator),
@@ -223,8 +237,13 @@ where
     O: Operator<T>,
 {
     let items: Vec<T> = Input::Mixed.array(5, 5 * WINDOW + 777);
+    let load =
+        Load { arrangement: Arrangement::Striped, width: AccessWidth::Bytes16, tail: Tail::Exact };
+    let look_back =
+        GpuScanStrategy { load, local: ScanLocal::Cooperative, global: ScanGlobal::LookBack };
     for number in 0..POLICIES.len() {
-        let options = ScanOptions { strategy: None, policy: policy(number) };
+        let strategy = (number >= 3).then_some(look_back);
+        let options = ScanOptions { strategy, policy: policy(number) };
         let whole = Scan::exclusive(operator);
         let expected: Vec<T> = reference::specified::scan(&items, &whole);
         let mut found = vec![T::from_bits(0x5555_5555_5555_5555); items.len()];

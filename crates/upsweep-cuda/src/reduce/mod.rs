@@ -54,17 +54,15 @@ pub(crate) const LOOKS: u64 = 1 << 22;
 /// Most words of values that a lane of the last workgroup has on their way.
 const AT_ONCE: u32 = 8;
 
-/// Threads of a warp, and the most of a workgroup; and the most where a thread is to have 128 registers.
+/// Threads of a warp, and the most of a workgroup and a multiprocessor, so that each has up to 128 registers.
 const WARP: u32 = 32;
-const MOST_THREADS: u32 = 1024;
-const MOST_ROOMY_THREADS: u32 = 512;
+const MOST_THREADS: u32 = 512;
 
-/// Accesses of a thread that are on their way at once: with 128 registers, and with 64.
-const ACCESSES_HELD: u32 = 16;
-const ACCESSES_HELD_CLOSE: u32 = 4;
-
-/// Words of lanes that a thread with 64 registers has room for; for positions it has not enough.
-const WORDS_OF_LANES: u32 = 12;
+/// Accesses of a thread that are on their way at once: half of its registers, if they have 16 bytes; and fewer if its lanes
+/// need more than a quarter of its registers.
+const ACCESSES_HELD: u64 = 16;
+const ACCESSES_HELD_CLOSE: u64 = 4;
+const MOST_WORDS_OF_LANES: u32 = 32;
 
 /// Most tiles that a team takes one after another, each of which leaves a value in shared memory.
 const MOST_TILES_OF_TEAM: u32 = 64;
@@ -90,19 +88,14 @@ impl Shape {
         let access_items = width / types.item.size() as u32;
         let team = (LANES as u32 / access_items).min(WARP);
         let of_tile = TILE as u32 / team;
-        // A thread of a larger team has several accesses of a row.
-        let lanes = LANES as u32 / team;
-        let words = types.held().words();
-        let roomy = lanes * words > WORDS_OF_LANES || words > 2;
-        let most = if roomy { MOST_ROOMY_THREADS } else { MOST_THREADS };
-        let threads = policy.threads_per_workgroup.clamp(WARP, most);
+        let threads = policy.threads_per_workgroup.clamp(WARP, MOST_THREADS);
         let tiles = (policy.items_per_thread / of_tile).clamp(1, MOST_TILES_OF_TEAM);
         let mut shape =
             Self { warps: 1 << (threads / WARP).ilog2(), team, tiles_of_team: 1 << tiles.ilog2() };
         while one_folds && shape.workgroups(items) > u64::from(shape.warps * WARP * WARP) {
             if shape.tiles_of_team < MOST_TILES_OF_TEAM {
                 shape.tiles_of_team *= 2;
-            } else if shape.warps < most / WARP {
+            } else if shape.warps < MOST_THREADS / WARP {
                 shape.warps *= 2;
             } else {
                 return None;
@@ -116,10 +109,6 @@ impl Shape {
         u64::from(self.warps * WARP / self.team * self.tiles_of_team) * TILE as u64
     }
 
-    fn accesses_held(&self) -> u32 {
-        if self.warps * WARP > MOST_ROOMY_THREADS { ACCESSES_HELD_CLOSE } else { ACCESSES_HELD }
-    }
-
     fn workgroups(&self, items: u64) -> u64 {
         items.div_ceil(self.chunk()).max(1)
     }
@@ -131,6 +120,8 @@ pub(crate) struct Reduction {
     types: Types,
     shape: Shape,
     kernel: Arc<Kernel>,
+    /// What folds the values of workgroups in a launch of its own.
+    fold: Option<Arc<Kernel>>,
     state: Arc<Buffer>,
     items: u64,
     width: u32,
@@ -168,6 +159,7 @@ impl Reduction {
         }
         let finish = match strategy.global {
             ReduceGlobal::LastBlock => include_str!("last_block.cuh"),
+            ReduceGlobal::MultiLevel => include_str!("multi_level.cuh"),
             ReduceGlobal::Atomic if policy::packs(types) => include_str!("packed.cuh"),
             ReduceGlobal::Atomic if types.op.atomic(types.held()).is_some() => {
                 include_str!("counted.cuh")
@@ -179,17 +171,17 @@ impl Reduction {
                     types.acc
                 )));
             }
-            ReduceGlobal::MultiLevel => return Err(refused("on CUDA reductions take one launch")),
         };
         if access(types.item, width).is_none() {
             return Err(refused(&format!("an access of {width} bytes holds no {}", types.item)));
         }
         let wanted =
             options.policy.unwrap_or_else(|| policy::policy(items * types.item.size() as u64));
-        let one_folds = strategy.global == ReduceGlobal::LastBlock;
+        let one_folds = strategy.global != ReduceGlobal::Atomic;
         let shape = Shape::new(types, width, items, one_folds, wanted).ok_or_else(|| {
             refused("there are too many items for a workgroup to fold what workgroups leave")
         })?;
+        let is_close = LANES as u32 / shape.team * types.held().words() > MOST_WORDS_OF_LANES;
         let shader = Shader {
             types: types.clone(),
             width,
@@ -197,12 +189,8 @@ impl Reduction {
             constants: vec![
                 ("WARPS", u64::from(shape.warps)),
                 ("TILES_OF_TEAM", u64::from(shape.tiles_of_team)),
-                // So that each thread has up to 128 registers.
-                (
-                    "WORKGROUPS_OF_MULTIPROCESSOR",
-                    u64::from((MOST_ROOMY_THREADS / WARP / shape.warps).max(1)),
-                ),
-                ("ACCESSES_HELD", u64::from(shape.accesses_held())),
+                ("WORKGROUPS_OF_MULTIPROCESSOR", u64::from(MOST_THREADS / WARP / shape.warps)),
+                ("ACCESSES_HELD", if is_close { ACCESSES_HELD_CLOSE } else { ACCESSES_HELD }),
                 ("EXACT", u64::from(types.is_exact())),
                 ("SUMS_BYTES", u64::from(policy::sums_bytes(types, width))),
                 ("SUMS_WORDS", u64::from(policy::packs(types))),
@@ -213,10 +201,15 @@ impl Reduction {
                 SUBGROUP,
                 PUBLISHED,
                 include_str!("reduce.cuh"),
+                if one_folds { include_str!("fold_published.cuh") } else { "" },
                 finish,
                 include_str!("entry.cuh"),
             ],
-            entries: vec!["reduce"],
+            entries: if strategy.global == ReduceGlobal::MultiLevel {
+                vec!["reduce", "fold"]
+            } else {
+                vec!["reduce"]
+            },
         };
         Ok((shape, shader))
     }
@@ -237,8 +230,12 @@ impl Reduction {
         if global == ReduceGlobal::Atomic && !policy::packs(&types) {
             state.write(TOTAL, bytemuck::cast_slice(&types.empty_total()))?;
         }
+        let fold = match global {
+            ReduceGlobal::MultiLevel => Some(gpu.kernel(&shader, "fold")?),
+            _ => None,
+        };
         let one_folds = global == ReduceGlobal::LastBlock;
-        Ok(Self { types, shape, kernel, state, items, width, one_folds })
+        Ok(Self { types, shape, kernel, fold, state, items, width, one_folds })
     }
 
     /// Bytes of an access: as many as asked for, or as may begin where the array does.
@@ -280,10 +277,13 @@ impl Reduction {
             shared_bytes: 0,
             cooperative: false,
         };
+        let arguments = Arguments::new().with(words);
         // SAFETY: `Reduce` in `reduce.cuh` has these fields. The caller's slices are the device's memory; the state has a
         // place for every workgroup of the longest array.
-        Ok(unsafe {
-            Ready::new(&self.kernel, launch, Arguments::new().with(words), Some(&self.state))
+        let ready = unsafe { Ready::new(&self.kernel, launch, arguments, Some(&self.state)) };
+        Ok(match &self.fold {
+            Some(fold) => ready.then(fold, Launch { grid: [1, 1], ..launch }),
+            None => ready,
         })
     }
 }

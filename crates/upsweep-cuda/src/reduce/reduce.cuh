@@ -108,7 +108,7 @@ template <u32 HELD> __forceinline__ void add_rows(const Reduce& reduce, u64 firs
 }
 
 /// Accesses of a whole tile, and rows of another one that are on their way at once.
-constexpr u32 ALL = TILE / ACCESS_ITEMS, ROWS_HELD_LAST = ACCESSES < 4 ? 4 / ACCESSES : 1;
+constexpr u32 ALL = TILE / ACCESS_ITEMS, ROWS_HELD_LAST = ROWS_HELD < 8 || ACCESSES >= 4 ? 1 : 4 / ACCESSES;
 
 /// Folds a tile's rows into the lanes of a member of its team.
 __forceinline__ void add_tile(const Reduce& reduce, u64 tile, u32 member, Lanes& lanes) {

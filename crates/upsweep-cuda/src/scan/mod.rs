@@ -5,10 +5,11 @@
 //! chunks wait in shared memory, with the copies that go on meanwhile in `bulk.cuh`.
 
 pub(crate) mod policy;
+mod shape;
 
 use std::sync::Arc;
 
-use upsweep_core::summation::{GROUP, LANES, ROWS, TILES};
+use upsweep_core::summation::{GROUP, ROWS, TILES};
 use upsweep_core::{
     Arrangement, Bounds, Direction, Element, Error, GpuScanStrategy, Result, Scan, ScanGlobal,
     ScanLocal, Strategy, Tail, WorkgroupPolicy,
@@ -18,8 +19,10 @@ use crate::device::{Facts, Gpu};
 use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::memory::Buffer;
 use crate::reduce::{Init, LOOKS};
-use crate::shader::{Constants, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state};
+use crate::shader::{PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state};
 use crate::slice::Slice;
+
+use shape::{Shape, Waits};
 
 /// Strategy and policy of a scan; what is not given is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,173 +74,11 @@ impl Lies {
     }
 }
 
-/// Threads of a warp.
-const WARP: u32 = 32;
-
-/// Chunks that wait to be finished, and chunks on their way: for each size of chunk as many as the time that a total takes from
-/// workgroup to workgroup, and as memory takes to answer.
-fn lag_and_ahead(chunk_bytes: u32) -> (u32, u32) {
-    if chunk_bytes > 32 << 10 { (1, 1) } else { (2, 2) }
-}
-
-/// Bytes of shared memory, besides stages, that a workgroup needs: totals and carries of workers, barriers.
-const SHARED_BESIDES: u32 = 8 << 10;
-
-/// Registers that a thread needs besides what it holds, for each word of a value, so that none are spilled.
-const REGISTERS: u32 = 56;
-
-/// Most totals that a lane of a controller has on their way, in words of values.
-const TOTALS_OF_LANE: u32 = 10;
-
 /// The first architecture whose blocks, once they began, go on whatever others do.
 const ARCH_OF_PROGRESS: u32 = 70;
 
 /// The first architecture whose copy engine fills shared memory.
 const ARCH_OF_BULK_COPIES: u32 = 90;
-
-/// Where a chunk is while it waits for what comes in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waits {
-    /// In shared memory, others being brought there meanwhile: `aggregates.cuh`.
-    Staged { lag: u32, ahead: u32 },
-    /// In registers, a chunk for each workgroup: `held.cuh`. `looks_back` if there may be more than run at once.
-    Held { looks_back: bool },
-}
-
-/// The sizes of a kernel. A policy that does not fit is brought to the nearest that does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
-    warps: u32,
-    /// Rows of a warp.
-    rows: u32,
-    item_bytes: u32,
-    waits: Waits,
-    /// Workgroups of a multiprocessor that its shared memory and registers allow.
-    at_once: u32,
-}
-
-impl Shape {
-    /// The sizes with which chunks are staged.
-    fn staged(facts: &Facts, types: &Types, policy: WorkgroupPolicy) -> Self {
-        let item_bytes = types.item.size() as u32;
-        let most = facts.shared_bytes_most.saturating_sub(SHARED_BESIDES);
-        let (mut warps, mut rows) = warps_and_rows(policy, 16);
-        let bytes = |warps: u32, rows: u32| warps * rows * LANES as u32 * item_bytes;
-        while 3 * bytes(warps, rows) > most && rows > 4 {
-            rows /= 2;
-        }
-        while 3 * bytes(warps, rows) > most && warps > ROWS as u32 / rows {
-            warps /= 2;
-        }
-        let stage_bytes = bytes(warps, rows);
-        let (lag, ahead) = lag_and_ahead(stage_bytes);
-        let waits = Waits::Staged { lag, ahead };
-        let mut shape = Self { warps, rows, item_bytes, waits, at_once: 1 };
-        let shared = facts.shared_bytes_of_each / (shape.shared_bytes() + SHARED_BESIDES);
-        let registers = REGISTERS * types.held().words().min(2);
-        shape.at_once = shape.fit(facts, registers).min(shared).clamp(1, 4);
-        shape
-    }
-
-    /// The sizes with which chunks are held in registers.
-    fn held(facts: &Facts, types: &Types, policy: WorkgroupPolicy, looks_back: bool) -> Self {
-        let words = types.held().words().min(2);
-        // A thread has 255 registers at most, and half of those of a multiprocessor are enough for a workgroup.
-        let (mut warps, mut rows) = warps_and_rows(policy, if words > 1 { 8 } else { 16 });
-        let registers = |rows: u32| words * (REGISTERS + (GROUP as u32 + 1) * rows);
-        while registers(rows) * WARP * (warps + 1) > facts.registers_of_each
-            && warps > ROWS as u32 / rows
-        {
-            warps /= 2;
-        }
-        while registers(rows) * WARP * (warps + 1) > facts.registers_of_each && rows > 4 {
-            rows /= 2;
-        }
-        let (item_bytes, waits) = (types.item.size() as u32, Waits::Held { looks_back });
-        let mut shape = Self { warps, rows, item_bytes, waits, at_once: 1 };
-        shape.at_once = shape.fit(facts, registers(rows)).clamp(1, 16);
-        shape
-    }
-
-    /// Workgroups whose threads have so many registers that fit on a multiprocessor.
-    fn fit(&self, facts: &Facts, registers: u32) -> u32 {
-        // Registers are given to warps, 8 for each thread at a time.
-        let registers = facts.registers_of_each / (registers.next_multiple_of(8) * self.threads());
-        registers.min(facts.threads_of_each / self.threads()).min(facts.blocks_of_each.max(1))
-    }
-
-    /// Items of a workgroup.
-    fn chunk(&self) -> u64 {
-        u64::from(self.warps * self.rows) * LANES as u64
-    }
-
-    fn chunks(&self, items: u64) -> u64 {
-        items.div_ceil(self.chunk()).max(1)
-    }
-
-    /// Threads of a workgroup: workers, and those who serve them.
-    fn threads(&self) -> u32 {
-        let serving = match self.waits {
-            // The publisher, and controllers that take turns.
-            Waits::Staged { lag, .. } => 1 + lag,
-            Waits::Held { .. } => 1,
-        };
-        WARP * (self.warps + serving)
-    }
-
-    fn shared_bytes(&self) -> u32 {
-        match self.waits {
-            Waits::Staged { lag, ahead } => {
-                (lag + 1 + ahead) * self.chunk() as u32 * self.item_bytes
-            }
-            Waits::Held { .. } => 0,
-        }
-    }
-
-    /// Whether all workgroups must run at once.
-    fn is_cooperative(&self) -> bool {
-        self.waits != Waits::Held { looks_back: true }
-    }
-
-    /// Totals, and what comes into windows: `carries.cuh`.
-    fn slots(&self, items: u64) -> u64 {
-        let tiles = self.warps * self.rows / ROWS as u32;
-        let chunks = self.chunks(items);
-        chunks + chunks * u64::from(tiles) / TILES as u64
-    }
-
-    fn constants(&self, facts: &Facts, words: u32) -> Constants {
-        let at_once = facts.multiprocessors * self.at_once;
-        let tiles = self.warps * self.rows / ROWS as u32;
-        // All that run at once, as often as a controller lets others take turns, and those of a window in front of them.
-        let turns = match self.waits {
-            Waits::Staged { lag, .. } => lag,
-            Waits::Held { .. } => 1,
-        };
-        let totals = (turns * at_once + TILES as u32 / tiles).div_ceil(WARP);
-        let mut constants = vec![
-            ("WARPS", u64::from(self.warps)),
-            ("ROWS", u64::from(self.rows)),
-            ("TOTALS_OF_LANE", u64::from(totals.min(TOTALS_OF_LANE / words))),
-            ("WORKGROUPS_OF_MULTIPROCESSOR", u64::from(self.at_once)),
-        ];
-        match self.waits {
-            Waits::Staged { lag, ahead } => {
-                constants.extend([("LAG", u64::from(lag)), ("AHEAD", u64::from(ahead))]);
-            }
-            Waits::Held { looks_back } => constants.push(("LOOKS_BACK", u64::from(looks_back))),
-        }
-        constants
-    }
-}
-
-/// Warps of workers, of which four share a tile at most, and rows of each, of which a tile has as many at most.
-fn warps_and_rows(policy: WorkgroupPolicy, most_rows: u32) -> (u32, u32) {
-    let rows = (policy.items_per_thread / GROUP as u32).clamp(4, most_rows);
-    let rows = 1 << rows.ilog2();
-    let warps = (policy.threads_per_workgroup / WARP).clamp(ROWS as u32 / rows, 16);
-    (1 << warps.ilog2(), rows)
-}
 
 /// A scan of arrays of at most a given length, ready to be launched.
 #[derive(Debug)]

@@ -178,7 +178,7 @@ fn launches(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cache::Folder;
+    use upsweep_gpu::Folder;
 
     fn check(gpu: &Arc<Gpu>) {
         for (items, sum) in upsweep_testing::ladder::arrays() {

@@ -1,0 +1,174 @@
+//! The sizes of a scan's kernel: what a device and its types leave of a policy.
+
+use upsweep_core::WorkgroupPolicy;
+use upsweep_core::summation::{GROUP, LANES, ROWS, TILES};
+
+use crate::device::Facts;
+use crate::shader::{Constants, Types};
+
+/// Threads of a warp.
+const WARP: u32 = 32;
+
+/// Chunks that wait to be finished, and chunks on their way: of short ones two, if there is room, since they take less time than
+/// a total from workgroup to workgroup, and than memory to answer.
+fn lag_and_ahead(chunk_bytes: u32, most: u32) -> (u32, u32) {
+    if chunk_bytes > 32 << 10 || 5 * chunk_bytes > most { (1, 1) } else { (2, 2) }
+}
+
+/// Bytes of shared memory, besides stages, that a workgroup needs: totals and carries of workers, barriers.
+const SHARED_BESIDES: u32 = 8 << 10;
+
+/// Registers that a thread needs besides what it holds, for each word of a value, so that none are spilled.
+const REGISTERS: u32 = 56;
+
+/// Most totals that a lane of a controller has on their way, in words of values.
+const TOTALS_OF_LANE: u32 = 10;
+
+/// Where a chunk is while it waits for what comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Waits {
+    /// In shared memory, others being brought there meanwhile: `aggregates.cuh`.
+    Staged { lag: u32, ahead: u32 },
+    /// In registers, a chunk for each workgroup: `held.cuh`. `looks_back` if there may be more than run at once.
+    Held { looks_back: bool },
+}
+
+/// The sizes of a kernel. A policy that does not fit is brought to the nearest that does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    warps: u32,
+    /// Rows of a warp.
+    rows: u32,
+    item_bytes: u32,
+    pub(super) waits: Waits,
+    /// Workgroups of a multiprocessor that its shared memory and registers allow.
+    pub(super) at_once: u32,
+}
+
+impl Shape {
+    /// The sizes with which chunks are staged.
+    pub(super) fn staged(facts: &Facts, types: &Types, policy: WorkgroupPolicy) -> Self {
+        let item_bytes = types.item.size() as u32;
+        let most = facts.shared_bytes_most.saturating_sub(SHARED_BESIDES);
+        let (mut warps, mut rows) = warps_and_rows(policy, 16);
+        let bytes = |warps: u32, rows: u32| warps * rows * LANES as u32 * item_bytes;
+        while 3 * bytes(warps, rows) > most && rows > 4 {
+            rows /= 2;
+        }
+        while 3 * bytes(warps, rows) > most && warps > ROWS as u32 / rows {
+            warps /= 2;
+        }
+        let stage_bytes = bytes(warps, rows);
+        let (lag, ahead) = lag_and_ahead(stage_bytes, most);
+        let waits = Waits::Staged { lag, ahead };
+        let mut shape = Self { warps, rows, item_bytes, waits, at_once: 1 };
+        let shared = facts.shared_bytes_of_each / (shape.shared_bytes() + SHARED_BESIDES);
+        let registers = REGISTERS * types.held().words().min(2);
+        shape.at_once = shape.fit(facts, registers).min(shared).clamp(1, 4);
+        shape
+    }
+
+    /// The sizes with which chunks are held in registers.
+    pub(super) fn held(
+        facts: &Facts,
+        types: &Types,
+        policy: WorkgroupPolicy,
+        looks_back: bool,
+    ) -> Self {
+        let words = types.held().words().min(2);
+        // A thread has 255 registers at most, and half of those of a multiprocessor are enough for a workgroup.
+        let (mut warps, mut rows) = warps_and_rows(policy, if words > 1 { 8 } else { 16 });
+        let registers = |rows: u32| words * (REGISTERS + (GROUP as u32 + 1) * rows);
+        while registers(rows) * WARP * (warps + 1) > facts.registers_of_each
+            && warps > ROWS as u32 / rows
+        {
+            warps /= 2;
+        }
+        while registers(rows) * WARP * (warps + 1) > facts.registers_of_each && rows > 4 {
+            rows /= 2;
+        }
+        let (item_bytes, waits) = (types.item.size() as u32, Waits::Held { looks_back });
+        let mut shape = Self { warps, rows, item_bytes, waits, at_once: 1 };
+        shape.at_once = shape.fit(facts, registers(rows)).clamp(1, 16);
+        shape
+    }
+
+    /// Workgroups whose threads have so many registers that fit on a multiprocessor.
+    fn fit(&self, facts: &Facts, registers: u32) -> u32 {
+        // Registers are given to warps, 8 for each thread at a time.
+        let registers = facts.registers_of_each / (registers.next_multiple_of(8) * self.threads());
+        registers.min(facts.threads_of_each / self.threads()).min(facts.blocks_of_each.max(1))
+    }
+
+    /// Items of a workgroup.
+    fn chunk(&self) -> u64 {
+        u64::from(self.warps * self.rows) * LANES as u64
+    }
+
+    pub(super) fn chunks(&self, items: u64) -> u64 {
+        items.div_ceil(self.chunk()).max(1)
+    }
+
+    /// Threads of a workgroup: workers, and those who serve them.
+    pub(super) fn threads(&self) -> u32 {
+        let serving = match self.waits {
+            // The publisher, and controllers that take turns.
+            Waits::Staged { lag, .. } => 1 + lag,
+            Waits::Held { .. } => 1,
+        };
+        WARP * (self.warps + serving)
+    }
+
+    pub(super) fn shared_bytes(&self) -> u32 {
+        match self.waits {
+            Waits::Staged { lag, ahead } => {
+                (lag + 1 + ahead) * self.chunk() as u32 * self.item_bytes
+            }
+            Waits::Held { .. } => 0,
+        }
+    }
+
+    /// Whether all workgroups must run at once.
+    pub(super) fn is_cooperative(&self) -> bool {
+        self.waits != Waits::Held { looks_back: true }
+    }
+
+    /// Totals, and what comes into windows: `carries.cuh`.
+    pub(super) fn slots(&self, items: u64) -> u64 {
+        let tiles = self.warps * self.rows / ROWS as u32;
+        let chunks = self.chunks(items);
+        chunks + chunks * u64::from(tiles) / TILES as u64
+    }
+
+    pub(super) fn constants(&self, facts: &Facts, words: u32) -> Constants {
+        let at_once = facts.multiprocessors * self.at_once;
+        let tiles = self.warps * self.rows / ROWS as u32;
+        // All that run at once, as often as a controller lets others take turns, and those of a window in front of them.
+        let turns = match self.waits {
+            Waits::Staged { lag, .. } => lag,
+            Waits::Held { .. } => 1,
+        };
+        let totals = (turns * at_once + TILES as u32 / tiles).div_ceil(WARP);
+        let mut constants = vec![
+            ("WARPS", u64::from(self.warps)),
+            ("ROWS", u64::from(self.rows)),
+            ("TOTALS_OF_LANE", u64::from(totals.min(TOTALS_OF_LANE / words))),
+            ("WORKGROUPS_OF_MULTIPROCESSOR", u64::from(self.at_once)),
+        ];
+        match self.waits {
+            Waits::Staged { lag, ahead } => {
+                constants.extend([("LAG", u64::from(lag)), ("AHEAD", u64::from(ahead))]);
+            }
+            Waits::Held { looks_back } => constants.push(("LOOKS_BACK", u64::from(looks_back))),
+        }
+        constants
+    }
+}
+
+/// Warps of workers, of which four share a tile at most, and rows of each, of which a tile has as many at most.
+fn warps_and_rows(policy: WorkgroupPolicy, most_rows: u32) -> (u32, u32) {
+    let rows = (policy.items_per_thread / GROUP as u32).clamp(4, most_rows);
+    let rows = 1 << rows.ilog2();
+    let warps = (policy.threads_per_workgroup / WARP).clamp(ROWS as u32 / rows, 16);
+    (1 << warps.ilog2(), rows)
+}
