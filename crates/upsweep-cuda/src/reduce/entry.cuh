@@ -2,7 +2,7 @@
 
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) reduce(const Reduce reduce) {
     __shared__ Acc values[EXACT ? WARPS : TILES];
-    const u32 warp = threadIdx.x / SUBGROUP, lane = threadIdx.x % SUBGROUP;
+    const u32 warp = number_of_warp(), lane = threadIdx.x % SUBGROUP;
     const u32 team = threadIdx.x / TEAM, member = threadIdx.x % TEAM;
     const u64 first = u64(blockIdx.x) * TILES;
     const u32 mark = mark_of_run(reduce.state);

@@ -176,7 +176,7 @@ struct Work {
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) scan(const Scan scan) {
     extern __shared__ __align__(128) u8 staged[];
     __shared__ Shared shared;
-    const u32 warp = threadIdx.x / SUBGROUP, lane = threadIdx.x % SUBGROUP;
+    const u32 warp = number_of_warp(), lane = threadIdx.x % SUBGROUP;
     const u32 turns = (scan.chunks - blockIdx.x + gridDim.x - 1) / gridDim.x;
     const Work work{scan, shared, (InMemory*)staged, turns, lane};
     if (warp < WARPS && lane == 0) {

@@ -110,7 +110,7 @@ template <bool WHOLE> inline void work(const Chunk& chunk, Shared& shared, u32 w
 
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) scan(const Scan scan) {
     __shared__ Shared shared;
-    const u32 warp = threadIdx.x / SUBGROUP, lane = threadIdx.x % SUBGROUP;
+    const u32 warp = number_of_warp(), lane = threadIdx.x % SUBGROUP;
     u32 number = blockIdx.x;
     if (LOOKS_BACK) {
         if (threadIdx.x == 0) {

@@ -2,6 +2,10 @@
 
 constexpr u32 SUBGROUP = 32;
 
+/// The number of this thread's warp. By way of a shuffle, so that the compiler knows it to be the same for all of them: else it
+/// gets every shuffle behind a comparison with it ready for threads that went apart, which doubled the code of a scan.
+inline u32 number_of_warp() { return __shfl_sync(ALL_LANES, threadIdx.x / SUBGROUP, 0); }
+
 /// The second if `is_second`: without a branch, so that chains of operations run side by side.
 inline Acc chosen(Acc first, Acc second, bool is_second) { return is_second ? second : first; }
 
