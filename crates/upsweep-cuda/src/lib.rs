@@ -21,7 +21,7 @@
 //! wrap. So results have the same bits as those of every other device.
 //!
 //! # What is there
-//! Reductions and scans, in one launch each. Scans of arrays that all workgroups hold at once exchange totals only; so do longer
+//! Reductions and scans, in one launch each where nothing else is asked for. Scans of arrays that all workgroups hold at once exchange totals only; so do longer
 //! ones from compute capability 9.0 on, whose copy engine fills shared memory while workgroups wait for one another; on older
 //! devices they look back. Other strategies are refused by name.
 //!
