@@ -1,7 +1,7 @@
 //! Reductions on a GPU.
 //!
-//! One kernel, `reduce.cuh`, folds tiles to one value for each workgroup. How the values of workgroups become one is in
-//! `packed.cuh`, `counted.cuh` and `last_block.cuh`.
+//! One kernel, `reduce.cuh`, folds tiles, `tile.cuh`, to one value for each workgroup. How the values of workgroups become one is
+//! in `packed.cuh`, `counted.cuh`, `last_block.cuh` and `multi_level.cuh`.
 
 pub(crate) mod policy;
 
@@ -201,6 +201,7 @@ impl Reduction {
                 SUBGROUP,
                 PUBLISHED,
                 include_str!("reduce.cuh"),
+                include_str!("tile.cuh"),
                 if one_folds { include_str!("fold_published.cuh") } else { "" },
                 finish,
                 include_str!("entry.cuh"),

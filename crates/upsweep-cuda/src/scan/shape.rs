@@ -15,8 +15,12 @@ fn lag_and_ahead(chunk_bytes: u32, most: u32) -> (u32, u32) {
     if chunk_bytes > 32 << 10 || 5 * chunk_bytes > most { (1, 1) } else { (2, 2) }
 }
 
-/// Bytes of shared memory, besides stages, that a workgroup needs: totals and carries of workers, barriers.
-const SHARED_BESIDES: u32 = 8 << 10;
+/// Bytes of shared memory, besides stages, that a workgroup needs at most: totals and carries of workers, barriers; and of each
+/// of 16 workers a row of 8-byte items, if it writes those.
+fn shared_besides(types: &Types) -> u32 {
+    let exchange = if types.output.size() > 4 { 16 << 10 } else { 0 };
+    (8 << 10) + exchange
+}
 
 /// Registers that a thread needs besides what it holds, for each word of a value, so that none are spilled.
 const REGISTERS: u32 = 56;
@@ -49,7 +53,7 @@ impl Shape {
     /// The sizes with which chunks are staged.
     pub(super) fn staged(facts: &Facts, types: &Types, policy: WorkgroupPolicy) -> Self {
         let item_bytes = types.item.size() as u32;
-        let most = facts.shared_bytes_most.saturating_sub(SHARED_BESIDES);
+        let most = facts.shared_bytes_most.saturating_sub(shared_besides(types));
         let (mut warps, mut rows) = warps_and_rows(policy, 16);
         let bytes = |warps: u32, rows: u32| warps * rows * LANES as u32 * item_bytes;
         while 3 * bytes(warps, rows) > most && rows > 4 {
@@ -62,7 +66,7 @@ impl Shape {
         let (lag, ahead) = lag_and_ahead(stage_bytes, most);
         let waits = Waits::Staged { lag, ahead };
         let mut shape = Self { warps, rows, item_bytes, waits, at_once: 1 };
-        let shared = facts.shared_bytes_of_each / (shape.shared_bytes() + SHARED_BESIDES);
+        let shared = facts.shared_bytes_of_each / (shape.shared_bytes() + shared_besides(types));
         let registers = REGISTERS * types.held().words().min(2);
         shape.at_once = shape.fit(facts, registers).min(shared).clamp(1, 4);
         shape
