@@ -1,0 +1,248 @@
+//! The jobs, each with its engines.
+
+use std::fmt::Debug;
+
+use upsweep_core::{
+    Element, Language, Number, Operator, Reduce, Result, Scan, Source, Sum, Widen, f16, reference,
+};
+use upsweep_cuda::{Extreme, Memory, ReduceOptions, ScanOptions, Workspace};
+
+use crate::Bench;
+use crate::contest::{self, Engine, Pool};
+
+/// The last item that is not 0: an operator that does not commute.
+#[derive(Clone, Copy, Debug, Default)]
+struct LastSet;
+
+impl Operator<u32> for LastSet {
+    const NAME: &'static str = "last set";
+    const COMMUTATIVE: bool = false;
+    const EXACT: bool = true;
+
+    fn identity(&self) -> u32 {
+        0
+    }
+
+    fn combine(&self, left: u32, right: u32) -> u32 {
+        if right == 0 { left } else { right }
+    }
+
+    fn source(&self, language: Language) -> Option<Source> {
+        let source = Source {
+            combine: "return right == 0 ? left : right;".into(),
+            identity: "0u".into(),
+            padding: "0u".into(),
+        };
+        (language == Language::Cuda).then_some(source)
+    }
+}
+
+/// All jobs of arrays of so many items, but those that are not asked for.
+pub(crate) fn run(bench: &Bench, n: usize) -> Result<()> {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    let wants = |job: &str| job.contains(&only);
+    let half = |word| f16::from_f32(unit(word));
+    let double = |word| f64::from(unit(word));
+    if wants("reduce u32") {
+        bench.reduction::<u32, u32>("reduce u32", n, |word| word)?;
+    }
+    if wants("reduce f32") {
+        bench.reduction::<f32, f32>("reduce f32", n, unit)?;
+    }
+    if wants("reduce u8 u32") {
+        bench.reduction::<u8, u32>("reduce u8 u32", n, |word| word as u8)?;
+    }
+    if wants("reduce f16 f32") {
+        bench.reduction::<f16, f32>("reduce f16 f32", n, half)?;
+    }
+    if wants("argmin f32") {
+        bench.argmin("argmin f32", n)?;
+    }
+    if wants("exclusive_scan u32") {
+        bench.scan::<u32, u32, _>("exclusive_scan u32", n, |word| word, Scan::exclusive(Sum))?;
+    }
+    if wants("inclusive_scan u32") {
+        bench.scan::<u32, u32, _>("inclusive_scan u32", n, |word| word, Scan::inclusive(Sum))?;
+    }
+    if wants("inclusive_scan f32") {
+        bench.scan::<f32, f32, _>("inclusive_scan f32", n, unit, Scan::inclusive(Sum))?;
+    }
+    if wants("inclusive_scan f64") {
+        bench.scan::<f64, f64, _>("inclusive_scan f64", n, double, Scan::inclusive(Sum))?;
+    }
+    if wants("inclusive_scan u8 u32") {
+        let item = |word| word as u8;
+        bench.scan::<u8, u32, _>("inclusive_scan u8 u32", n, item, Scan::inclusive(Sum))?;
+    }
+    if wants("inclusive_scan u32 last set") {
+        let job = "inclusive_scan u32 last set";
+        bench.scan::<u32, u32, _>(job, n, |word| word & word >> 8 & 3, Scan::inclusive(LastSet))?;
+    }
+    Ok(())
+}
+
+impl Bench {
+    fn reduction<T, A>(&self, job: &str, n: usize, item: fn(u32) -> T) -> Result<()>
+    where
+        T: Number + Widen<A>,
+        A: Number + Debug,
+        Sum: Operator<A>,
+    {
+        let gpu = &self.gpu;
+        let items = array(n, item);
+        let (pool, result) = (Pool::holding(gpu, &items)?, Memory::new::<A>(gpu, 1)?);
+        let problem = Reduce::new(Sum);
+        let expected = reference::specified::reduce(&items, &problem);
+        let mut workspace = Workspace::default();
+        let mut ours = |turn| {
+            let (options, stream) = (ReduceOptions::default(), gpu.stream());
+            let (from, to) = (pool.slice(turn), result.slice());
+            gpu.reduce_into::<T, A, _>(&mut workspace, stream, from, to, &problem, &options)
+        };
+        ours(1)?;
+        assert_eq!(result.to_vec::<A>()?, [expected], "{job} of {n} items");
+        let theirs = Memory::new::<A>(gpu, 1)?;
+        let mut engines = vec![self.read(&pool), Engine::new("upsweep", ours)];
+        for name in [job.to_owned(), format!("{job} same bits")] {
+            engines.extend(self.cub(&name, n, &pool, |_| theirs.slice())?);
+        }
+        self.contest(job, n, size_of_val(&items[..]), engines)
+    }
+
+    fn argmin(&self, job: &str, n: usize) -> Result<()> {
+        let gpu = &self.gpu;
+        let items = array(n, unit);
+        let (pool, result) = (Pool::holding(gpu, &items)?, Memory::new::<u64>(gpu, 1)?);
+        let least = items.iter().copied().fold(f32::INFINITY, f32::min);
+        let expected = items.iter().position(|&item| item == least).map(|place| place as u64);
+        let mut workspace = Workspace::default();
+        let mut ours = |turn| {
+            let options = ReduceOptions::default();
+            // SAFETY: both live longer than the recording.
+            unsafe {
+                gpu.bind_position::<f32>(
+                    &mut workspace,
+                    pool.slice(turn),
+                    result.slice(),
+                    Extreme::Smallest,
+                    &options,
+                )
+            }?
+            .submit()
+        };
+        ours(1)?;
+        assert_eq!(result.to_vec::<u64>()?.first().copied(), expected, "{job} of {n} items");
+        let theirs = Memory::new::<u64>(gpu, 2)?;
+        let mut engines = vec![self.read(&pool), Engine::new("upsweep", ours)];
+        engines.extend(self.cub(job, n, &pool, |_| theirs.slice())?);
+        self.contest(job, n, 4 * n, engines)
+    }
+
+    fn scan<T, U, O>(
+        &self,
+        job: &str,
+        n: usize,
+        item: fn(u32) -> T,
+        problem: Scan<U::Acc, O>,
+    ) -> Result<()>
+    where
+        T: Number + Widen<<U as Element>::Acc>,
+        U: Number + Debug,
+        O: Operator<U::Acc>,
+    {
+        let gpu = &self.gpu;
+        let items = array(n, item);
+        let (pool, outputs) = (Pool::holding(gpu, &items)?, Pool::room::<U>(gpu, n)?);
+        let bytes = n * (size_of::<T>() + size_of::<U>());
+        let mut workspace = Workspace::default();
+        let mut ours = |turn| {
+            let slices = [pool.slice(turn), outputs.slice(turn)];
+            let (stream, options) = (gpu.stream(), ScanOptions::default());
+            gpu.scan_into::<T, U, _>(&mut workspace, stream, slices, &problem, &options)
+        };
+        ours(1)?;
+        self.check_scan::<T, U, O>(job, &items, &outputs, &problem)?;
+        drop(items);
+        // A copy moves as many bytes when it copies half of them.
+        let (from, to) = (Pool::room::<u8>(gpu, bytes / 2)?, Pool::room::<u8>(gpu, bytes / 2)?);
+        let copy = |turn| self.probe.copy(gpu, gpu.stream(), from.slice(turn), to.slice(turn));
+        let mut engines = vec![Engine::new("copy", copy), Engine::new("upsweep", ours)];
+        engines.extend(self.cub(job, n, &pool, |turn| outputs.slice(turn))?);
+        self.contest(job, n, bytes, engines)
+    }
+
+    fn check_scan<T, U, O>(
+        &self,
+        job: &str,
+        items: &[T],
+        outputs: &Pool,
+        problem: &Scan<U::Acc, O>,
+    ) -> Result<()>
+    where
+        T: Number + Widen<<U as Element>::Acc>,
+        U: Number + Debug,
+        O: Operator<U::Acc>,
+    {
+        let mut found = vec![U::default(); items.len()];
+        self.gpu.read_back(&outputs.slice(1), &mut found)?;
+        let expected: Vec<U> = reference::specified::scan(items, problem);
+        let wrong = found.iter().zip(&expected).position(|(found, expected)| found != expected);
+        assert_eq!(wrong, None, "{job} of {} items", items.len());
+        Ok(())
+    }
+
+    fn read<'a>(&'a self, pool: &'a Pool) -> Engine<'a> {
+        Engine::new("read", |turn| self.probe.read(&self.gpu, self.gpu.stream(), pool.slice(turn)))
+    }
+
+    /// The same job of every library that has it.
+    fn cub<'a>(
+        &'a self,
+        job: &str,
+        n: usize,
+        pool: &'a Pool,
+        output: impl Fn(usize) -> upsweep_cuda::Slice<'a> + Copy + 'a,
+    ) -> Result<Vec<Engine<'a>>> {
+        let mut engines = Vec::new();
+        for peer in &self.peers {
+            if let Some(found) = peer.job(&self.gpu, job, n)? {
+                let name =
+                    peer.name.clone() + if job.ends_with("same bits") { ", same bits" } else { "" };
+                engines.push(Engine::new(&name, move |turn| {
+                    found.begin(&self.gpu, pool.slice(turn), output(turn))
+                }));
+            }
+        }
+        Ok(engines)
+    }
+
+    /// Lets them take turns, and prints what came of it.
+    fn contest(
+        &self,
+        job: &str,
+        n: usize,
+        bytes: usize,
+        mut engines: Vec<Engine<'_>>,
+    ) -> Result<()> {
+        let bytes = bytes as f64;
+        let times = contest::hold(&self.gpu, &self.probe, bytes, &mut engines)?;
+        for (engine, [median, q1, q3]) in engines.iter().zip(&times) {
+            println!(
+                "{job},{n},{},{median:.2},{q1:.2},{q3:.2},{:.0},{:.1}",
+                engine.name.replace(',', ""),
+                bytes / median / 1e3,
+                100.0 * times[0][0] / median
+            );
+        }
+        Ok(())
+    }
+}
+
+fn array<T>(n: usize, item: fn(u32) -> T) -> Vec<T> {
+    (0..n as u32).map(|i| item((i ^ (i >> 7)).wrapping_mul(2_654_435_761))).collect()
+}
+
+/// A float in [−1, 1).
+fn unit(word: u32) -> f32 {
+    (word >> 8) as f32 / (1 << 23) as f32 - 1.0
+}
