@@ -44,8 +44,10 @@ struct Work {
     u32 lane;
 
     u32 chunk_at(u32 turn) const { return blockIdx.x + turn * gridDim.x; }
-    InMemory* stage(u32 turn) const { return stages + turn % STAGES * CHUNK; }
-    Chunk chunk(u32 turn) const { return Chunk(scan, stage(turn), chunk_at(turn)); }
+    InMemory* stage(u32 turn) const { return stages + turn % STAGES * (CHUNK + WARPS * GAP); }
+    Chunk chunk(u32 turn) const { return Chunk(scan, stage(turn) + skew() / sizeof(InMemory), chunk_at(turn)); }
+    /// Bytes that every chunk begins behind where a copy may.
+    u32 skew() const { return ALIGNED ? 0 : u64(Chunk(scan, 0).source()) % 16; }
 
     Barrier* full(u32 turn, u32 warp) const { return &shared.full[turn % STAGES][warp]; }
     /// In which of two phases the barriers of slots are.
@@ -54,10 +56,11 @@ struct Work {
     /// Has a warp's rows copied to their stage. What is not whole, workers read for themselves.
     void begin_load(u32 turn, u32 warp) const {
         if (turn < turns && chunk(turn).is_whole()) {
-            constexpr u32 BYTES = ROWS * ROW * sizeof(InMemory);
+            constexpr u32 BYTES = (ROWS * ROW + GAP) * sizeof(InMemory);
             const u32 rows = Chunk::rows_of(warp);
+            const u8* from = (const u8*)(chunk(turn).source() + rows) - skew();
             arrive_with_bytes(full(turn, warp), BYTES);
-            begin_copy(stage(turn) + rows, chunk(turn).source() + rows, BYTES, full(turn, warp));
+            begin_copy(stage(turn) + rows + rows / (ROWS * ROW) * GAP, from, BYTES, full(turn, warp));
         }
     }
 
@@ -156,7 +159,7 @@ struct Work {
         const u32 slot = turn % SLOTS;
         wait(&shared.carries_known[slot], parity_of(turn));
         const Acc carries = carries_of_rows(shared.totals[slot], shared.tile_carries[slot], rows, warp, lane);
-        if (OUT_ALIGNED && chunk.is_whole()) {
+        if (chunk.is_whole()) {
 #pragma unroll(ROWS < ROWS_AT_ONCE ? ROWS : ROWS_AT_ONCE)
             for (u32 r = 0; r < ROWS; ++r) {
                 const u32 row = warp * ROWS + r;

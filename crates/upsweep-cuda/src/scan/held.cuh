@@ -74,9 +74,21 @@ inline void control(const Scan& scan, Shared& shared, u32 number, u32 lane) {
 /// Loads, scans and writes the rows of a warp, either in whole accesses or item by item.
 template <bool WHOLE> inline void work(const Chunk& chunk, Shared& shared, u32 warp, u32 lane) {
     Group rows[ROWS];
+    if constexpr (WHOLE && !ALIGNED) {
+        InMemory items[ROWS][GROUP];
 #pragma unroll
-    for (u32 r = 0; r < ROWS; ++r) {
-        rows[r] = WHOLE ? chunk.staged(warp * ROWS + r, lane) : chunk.loaded(warp * ROWS + r, lane);
+        for (u32 r = 0; r < ROWS; ++r) {
+            chunk.load(warp * ROWS + r, lane, items[r]);
+        }
+#pragma unroll
+        for (u32 r = 0; r < ROWS; ++r) {
+            rows[r] = Chunk::grouped(items[r], lane, shared.exchange[warp]);
+        }
+    } else {
+#pragma unroll
+        for (u32 r = 0; r < ROWS; ++r) {
+            rows[r] = WHOLE ? chunk.staged(warp * ROWS + r, lane) : chunk.loaded(warp * ROWS + r, lane);
+        }
     }
     Acc totals[ROWS];
 #pragma unroll
@@ -100,7 +112,7 @@ template <bool WHOLE> inline void work(const Chunk& chunk, Shared& shared, u32 w
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
         const Group scanned = prefixes(rows[r], then(shuffled(carries, r), before[r]));
-        if (WHOLE && OUT_ALIGNED) {
+        if (WHOLE) {
             chunk.store(warp * ROWS + r, lane, scanned, shared.exchange[warp]);
         } else {
             chunk.store_items(warp * ROWS + r, lane, scanned);

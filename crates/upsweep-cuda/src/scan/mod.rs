@@ -1,8 +1,9 @@
 //! Scans on a GPU.
 //!
-//! `chunk.cuh` says what a workgroup's chunk consists of, `unit.cuh` what one thread does of it, `carries.cuh` what comes into
-//! it. Who does what in a workgroup is in `held.cuh` if threads hold their items in registers, and in `aggregates.cuh` if
-//! chunks wait in shared memory, with the copies that go on meanwhile in `bulk.cuh`.
+//! `chunk.cuh` says what a workgroup's chunk consists of, `unit.cuh` what one thread does of it, `anywhere.cuh` how that is read
+//! and written where no access may begin, `carries.cuh` what comes into it. Who does what in a workgroup is in `held.cuh` if
+//! threads hold their items in registers, and in `aggregates.cuh` if chunks wait in shared memory, with the copies that go on
+//! meanwhile in `bulk.cuh`.
 
 pub(crate) mod policy;
 mod shape;
@@ -130,7 +131,7 @@ impl Scanning {
                 if held.chunks(items) <= u64::from(facts.multiprocessors * held.at_once) {
                     held
                 } else if staged {
-                    Shape::staged(facts, types, policy)
+                    Shape::staged(facts, types, lies, policy)
                 } else {
                     return Err(refused(
                         "the array is longer than what all workgroups hold at once, and the device has no copy engine \
@@ -165,6 +166,7 @@ impl Scanning {
             SUBGROUP,
             PUBLISHED,
             include_str!("chunk.cuh"),
+            include_str!("anywhere.cuh"),
             include_str!("unit.cuh"),
             include_str!("carries.cuh"),
         ];

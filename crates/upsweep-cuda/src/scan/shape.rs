@@ -3,6 +3,7 @@
 use upsweep_core::WorkgroupPolicy;
 use upsweep_core::summation::{GROUP, LANES, ROWS, TILES};
 
+use super::Lies;
 use crate::device::Facts;
 use crate::shader::{Constants, Types};
 
@@ -12,15 +13,19 @@ const WARP: u32 = 32;
 /// Chunks that wait to be finished, and chunks on their way: of short ones two, if there is room, since they take less time than
 /// a total from workgroup to workgroup, and than memory to answer.
 fn lag_and_ahead(chunk_bytes: u32, most: u32) -> (u32, u32) {
-    if chunk_bytes > 32 << 10 || 5 * chunk_bytes > most { (1, 1) } else { (2, 2) }
+    if chunk_bytes >= 64 << 10 || 5 * chunk_bytes > most { (1, 1) } else { (2, 2) }
 }
 
 /// Bytes of shared memory, besides stages, that a workgroup needs at most: totals and carries of workers, barriers; and of each
-/// of 16 workers a row of 8-byte items, if it writes those.
-fn shared_besides(types: &Types) -> u32 {
-    let exchange = if types.output.size() > 4 { 16 << 10 } else { 0 };
+/// of 16 workers a row, if it puts rows in another order before it writes them.
+fn shared_besides(types: &Types, lies: Lies) -> u32 {
+    let bytes = types.output.size() as u32;
+    let exchange = if bytes > 4 || !lies.out_aligned { 16 * LANES as u32 * bytes } else { 0 };
     (8 << 10) + exchange
 }
+
+/// Bytes of a stage between the rows of two workers, of arrays that do not begin where a copy may.
+const GAP: u32 = 16;
 
 /// Registers that a thread needs besides what it holds, for each word of a value, so that none are spilled.
 const REGISTERS: u32 = 56;
@@ -43,7 +48,8 @@ pub(crate) struct Shape {
     warps: u32,
     /// Rows of a warp.
     rows: u32,
-    item_bytes: u32,
+    /// Bytes of the rows of a warp, where they are staged.
+    rows_bytes: u32,
     pub(super) waits: Waits,
     /// Workgroups of a multiprocessor that its shared memory and registers allow.
     pub(super) at_once: u32,
@@ -51,24 +57,29 @@ pub(crate) struct Shape {
 
 impl Shape {
     /// The sizes with which chunks are staged.
-    pub(super) fn staged(facts: &Facts, types: &Types, policy: WorkgroupPolicy) -> Self {
-        let item_bytes = types.item.size() as u32;
-        let most = facts.shared_bytes_most.saturating_sub(shared_besides(types));
+    pub(super) fn staged(
+        facts: &Facts,
+        types: &Types,
+        lies: Lies,
+        policy: WorkgroupPolicy,
+    ) -> Self {
+        let most = facts.shared_bytes_most.saturating_sub(shared_besides(types, lies));
         let (mut warps, mut rows) = warps_and_rows(policy, 16);
-        let bytes = |warps: u32, rows: u32| warps * rows * LANES as u32 * item_bytes;
-        while 3 * bytes(warps, rows) > most && rows > 4 {
+        let gap = if lies.aligned { 0 } else { GAP };
+        let rows_bytes = |rows: u32| rows * (LANES * types.item.size()) as u32 + gap;
+        while 3 * warps * rows_bytes(rows) > most && rows > 4 {
             rows /= 2;
         }
-        while 3 * bytes(warps, rows) > most && warps > ROWS as u32 / rows {
+        while 3 * warps * rows_bytes(rows) > most && warps > ROWS as u32 / rows {
             warps /= 2;
         }
-        let stage_bytes = bytes(warps, rows);
-        let (lag, ahead) = lag_and_ahead(stage_bytes, most);
+        let (lag, ahead) = lag_and_ahead(warps * rows_bytes(rows), most);
         let waits = Waits::Staged { lag, ahead };
-        let mut shape = Self { warps, rows, item_bytes, waits, at_once: 1 };
-        let shared = facts.shared_bytes_of_each / (shape.shared_bytes() + shared_besides(types));
+        let mut shape = Self { warps, rows, rows_bytes: rows_bytes(rows), waits, at_once: 1 };
+        let bytes = shape.shared_bytes() + shared_besides(types, lies);
         let registers = REGISTERS * types.held().words().min(2);
-        shape.at_once = shape.fit(facts, registers).min(shared).clamp(1, 4);
+        let at_once = shape.fit(facts, registers).min(facts.shared_bytes_of_each / bytes);
+        shape.at_once = at_once.clamp(1, 4);
         shape
     }
 
@@ -82,7 +93,9 @@ impl Shape {
         let words = types.held().words().min(2);
         // A thread has 255 registers at most, and half of those of a multiprocessor are enough for a workgroup.
         let (mut warps, mut rows) = warps_and_rows(policy, if words > 1 { 8 } else { 16 });
-        let registers = |rows: u32| words * (REGISTERS + (GROUP as u32 + 1) * rows);
+        // The more rows there are, the more is on its way between registers.
+        let registers =
+            |rows: u32| words * (REGISTERS + (GROUP as u32 + 1) * rows + 3 * (rows - 4));
         while registers(rows) * WARP * (warps + 1) > facts.registers_of_each
             && warps > ROWS as u32 / rows
         {
@@ -91,8 +104,8 @@ impl Shape {
         while registers(rows) * WARP * (warps + 1) > facts.registers_of_each && rows > 4 {
             rows /= 2;
         }
-        let (item_bytes, waits) = (types.item.size() as u32, Waits::Held { looks_back });
-        let mut shape = Self { warps, rows, item_bytes, waits, at_once: 1 };
+        let waits = Waits::Held { looks_back };
+        let mut shape = Self { warps, rows, rows_bytes: 0, waits, at_once: 1 };
         shape.at_once = shape.fit(facts, registers(rows)).clamp(1, 16);
         shape
     }
@@ -125,9 +138,7 @@ impl Shape {
 
     pub(super) fn shared_bytes(&self) -> u32 {
         match self.waits {
-            Waits::Staged { lag, ahead } => {
-                (lag + 1 + ahead) * self.chunk() as u32 * self.item_bytes
-            }
+            Waits::Staged { lag, ahead } => (lag + 1 + ahead) * self.warps * self.rows_bytes,
             Waits::Held { .. } => 0,
         }
     }
@@ -161,9 +172,15 @@ impl Shape {
         ];
         match self.waits {
             Waits::Staged { lag, ahead } => {
-                constants.extend([("LAG", u64::from(lag)), ("AHEAD", u64::from(ahead))]);
+                constants.extend([
+                    ("STAGED", 1),
+                    ("LAG", u64::from(lag)),
+                    ("AHEAD", u64::from(ahead)),
+                ]);
             }
-            Waits::Held { looks_back } => constants.push(("LOOKS_BACK", u64::from(looks_back))),
+            Waits::Held { looks_back } => {
+                constants.extend([("STAGED", 0), ("LOOKS_BACK", u64::from(looks_back))]);
+            }
         }
         constants
     }

@@ -1,9 +1,6 @@
 // Neighbouring items of one thread, a group: out of shared memory or memory, S over them and over their row with the carry in
 // front, and back to memory.
 
-/// Accesses that hold a group.
-constexpr u32 ACCESSES = GROUP / ACCESS_ITEMS, OUT_ACCESSES = GROUP / OUT_ACCESS_ITEMS;
-
 /// Items of one thread, side by side; later their prefixes.
 struct Group {
     Acc at[GROUP];
@@ -12,11 +9,6 @@ struct Group {
 inline Acc total_of(const Group& group) {
     return then(then(group.at[0], group.at[1]), then(group.at[2], group.at[3]));
 }
-
-/// Where a warp puts a row in another order, if a lane has two accesses of it.
-struct Exchange {
-    OutAccess at[OUT_ACCESSES == 2 ? 2 * SUBGROUP : 1];
-};
 
 /// A chunk, where it is staged and where it lies.
 struct Chunk {
@@ -30,7 +22,7 @@ struct Chunk {
     Chunk(const Scan& scan, u32 number) : scan(scan), first(u64(number) * CHUNK) { stage = source(); }
 
     /// Whether it is staged, or read in whole accesses.
-    bool is_whole() const { return ALIGNED && first + CHUNK <= scan.items; }
+    bool is_whole() const { return first + CHUNK <= scan.items; }
 
     /// Where its items begin in the array, whichever of them comes first.
     const InMemory* source() const { return scan.input + (REVERSE ? scan.items - first - CHUNK : first); }
@@ -41,16 +33,64 @@ struct Chunk {
     /// The place in the array of item `i` from the end that the scan starts at.
     u64 place(u64 i) const { return REVERSE ? scan.items - 1 - i : i; }
 
+    /// How far item `i` of the chunk lies behind its first.
+    static i32 step(u32 i) { return REVERSE ? -i32(i) : i32(i); }
+
+    /// Items from this chunk on, or as many as it has.
+    u32 left() const { return u32(min(scan.items - first, u64(CHUNK))); }
+
     /// A lane's group of a row, from where it is staged.
     Group staged(u32 row, u32 lane) const {
-        const u32 at = row * ROW + lane * GROUP;
-        const Access* accesses = (const Access*)(stage + (REVERSE ? CHUNK - GROUP - at : at));
-        // Of two accesses every other four lanes take the second first, so that no two lanes want one bank.
-        const u32 turn = ACCESSES == 2 ? lane >> 2 & 1 : 0;
+        const u32 at = row * ROW + lane * GROUP, place = REVERSE ? CHUNK - GROUP - at : at;
+        const InMemory* from = stage + place + place / (ROWS * ROW) * GAP;
+        if constexpr (!ALIGNED) {
+            Access accesses[ACCESSES];
+            read_skewed((const u8*)from, accesses);
+            return entered(accesses, 0);
+        } else {
+            // Of two accesses every other four lanes take the second first, so that no two lanes want one bank.
+            const u32 turn = ACCESSES == 2 ? lane >> 2 & 1 : 0;
+            Access accesses[ACCESSES];
+#pragma unroll
+            for (u32 a = 0; a < ACCESSES; ++a) {
+                accesses[a] = ((const Access*)from)[a ^ turn];
+            }
+            return entered(accesses, turn);
+        }
+    }
+
+    /// The items of a row, every 32nd for each lane, from where they lie.
+    __forceinline__ void load(u32 row, u32 lane, InMemory (&items)[GROUP]) const {
+        const InMemory* from = stage + (REVERSE ? CHUNK - ROW - row * ROW : row * ROW);
+#pragma unroll
+        for (u32 k = 0; k < GROUP; ++k) {
+            items[k] = from[k * SUBGROUP + lane];
+        }
+    }
+
+    /// A lane's group of a row that was loaded.
+    static __forceinline__ Group grouped(const InMemory (&items)[GROUP], u32 lane, Exchange& exchange) {
+        __syncwarp();
+#pragma unroll
+        for (u32 k = 0; k < GROUP; ++k) {
+            ((InMemory*)exchange.in)[k * SUBGROUP + lane] = items[k];
+        }
+        __syncwarp();
+        const u32 place = REVERSE ? SUBGROUP - 1 - lane : lane;
+        Access accesses[ACCESSES];
+#pragma unroll
+        for (u32 a = 0; a < ACCESSES; ++a) {
+            accesses[a] = exchange.in[place * ACCESSES + a];
+        }
+        return entered(accesses, 0);
+    }
+
+    /// The group that these accesses hold, the second first if `turn`.
+    static __forceinline__ Group entered(const Access (&accesses)[ACCESSES], u32 turn) {
         Items items[ACCESSES];
 #pragma unroll
         for (u32 a = 0; a < ACCESSES; ++a) {
-            items[a] = unpack(accesses[a ^ turn]);
+            items[a] = unpack(accesses[a]);
         }
         Group group;
 #pragma unroll
@@ -64,20 +104,26 @@ struct Chunk {
 
     /// The same from where it lies, with padding behind the end.
     Group loaded(u32 row, u32 lane) const {
-        const u64 at = first + row * ROW + lane * GROUP;
+        const u32 at = row * ROW + lane * GROUP;
+        const InMemory* from = scan.input + place(first);
+        InMemory items[GROUP] = {};
+#pragma unroll
+        for (u32 k = 0; k < GROUP; ++k) {
+            if (at + k < left()) {
+                items[k] = from[step(at + k)];
+            }
+        }
         Group group;
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
-            const Acc acc = enter(unpack_one(scan.input[place(min(at + k, scan.items - 1))]), 0);
-            group.at[k] = chosen(padding(), acc, at + k < scan.items);
+            group.at[k] = chosen(padding(), enter(unpack_one(items[k]), 0), at + k < left());
         }
         return group;
     }
 
     /// Writes a row; every access of the warp to neighbouring bytes.
     void store(u32 row, u32 lane, Group group, Exchange& exchange) const {
-        const u64 at = first + row * ROW + lane * GROUP;
-        if (is_start(at)) {
+        if (is_start(row * ROW + lane * GROUP)) {
             group.at[0] = identity();
         }
         OutAccess accesses[OUT_ACCESSES];
@@ -94,15 +140,26 @@ struct Chunk {
         const u64 row_at = first + row * ROW;
         OutAccess* to = (OutAccess*)(scan.output + (REVERSE ? scan.items - row_at - ROW : row_at));
         const u32 place = REVERSE ? SUBGROUP - 1 - lane : lane;
-        if constexpr (OUT_ACCESSES == 2) {
+        if constexpr (!OUT_ALIGNED) {
+            __syncwarp();
+#pragma unroll
+            for (u32 a = 0; a < OUT_ACCESSES; ++a) {
+                exchange.out[place * OUT_ACCESSES + a] = accesses[a];
+            }
+            __syncwarp();
+#pragma unroll
+            for (u32 k = 0; k < GROUP; ++k) {
+                ((OutMemory*)to)[k * SUBGROUP + lane] = ((const OutMemory*)exchange.out)[k * SUBGROUP + lane];
+            }
+        } else if constexpr (OUT_ACCESSES == 2) {
             // Every other four lanes write their second access first, so that no two lanes want one bank.
             const bool turn = place & 4;
             __syncwarp();
-            exchange.at[2 * place + turn] = turn ? accesses[1] : accesses[0];
-            exchange.at[2 * place + !turn] = turn ? accesses[0] : accesses[1];
+            exchange.out[2 * place + turn] = turn ? accesses[1] : accesses[0];
+            exchange.out[2 * place + !turn] = turn ? accesses[0] : accesses[1];
             __syncwarp();
-            to[lane] = exchange.at[lane];
-            to[SUBGROUP + lane] = exchange.at[SUBGROUP + lane];
+            to[lane] = exchange.out[lane];
+            to[SUBGROUP + lane] = exchange.out[SUBGROUP + lane];
         } else {
 #pragma unroll
             for (u32 a = 0; a < OUT_ACCESSES; ++a) {
@@ -113,17 +170,18 @@ struct Chunk {
 
     /// Those that there are, one by one.
     void store_items(u32 row, u32 lane, const Group& group) const {
-        const u64 at = first + row * ROW + lane * GROUP;
+        const u32 at = row * ROW + lane * GROUP;
+        OutMemory* to = scan.output + place(first);
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
-            if (at + k < scan.items) {
-                scan.output[place(at + k)] = pack_one(stored(chosen(group.at[k], identity(), k == 0 && is_start(at))));
+            if (at + k < left()) {
+                to[step(at + k)] = pack_one(stored(chosen(group.at[k], identity(), k == 0 && is_start(at))));
             }
         }
     }
 
     /// Whether nothing comes before this item.
-    bool is_start(u64 at) const { return !INCLUSIVE && at == 0 && !scan.has_init; }
+    bool is_start(u32 at) const { return !INCLUSIVE && first + at == 0 && !scan.has_init; }
 };
 
 /// S over the items of a group.
