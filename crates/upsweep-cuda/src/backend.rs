@@ -13,7 +13,7 @@ use crate::device::Gpu;
 use crate::launch::Ready;
 use crate::mailbox::Mailbox;
 use crate::memory::Buffer;
-use crate::record::Recording;
+use crate::record::{Awaited, Recording};
 use crate::reduce::{Init, ReduceOptions, Reduction, To};
 use crate::scan::{Form, ScanOptions, Scanning};
 use crate::shader::{Op, Types};
@@ -132,7 +132,7 @@ impl Gpu {
         let stream = self.stream();
         let ready = self.ready_reduction(workspace, types, &input, to, init, options)?;
         self.in_order(stream, &[&input], || ready.begin(self, stream))?;
-        let [found, ..] = mailbox.wait(stream)?;
+        let found = mailbox.wait(stream)?;
         workspace.mailbox = Some(mailbox);
         self.settle()?;
         Ok(found)
@@ -185,6 +185,34 @@ impl Gpu {
         let (ready, strategy) =
             self.one_reduction::<T, A, O>(workspace, &input, &result, problem, options)?;
         Ok(Recording::new(self, Some(ready), Some(strategy)))
+    }
+
+    /// A reduction of `input` into a value that the host waits for, ready to be launched as often as wanted.
+    ///
+    /// # Errors
+    /// As [`reduce`](Gpu::reduce).
+    ///
+    /// # Safety
+    /// The memory of `input` is there as long as the recording may run.
+    pub unsafe fn bind_awaited<T, A, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Slice<'_>,
+        problem: &Reduce<A, O>,
+        options: &ReduceOptions,
+    ) -> Result<Awaited<A>>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        let types = self.types::<T, A, A, O>(&problem.operator)?;
+        let strategy = options.strategy.unwrap_or_else(|| reduce::policy::strategy(&types));
+        let mut mailbox = Mailbox::new(self)?;
+        let (address, message) = mailbox.next();
+        let (to, init) = (To::Mailbox(address, message), init_words(problem.init));
+        let ready = self.ready_reduction(workspace, types, &input, to, init, options)?;
+        Ok(Awaited::new(self, ready, Strategy::GpuReduce(strategy), mailbox))
     }
 
     fn one_reduction<T, A, O>(

@@ -125,6 +125,8 @@ pub struct Gpu {
     lost: OnceLock<String>,
     /// Whether anything was launched into a stream of the caller's, so that freeing memory must wait for it.
     pub(crate) elsewhere: AtomicBool,
+    /// Whether anything is part of a graph of the caller's, of whose launches nobody tells us.
+    pub(crate) captured: AtomicBool,
     /// Its first word is 1 if a workgroup has waited in vain for another, in any kernel, since this was last looked at.
     in_vain: Mapped,
 }
@@ -191,8 +193,19 @@ impl Gpu {
         let facts = Facts::of(context).map_err(known)?;
         let limits = facts.limits(context.name().map_err(known)?);
         let in_vain = Mapped::new(context).map_err(known)?;
-        let (id, (modules, lost, elsewhere)) = (id.to_owned(), <_>::default());
-        Ok(Self { id, stream, facts, limits, compiler, modules, lost, elsewhere, in_vain })
+        let (id, (modules, lost, elsewhere, captured)) = (id.to_owned(), <_>::default());
+        Ok(Self {
+            id,
+            stream,
+            facts,
+            limits,
+            compiler,
+            modules,
+            lost,
+            elsewhere,
+            captured,
+            in_vain,
+        })
     }
 
     /// The id it was opened with.
@@ -317,7 +330,7 @@ impl Gpu {
 
     /// Waits for every stream in which something of ours may be under way, before memory is freed.
     pub(crate) fn quiet(&self) -> Result<()> {
-        if self.elsewhere.swap(false, Ordering::AcqRel) {
+        if self.elsewhere.swap(false, Ordering::AcqRel) || self.captured.load(Ordering::Acquire) {
             self.did("waiting for the device", self.context().synchronize())?;
         }
         Ok(())

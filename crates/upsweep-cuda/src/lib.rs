@@ -76,7 +76,7 @@ pub use device::Gpu;
 pub use ladder::Ladder;
 pub use memory::Memory;
 pub use probe::Probe;
-pub use record::Recording;
+pub use record::{Awaited, Recording};
 pub use reduce::ReduceOptions;
 pub use scan::ScanOptions;
 pub use slice::Slice;

@@ -1,11 +1,12 @@
 //! Where a kernel leaves a result for the host: memory of the host that the device writes to.
 //!
 //! ```text
-//!   byte 0: number of the message    byte 8 …: the message, 56 bytes
+//!   bytes 0 … 3  lower half of the value    4 … 7  number of the message
+//!   bytes 8 … 11 upper half of the value   12 … 15 number of the message
 //! ```
-//! The kernel writes the message, orders it before what follows for the whole system (`__threadfence_system`), and then
-//! writes the number. The host looks at the number: so a small result needs one launch, no copy, and no wait of the
-//! driver's, which costs some ten microseconds. Whoever sees the number sees the message.
+//! Each half is stored together with the number of the message, so that it proves itself: the kernel need not wait, as a fence
+//! would, until the host's memory has one before it stores the other. The host looks at both: so a small result needs one
+//! launch, no copy, and no wait of the driver's, which costs some ten microseconds.
 
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -15,13 +16,10 @@ use cudarc::driver::CudaStream;
 use upsweep_core::Result;
 
 use crate::device::Gpu;
-use crate::mapped::{BYTES, Mapped};
+use crate::mapped::Mapped;
 
-/// Byte at which the message begins.
-pub(crate) const MESSAGE: u64 = 8;
-
-/// Words of 8 bytes of a message.
-pub(crate) const MESSAGE_WORDS: usize = (BYTES - MESSAGE as usize) / 8;
+/// What kernels need to leave a message.
+pub(crate) const TEXT: &str = include_str!("mailbox.cuh");
 
 /// How long the host looks before it lets the driver wait: beyond this, what the driver's wait costs does not count.
 const PATIENCE: Duration = Duration::from_micros(500);
@@ -54,12 +52,25 @@ impl Mailbox {
         (self.memory.device(), self.number)
     }
 
+    /// Waits for the message as [`wait`](Mailbox::wait) does, and empties the mailbox, so that the next message may have the same
+    /// number.
+    ///
+    /// # Errors
+    /// As [`wait`](Mailbox::wait).
+    pub(crate) fn take(&self, stream: &CudaStream) -> Result<u64> {
+        let message = self.wait(stream)?;
+        for half in [0, 1] {
+            self.memory.word(half).store(0, Ordering::Relaxed);
+        }
+        Ok(message)
+    }
+
     /// Waits for the message that was last asked for, which something in this stream will leave.
     ///
     /// # Errors
     /// [`Error::DeviceFailed`](upsweep_core::Error::DeviceFailed) if all work in the stream is done and there is no
     /// message, or the device failed.
-    pub(crate) fn wait(&self, stream: &CudaStream) -> Result<[u64; MESSAGE_WORDS]> {
+    pub(crate) fn wait(&self, stream: &CudaStream) -> Result<u64> {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             for _ in 0..LOOKS {
@@ -74,12 +85,12 @@ impl Mailbox {
     }
 
     /// The message, if it has come.
-    fn look(&self) -> Option<[u64; MESSAGE_WORDS]> {
-        if self.memory.first().load(Ordering::Acquire) != self.number {
-            return None;
-        }
-        let first = MESSAGE as usize / 8;
-        Some(core::array::from_fn(|k| self.memory.word(first + k).load(Ordering::Relaxed)))
+    fn look(&self) -> Option<u64> {
+        let half = |number| {
+            let word = self.memory.word(number).load(Ordering::Acquire);
+            ((word >> 32) as u32 == self.number).then_some(u64::from(word as u32))
+        };
+        Some(half(0)? | half(1)? << 32)
     }
 }
 

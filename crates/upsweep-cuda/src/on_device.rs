@@ -7,7 +7,7 @@ use cudarc::driver::{CudaSlice, sys};
 use upsweep_core::{Dtype, Error, Scan, Sum, bf16, f16, reference};
 
 use crate::launch::{Arguments, Kernel, Launch};
-use crate::mailbox::{MESSAGE, Mailbox};
+use crate::mailbox::{self, Mailbox};
 use crate::memory::{Buffer, POISON};
 use crate::{Gpu, Memory, ScanOptions, Slice, Workspace, testing};
 
@@ -97,31 +97,33 @@ fn arrays_of_cudarc_are_slices() {
 }
 
 /// Leaves what it is given, `delay` clocks later.
-const LEAVES: &str = "extern \"C\" __global__ void leaves(unsigned long long box, unsigned number, unsigned long long value, \
-                      long long delay) {\n\
+const LEAVES: &str = "extern \"C\" __global__ void leaves(u64* mailbox, u32 number, u64 value, long long delay) {\n\
                       \x20   const long long begin = clock64();\n\
                       \x20   while (clock64() - begin < delay) {}\n\
-                      \x20   *reinterpret_cast<volatile unsigned long long*>(box + 8) = value;\n\
-                      \x20   __threadfence_system();\n\
-                      \x20   *reinterpret_cast<volatile unsigned*>(box) = number;\n}\n";
+                      \x20   leave_message(mailbox, number, value);\n}\n";
+
+fn leaves_text() -> String {
+    [include_str!("shader/names.cuh"), mailbox::TEXT, LEAVES].concat()
+}
 
 #[test]
 fn a_mailbox_brings_each_message_once() {
     let Some(gpu) = testing::gpu() else { return };
-    let leaves = kernel(&gpu, LEAVES, "leaves");
+    let leaves = kernel(&gpu, &leaves_text(), "leaves");
     let mut mailbox = Mailbox::new(&gpu).expect("a mailbox");
-    assert_eq!(MESSAGE, 8);
     let foreign = gpu.context().new_stream().expect("a stream");
     for round in 0..1000u64 {
         // Now and then so late that the driver waits.
         let delay = if round % 200 == 7 { 4_000_000i64 } else { 0 };
         let stream = if round % 2 == 0 { gpu.stream() } else { &foreign };
         let (device, number) = mailbox.next();
-        let arguments = Arguments::new().with(device).with(number).with(round * round).with(delay);
+        // Both halves of what is left change.
+        let value = round * round << 20;
+        let arguments = Arguments::new().with(device).with(number).with(value).with(delay);
         // SAFETY: the arguments are the kernel's, and the mailbox outlives it.
         unsafe { gpu.launch(stream, &leaves, &one_block(1), &arguments) }.expect("it is launched");
         let message = mailbox.wait(stream).expect("a message");
-        assert_eq!(message[0], round * round);
+        assert_eq!(message, value);
     }
     mailbox.next();
     let error = mailbox.wait(gpu.stream()).expect_err("nothing was launched").to_string();
@@ -199,7 +201,7 @@ fn a_cooperative_launch_holds_all_blocks_or_none() {
 #[test]
 fn time_on_the_device_is_measured() {
     let Some(gpu) = testing::gpu() else { return };
-    let leaves = kernel(&gpu, LEAVES, "leaves");
+    let leaves = kernel(&gpu, &leaves_text(), "leaves");
     let room = Buffer::zeros(&gpu, 16).expect("memory");
     let clocks = |delay: i64| {
         let arguments = Arguments::new().with(room.pointer()).with(1u32).with(0u64).with(delay);
@@ -334,7 +336,7 @@ fn short_floats_are_converted_as_on_the_host() {
 #[test]
 fn kernels_of_these_tests_compile_without_a_gpu() {
     let Some(compiler) = testing::compiler() else { return };
-    for text in [LEAVES, FILLS, MEETS, CONVERTS] {
+    for text in [&leaves_text(), FILLS, MEETS, CONVERTS] {
         compiler.compile(text, 90, &[]).unwrap_or_else(|error| panic!("{error}"));
     }
 }

@@ -1,12 +1,16 @@
 //! Calls that are bound to their arrays, to be launched as often as wanted.
 
+use core::marker::PhantomData;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cudarc::driver::{CudaStream, sys};
-use upsweep_core::{Result, Strategy};
+use upsweep_core::{Element, Result, Strategy};
+use upsweep_gpu::bits::from_words;
 
 use crate::device::Gpu;
 use crate::launch::Ready;
+use crate::mailbox::Mailbox;
 use crate::memory::Memory;
 
 /// A call on certain arrays, with all that it needs: launching it allocates nothing and waits for nothing.
@@ -21,12 +25,14 @@ pub struct Recording {
     strategy: Option<Strategy>,
     /// Arrays of ours that are kept for it.
     kept: Vec<Memory>,
+    /// Where its result goes, if not to the device's memory.
+    mailbox: Option<Arc<Mailbox>>,
 }
 
 impl Recording {
     pub(crate) fn new(gpu: &Arc<Gpu>, ready: Option<Ready>, strategy: Option<Strategy>) -> Self {
         let ready = ready.map(Arc::new);
-        Self { gpu: Arc::clone(gpu), ready, strategy, kept: Vec::new() }
+        Self { gpu: Arc::clone(gpu), ready, strategy, kept: Vec::new(), mailbox: None }
     }
 
     /// The same, which keeps these arrays as long as it lives.
@@ -82,6 +88,7 @@ impl Recording {
     /// The graph that comes of it is not launched any more when the last copy of this recording is gone.
     pub unsafe fn capture(&self, stream: &CudaStream) -> Result<()> {
         self.gpu.check_context(stream)?;
+        self.gpu.captured.store(true, Ordering::Release);
         self.begin(stream)
     }
 
@@ -90,5 +97,41 @@ impl Recording {
             Some(ready) => ready.begin(&self.gpu, stream),
             None => Ok(()),
         }
+    }
+}
+
+/// A reduction whose value the host waits for, without a copy behind it and without the driver's wait: the kernel leaves it in
+/// memory of the host's. Launched as often as wanted, or captured; every run is waited for before the next is begun.
+#[derive(Debug)]
+pub struct Awaited<A> {
+    recording: Recording,
+    mailbox: Arc<Mailbox>,
+    value: PhantomData<A>,
+}
+
+impl<A: Element> Awaited<A> {
+    pub(crate) fn new(gpu: &Arc<Gpu>, ready: Ready, strategy: Strategy, mailbox: Mailbox) -> Self {
+        let mailbox = Arc::new(mailbox);
+        let mut recording = Recording::new(gpu, Some(ready), Some(strategy));
+        recording.mailbox = Some(Arc::clone(&mailbox));
+        Self { recording, mailbox, value: PhantomData }
+    }
+
+    /// The run, to be launched or captured.
+    pub fn recording(&self) -> &Recording {
+        &self.recording
+    }
+
+    /// Waits for the value of the run that was begun in this stream.
+    ///
+    /// # Errors
+    /// [`DeviceFailed`](upsweep_core::Error::DeviceFailed) if all work in the stream is done and there is no value, as when
+    /// no run was begun, or the device failed.
+    pub fn wait(&mut self, stream: &CudaStream) -> Result<A> {
+        let gpu = &self.recording.gpu;
+        let bits = self.mailbox.take(stream)?;
+        gpu.settle()?;
+        from_words([bits as u32, (bits >> 32) as u32])
+            .ok_or_else(|| gpu.failed("a result of an unknown type"))
     }
 }

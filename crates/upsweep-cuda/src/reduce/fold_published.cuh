@@ -31,6 +31,8 @@ inline void fold_published(const Reduce& reduce, u32 workgroups, u32 warp, u32 l
         }
         if (misses) {
             *reduce.state->in_vain = 1;
+            // The host sees this before it sees a result.
+            __threadfence_system();
         }
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; ++k) {

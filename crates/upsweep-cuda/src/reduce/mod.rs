@@ -15,6 +15,7 @@ use upsweep_core::{
 
 use crate::device::Gpu;
 use crate::launch::{Arguments, Kernel, Launch, Ready};
+use crate::mailbox;
 use crate::memory::Buffer;
 use crate::shader::types::access;
 use crate::shader::{Op, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state};
@@ -200,6 +201,7 @@ impl Reduction {
             parts: vec![
                 SUBGROUP,
                 PUBLISHED,
+                mailbox::TEXT,
                 include_str!("reduce.cuh"),
                 include_str!("tile.cuh"),
                 if one_folds { include_str!("fold_published.cuh") } else { "" },

@@ -85,8 +85,6 @@ inline void write_result(const Reduce& reduce, Acc total) {
         *reduce.result = Result(result_bits(value));
     }
     if (reduce.mailbox) {
-        *(volatile u64*)(reduce.mailbox + 1) = result_bits(value);
-        __threadfence_system();
-        *(volatile u32*)reduce.mailbox = reduce.message;
+        leave_message(reduce.mailbox, reduce.message, result_bits(value));
     }
 }
