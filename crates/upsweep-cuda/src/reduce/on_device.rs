@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use upsweep_core::{
-    Error, Extreme, GpuReduceStrategy, Language, Load, Max, Number, Operator, Reduce, ReduceGlobal,
-    ReduceLocal, Sum, Widen, WorkgroupPolicy, bf16, f16, reference,
+    Error, Extreme, GpuReduceStrategy, Language, Max, Number, Operator, Reduce, ReduceGlobal, Sum,
+    Widen, WorkgroupPolicy, bf16, f16, reference,
 };
 use upsweep_testing::{Input, Sample};
 
@@ -19,11 +19,7 @@ const POLICIES: [(u32, u32); 4] = [(32, 1), (512, 256), (128, 64), (1024, 4096)]
 
 /// Strategies with their options, beginning with number `first`, every so many.
 fn cells(first: usize, every: usize) -> impl Iterator<Item = (GpuReduceStrategy, ReduceOptions)> {
-    let all = Load::all().flat_map(|load| {
-        ReduceLocal::ALL.iter().flat_map(move |&local| {
-            ReduceGlobal::ALL.iter().map(move |&global| GpuReduceStrategy { load, local, global })
-        })
-    });
+    let all = GpuReduceStrategy::all();
     all.enumerate().skip(first).step_by(every).map(|(number, strategy)| {
         let (threads_per_workgroup, items_per_thread) = POLICIES[(number + number / 4) % 4];
         let policy = Some(WorkgroupPolicy { threads_per_workgroup, items_per_thread });
