@@ -8,8 +8,9 @@
 use std::sync::Arc;
 
 use upsweep_core::{
-    AccessWidth, Arrangement, Element, GpuScanStrategy, Load, Number, Operator, Reduce, Result,
-    Scan, ScanGlobal, ScanLocal, Sum, Tail, Widen, WorkgroupPolicy, f16, reference,
+    AccessWidth, Arrangement, Element, Error, GpuReduceStrategy, GpuScanStrategy, Load, Number,
+    Operator, Reduce, Result, Scan, ScanGlobal, ScanLocal, Strategy, Sum, Tail, Widen,
+    WorkgroupPolicy, f16, reference,
 };
 use upsweep_cuda::{Gpu, Memory, Probe, ReduceOptions, ScanOptions, Slice, Workspace};
 
@@ -85,17 +86,37 @@ impl Bench {
         print(job, n, "read", "", [limit; 3], bytes, limit);
         let problem = Reduce::new(Sum);
         let expected = reference::specified::reduce(&items, &problem);
-        for policy in policies("REDUCE", &[32, 64, 128, 256, 512], &[64, 128, 256, 512]) {
-            let options = ReduceOptions { strategy: None, policy };
-            let mut workspace = Workspace::default();
-            let us = self.time(bytes, |turn| {
-                let (from, to) = (pool.slice(turn), result.slice());
-                let gpu = &self.gpu;
-                gpu.reduce_into::<T, A, _>(&mut workspace, stream, from, to, &problem, &options)
-            })?;
-            self.gpu.wait()?;
-            assert_eq!(result.to_vec::<A>()?, [expected], "{job} of {n} items: {policy:?}");
-            print(job, n, "default", &written(policy), us, bytes, limit);
+        // Names of strategies, as `blocked-16-checked/raking/last-block`, or `all`; without any, the default.
+        let names = std::env::var("STRATEGY").unwrap_or_default();
+        let mut strategies: Vec<Option<GpuReduceStrategy>> = match names.as_str() {
+            "all" => GpuReduceStrategy::all().map(Some).collect(),
+            names => names.split(',').filter_map(|name| name.parse().ok().map(Some)).collect(),
+        };
+        if strategies.is_empty() {
+            strategies.push(None);
+        }
+        for strategy in strategies {
+            let name =
+                strategy.map_or("default".to_owned(), |s| Strategy::GpuReduce(s).to_string());
+            for policy in policies("REDUCE", &[32, 64, 128, 256, 512], &[64, 128, 256, 512]) {
+                let options = ReduceOptions { strategy, policy };
+                let mut workspace = Workspace::default();
+                let reduced = self.time(bytes, |turn| {
+                    let (from, to) = (pool.slice(turn), result.slice());
+                    let gpu = &self.gpu;
+                    gpu.reduce_into::<T, A, _>(&mut workspace, stream, from, to, &problem, &options)
+                });
+                let us = match reduced {
+                    Err(refused @ Error::StrategyRefused { .. }) => {
+                        eprintln!("{job}: {refused}");
+                        break;
+                    }
+                    us => us?,
+                };
+                self.gpu.wait()?;
+                assert_eq!(result.to_vec::<A>()?, [expected], "{job} of {n}: {name} {policy:?}");
+                print(job, n, &name, &written(policy), us, bytes, limit);
+            }
         }
         Ok(())
     }

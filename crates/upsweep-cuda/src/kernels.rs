@@ -4,10 +4,11 @@ use std::collections::HashSet;
 
 use upsweep_core::{
     AccessWidth, Arrangement, BitXor, Bounds, Direction, Element, Extreme, GpuReduceStrategy, Load,
-    Max, Number, Operator, Product, ReduceGlobal, ReduceLocal, Sum, Tail, Widen, WorkgroupPolicy,
-    bf16, f16,
+    Max, Number, Operator, Product, ReduceGlobal, ReduceLocal, Strategy, Sum, Tail, Widen,
+    WorkgroupPolicy, bf16, f16,
 };
 
+use crate::bytes;
 use crate::device::Facts;
 use crate::ladder;
 use crate::reduce::{ReduceOptions, Reduction};
@@ -103,6 +104,51 @@ fn reductions_compile() {
             }
         }
     }
+}
+
+#[test]
+fn strategies_of_reductions_compile() {
+    let mut all = spread();
+    all.push(types::<u8, f64, f64, Sum>());
+    all.push(Types::of_position(f64::DTYPE, Extreme::Largest));
+    all.push(Types::of_position(u8::DTYPE, Extreme::Smallest));
+    let archs = archs(80);
+    for (number, types) in all.iter().enumerate() {
+        let loads = Load::all().filter(|load| bytes(load.width) as usize >= types.item.size());
+        for (turn, load) in loads.enumerate() {
+            // Every local with every load, in three of the types at hand.
+            let turn = turn + turn / 3 + number;
+            let local = ReduceLocal::ALL[turn % 3];
+            let global = [ReduceGlobal::LastBlock, ReduceGlobal::MultiLevel][turn / 3 % 2];
+            let options = ReduceOptions {
+                strategy: Some(GpuReduceStrategy { load, local, global }),
+                policy: policies()[(number + turn / 2) % 4],
+            };
+            let kernel = Reduction::kernel("cuda:0", types, &options, 1 << 28, bytes(load.width));
+            let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
+            if let Some(&arch) = archs.get(turn % archs.len().max(1)) {
+                compile(&shader, arch);
+            }
+        }
+    }
+}
+
+#[test]
+fn reductions_are_refused_for_what_types_lack() {
+    let load =
+        Load { arrangement: Arrangement::Blocked, width: AccessWidth::Bytes4, tail: Tail::Checked };
+    let strategy = |global| GpuReduceStrategy { load, local: ReduceLocal::Raking, global };
+    let refused = |types: &Types, global, reason: &str| {
+        let options = ReduceOptions { strategy: Some(strategy(global)), policy: None };
+        let kernel = Reduction::kernel("cuda:0", types, &options, 1 << 20, 8);
+        let error = kernel.map(drop).expect_err("it cannot be had").to_string();
+        assert!(error.contains(&Strategy::GpuReduce(strategy(global)).to_string()), "{error}");
+        assert!(error.contains(reason), "{error}");
+    };
+    let wide = types::<f64, f64, f64, Sum>();
+    refused(&wide, ReduceGlobal::LastBlock, "an access of 4 bytes holds no f64");
+    let rounds = types::<f32, f32, f32, Sum>();
+    refused(&rounds, ReduceGlobal::Atomic, "there is no atomic sum of f32");
 }
 
 #[test]

@@ -1,8 +1,11 @@
 //! Reductions on a GPU.
 //!
-//! One kernel, `reduce.cuh`, folds tiles, `tile.cuh`, to one value for each workgroup. How the values of workgroups become one is
-//! in `packed.cuh`, `counted.cuh`, `last_block.cuh` and `multi_level.cuh`.
+//! One kernel, `reduce.cuh`, folds tiles, `tile.cuh`, to one value for each workgroup. How a workgroup folds what its threads have
+//! is in `cooperative.cuh`, `shared_memory.cuh` and `raking.cuh`; how the values of workgroups become one, in `packed.cuh`,
+//! `counted.cuh`, `last_block.cuh` and `multi_level.cuh`.
 
+#[cfg(test)]
+mod on_device;
 pub(crate) mod policy;
 
 use std::sync::Arc;
@@ -55,6 +58,9 @@ pub(crate) const LOOKS: u64 = 1 << 22;
 /// Most words of values that a lane of the last workgroup has on their way.
 const AT_ONCE: u32 = 8;
 
+/// What a warp folds by shuffles.
+const SHUFFLES: &str = include_str!("shuffles.cuh");
+
 /// Threads of a warp, and the most of a workgroup and a multiprocessor, so that each has up to 128 registers.
 const WARP: u32 = 32;
 const MOST_THREADS: u32 = 512;
@@ -65,8 +71,21 @@ const ACCESSES_HELD: u64 = 16;
 const ACCESSES_HELD_CLOSE: u64 = 4;
 const MOST_WORDS_OF_LANES: u32 = 32;
 
-/// Most tiles that a team takes one after another, each of which leaves a value in shared memory.
+/// Most bytes of them where they follow one another, and a thread has the more lanes for it.
+const BYTES_HELD_BLOCKED: u64 = 128;
+
+/// Most words of a thread's lanes beside which 128 registers are enough; for more there are twice as many.
+const MOST_WORDS_OF_HALF: u32 = 48;
+
+/// Most tiles that a team takes one after another, and that a workgroup takes, each of which leaves a value in shared memory.
 const MOST_TILES_OF_TEAM: u32 = 64;
+const MOST_TILES: u32 = 1024;
+
+/// Accesses of a row that a thread takes at least, where they follow one another.
+const LEAST_RUN: u32 = 2;
+
+/// Words of shared memory for what threads have of lanes; every device has them, and room for the values of tiles beside them.
+const WORDS_OF_LANES: u32 = 8 << 10;
 
 /// The sizes of a kernel. A policy that does not fit is brought to the nearest that does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,29 +94,40 @@ pub(crate) struct Shape {
     /// Threads that share a tile.
     team: u32,
     tiles_of_team: u32,
+    /// Threads that a multiprocessor has registers for.
+    most_threads: u32,
 }
 
 impl Shape {
     /// `None` if one workgroup could not fold what all leave.
     fn new(
         types: &Types,
+        strategy: &GpuReduceStrategy,
         width: u32,
         items: u64,
-        one_folds: bool,
         policy: WorkgroupPolicy,
     ) -> Option<Self> {
-        let access_items = width / types.item.size() as u32;
-        let team = (LANES as u32 / access_items).min(WARP);
-        let of_tile = TILE as u32 / team;
-        let threads = policy.threads_per_workgroup.clamp(WARP, MOST_THREADS);
-        let tiles = (policy.items_per_thread / of_tile).clamp(1, MOST_TILES_OF_TEAM);
-        let mut shape =
-            Self { warps: 1 << (threads / WARP).ilog2(), team, tiles_of_team: 1 << tiles.ilog2() };
+        let accesses = LANES as u32 / (width / types.item.size() as u32);
+        let team = match strategy.load.arrangement {
+            Arrangement::Striped => accesses.min(WARP),
+            Arrangement::Blocked => (accesses / LEAST_RUN).min(WARP),
+        };
+        let words = LANES as u32 / team * types.held().words();
+        let most_threads = if words > MOST_WORDS_OF_HALF { MOST_THREADS / 2 } else { MOST_THREADS };
+        let leaves_lanes = strategy.local != ReduceLocal::Cooperative && !types.is_exact();
+        let most =
+            most_threads.min(if leaves_lanes { WORDS_OF_LANES / words } else { MOST_THREADS });
+        let warps = 1 << (policy.threads_per_workgroup.clamp(WARP, most) / WARP).ilog2();
+        let tiles = (policy.items_per_thread / (TILE as u32 / team)).max(1);
+        let mut shape = Self { warps, team, tiles_of_team: 1 << tiles.ilog2(), most_threads };
+        shape.tiles_of_team = shape.tiles_of_team.min(shape.most_tiles_of_team());
+        let one_folds = strategy.global != ReduceGlobal::Atomic;
         while one_folds && shape.workgroups(items) > u64::from(shape.warps * WARP * WARP) {
-            if shape.tiles_of_team < MOST_TILES_OF_TEAM {
+            if shape.tiles_of_team < shape.most_tiles_of_team() {
                 shape.tiles_of_team *= 2;
-            } else if shape.warps < MOST_THREADS / WARP {
+            } else if shape.warps < most / WARP {
                 shape.warps *= 2;
+                shape.tiles_of_team = shape.tiles_of_team.min(shape.most_tiles_of_team());
             } else {
                 return None;
             }
@@ -105,9 +135,18 @@ impl Shape {
         Some(shape)
     }
 
+    /// Teams of a workgroup.
+    fn teams(&self) -> u32 {
+        self.warps * WARP / self.team
+    }
+
+    fn most_tiles_of_team(&self) -> u32 {
+        MOST_TILES_OF_TEAM.min(MOST_TILES / self.teams())
+    }
+
     /// Items of a workgroup.
     fn chunk(&self) -> u64 {
-        u64::from(self.warps * WARP / self.team * self.tiles_of_team) * TILE as u64
+        u64::from(self.teams() * self.tiles_of_team) * TILE as u64
     }
 
     fn workgroups(&self, items: u64) -> u64 {
@@ -152,12 +191,15 @@ impl Reduction {
                 operator: types.op.name(),
             });
         }
-        if strategy.load.arrangement != Arrangement::Striped || strategy.load.tail != Tail::Exact {
-            return Err(refused("on CUDA tiles are loaded striped, and whole ones without checks"));
+        let asked = crate::bytes(strategy.load.width).min(width);
+        if access(types.item, asked).is_none() {
+            return Err(refused(&format!("an access of {asked} bytes holds no {}", types.item)));
         }
-        if strategy.local != ReduceLocal::Cooperative {
-            return Err(refused("on CUDA workgroups fold by shuffles"));
-        }
+        let locals = match strategy.local {
+            ReduceLocal::Cooperative => [SHUFFLES, include_str!("cooperative.cuh")],
+            ReduceLocal::SharedMemory => ["", include_str!("shared_memory.cuh")],
+            ReduceLocal::Raking => [SHUFFLES, include_str!("raking.cuh")],
+        };
         let finish = match strategy.global {
             ReduceGlobal::LastBlock => include_str!("last_block.cuh"),
             ReduceGlobal::MultiLevel => include_str!("multi_level.cuh"),
@@ -173,26 +215,36 @@ impl Reduction {
                 )));
             }
         };
-        if access(types.item, width).is_none() {
-            return Err(refused(&format!("an access of {width} bytes holds no {}", types.item)));
-        }
         let wanted =
             options.policy.unwrap_or_else(|| policy::policy(items * types.item.size() as u64));
         let one_folds = strategy.global != ReduceGlobal::Atomic;
-        let shape = Shape::new(types, width, items, one_folds, wanted).ok_or_else(|| {
+        let shape = Shape::new(types, &strategy, width, items, wanted).ok_or_else(|| {
             refused("there are too many items for a workgroup to fold what workgroups leave")
         })?;
+        let blocked = strategy.load.arrangement == Arrangement::Blocked;
         let is_close = LANES as u32 / shape.team * types.held().words() > MOST_WORDS_OF_LANES;
+        let held = match () {
+            () if is_close => ACCESSES_HELD_CLOSE,
+            () if blocked => ACCESSES_HELD.min(BYTES_HELD_BLOCKED / u64::from(width)),
+            () => ACCESSES_HELD,
+        };
         let shader = Shader {
             types: types.clone(),
             width,
             out_width: types.output.size() as u32,
             constants: vec![
                 ("WARPS", u64::from(shape.warps)),
+                ("TEAM", u64::from(shape.team)),
                 ("TILES_OF_TEAM", u64::from(shape.tiles_of_team)),
-                ("WORKGROUPS_OF_MULTIPROCESSOR", u64::from(MOST_THREADS / WARP / shape.warps)),
-                ("ACCESSES_HELD", if is_close { ACCESSES_HELD_CLOSE } else { ACCESSES_HELD }),
+                (
+                    "WORKGROUPS_OF_MULTIPROCESSOR",
+                    u64::from(shape.most_threads / WARP / shape.warps),
+                ),
+                ("ACCESSES_HELD", held),
+                ("BLOCKED", u64::from(blocked)),
+                ("CHECKED", u64::from(strategy.load.tail == Tail::Checked)),
                 ("EXACT", u64::from(types.is_exact())),
+                ("ORDERED", u64::from(matches!(types.op, Op::Custom { exact: false, .. }))),
                 ("SUMS_BYTES", u64::from(policy::sums_bytes(types, width))),
                 ("SUMS_WORDS", u64::from(policy::packs(types))),
                 ("AT_ONCE", u64::from((AT_ONCE / types.held().words()).max(2))),
@@ -204,6 +256,8 @@ impl Reduction {
                 mailbox::TEXT,
                 include_str!("reduce.cuh"),
                 include_str!("tile.cuh"),
+                locals[0],
+                locals[1],
                 if one_folds { include_str!("fold_published.cuh") } else { "" },
                 finish,
                 include_str!("entry.cuh"),

@@ -1,20 +1,52 @@
-// A tile in the threads of a team: its rows into lanes, its lanes to one value. A tile that is not whole is read row by row,
-// and of its last row what is no whole access item by item.
+// The rows of a tile into the lanes that the threads of a team have. A tile that is not whole is read row by row, and of its last
+// row what is no whole access item by item; CHECKED, every tile is.
 
 /// What a thread has of the lanes.
 struct Lanes {
-    Acc at[ACCESSES][ACCESS_ITEMS];
+    Acc at[RUNS][RUN];
 
-    void clear() {
+    __forceinline__ void clear() {
 #pragma unroll
-        for (u32 a = 0; a < ACCESSES; ++a) {
+        for (u32 r = 0; r < RUNS; ++r) {
 #pragma unroll
-            for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
-                at[a][v] = padding();
+            for (u32 v = 0; v < RUN; ++v) {
+                at[r][v] = padding();
             }
         }
     }
+
+    /// The lane of item `v` of a row's access `a`.
+    __forceinline__ Acc& of(u32 a, u32 v) { return BLOCKED ? at[0][a * ACCESS_ITEMS + v] : at[a][v]; }
+
+    /// Folds those far apart in halves, to the first run.
+    __forceinline__ void fold_runs() {
+#pragma unroll
+        for (u32 half = RUNS / 2; half > 0; half /= 2) {
+#pragma unroll
+            for (u32 r = 0; r < half; ++r) {
+#pragma unroll
+                for (u32 v = 0; v < RUN; ++v) {
+                    at[r][v] = combine(at[r][v], at[r + half][v]);
+                }
+            }
+        }
+    }
+
+    /// All of them as one value, where grouping cannot be seen.
+    __forceinline__ Acc all() const {
+        Acc own = at[0][0];
+#pragma unroll
+        for (u32 k = 1; k < RUNS * RUN; ++k) {
+            own = combine(own, at[k / RUN][k % RUN]);
+        }
+        return own;
+    }
 };
+
+/// The number in its tile of access `a` of a row's that a member takes.
+inline u32 access_of(u32 row, u32 a, u32 member) {
+    return BLOCKED ? (row * TEAM + member) * ACCESSES + a : (row * ACCESSES + a) * TEAM + member;
+}
 
 /// Reads past the first-level cache, which has no use for what is read once.
 template <typename T> inline T read(const T* from) { return __ldcs(from); }
@@ -43,7 +75,7 @@ template <u32 HELD> __forceinline__ void add_rows(const Reduce& reduce, u64 firs
     for (u32 r = 0; r < HELD; ++r) {
 #pragma unroll
         for (u32 a = 0; a < ACCESSES; ++a) {
-            const u32 access = ((row + r) * ACCESSES + a) * TEAM + member;
+            const u32 access = access_of(row + r, a, member);
             if (access < end) {
                 held[r][a] = read(accesses + access);
             }
@@ -53,21 +85,22 @@ template <u32 HELD> __forceinline__ void add_rows(const Reduce& reduce, u64 firs
     for (u32 r = 0; r < HELD; ++r) {
 #pragma unroll
         for (u32 a = 0; a < ACCESSES; ++a) {
-            const u32 access = ((row + r) * ACCESSES + a) * TEAM + member;
+            const u32 access = access_of(row + r, a, member);
             if constexpr (SUMS_BYTES) {
                 // Four at a time, since nobody sees the order.
                 u32 words[ACCESS_WORDS];
                 memcpy(words, &held[r][a], sizeof(Access));
 #pragma unroll
                 for (u32 w = 0; w < ACCESS_WORDS; ++w) {
-                    lanes.at[a][w] = access < end ? sum_bytes(words[w], lanes.at[a][w]) : lanes.at[a][w];
+                    Acc& lane = lanes.of(a, w);
+                    lane = access < end ? sum_bytes(words[w], lane) : lane;
                 }
             } else {
                 const Items items = unpack(held[r][a]);
 #pragma unroll
                 for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
                     const Acc acc = enter(items.at[v], first + access * ACCESS_ITEMS + v);
-                    lanes.at[a][v] = combine(lanes.at[a][v], chosen(padding(), acc, access < end));
+                    lanes.of(a, v) = combine(lanes.of(a, v), chosen(padding(), acc, access < end));
                 }
             }
         }
@@ -75,18 +108,20 @@ template <u32 HELD> __forceinline__ void add_rows(const Reduce& reduce, u64 firs
 }
 
 /// Accesses of a whole tile, and rows of another one that are on their way at once.
-constexpr u32 ALL = TILE / ACCESS_ITEMS, ROWS_HELD_LAST = ROWS_HELD < 8 || ACCESSES >= 4 ? 1 : 4 / ACCESSES;
+constexpr u32 ALL = TILE / ACCESS_ITEMS;
+constexpr u32 ROWS_HELD_LAST = CHECKED ? ROWS_HELD : ROWS_HELD < 8 || ACCESSES >= 4 ? 1 : 4 / ACCESSES;
 
 /// Folds a tile's rows into the lanes of a member of its team.
 __forceinline__ void add_tile(const Reduce& reduce, u64 tile, u32 member, Lanes& lanes) {
     const u64 first = tile * TILE;
-    if (first + TILE <= reduce.items) {
+    if (!CHECKED && first + TILE <= reduce.items) {
 #pragma unroll
         for (u32 row = 0; row < ROWS; row += ROWS_HELD) {
             add_rows<ROWS_HELD>(reduce, first, row, ALL, member, lanes);
         }
     } else if (first < reduce.items) {
-        const u32 count = u32(reduce.items - first), whole = count / ACCESS_ITEMS;
+        const u64 left = reduce.items - first;
+        const u32 count = u32(CHECKED ? min(left, u64(TILE)) : left), whole = count / ACCESS_ITEMS;
 #pragma unroll 1
         for (u32 row = 0; row * ROW < count; row += ROWS_HELD_LAST) {
             add_rows<ROWS_HELD_LAST>(reduce, first, row, whole, member, lanes);
@@ -97,59 +132,10 @@ __forceinline__ void add_tile(const Reduce& reduce, u64 tile, u32 member, Lanes&
 #pragma unroll
             for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
                 const u32 item = whole * ACCESS_ITEMS + v;
-                if (item < count && whole % (TEAM * ACCESSES) == a * TEAM + member) {
-                    lanes.at[a][v] = combine(lanes.at[a][v], enter(unpack_one(reduce.input[first + item]), first + item));
+                if (item < count && whole % (TEAM * ACCESSES) == access_of(0, a, member)) {
+                    lanes.of(a, v) = combine(lanes.of(a, v), enter(unpack_one(reduce.input[first + item]), first + item));
                 }
             }
         }
     }
-}
-
-/// The value of a tile, for every member of its team: lanes in halves, first those that lie in one thread in several accesses,
-/// then those of threads, then those of one access. While a thread has several values, it hands half of them to the other,
-/// and gets the other half of the other's.
-__forceinline__ Acc fold_tile(Lanes& lanes, u32 member) {
-#pragma unroll
-    for (u32 half = ACCESSES / 2; half > 0; half /= 2) {
-#pragma unroll
-        for (u32 a = 0; a < half; ++a) {
-#pragma unroll
-            for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
-                lanes.at[a][v] = combine(lanes.at[a][v], lanes.at[a + half][v]);
-            }
-        }
-    }
-    Acc* values = lanes.at[0];
-    u32 distance = TEAM / 2, left = ACCESS_ITEMS;
-#pragma unroll
-    for (; distance > 0; distance /= 2) {
-        if (left > 1) {
-            left /= 2;
-            const bool is_upper = member & distance;
-#pragma unroll
-            for (u32 v = 0; v < left; ++v) {
-                const Acc own = chosen(values[v], values[v + left], is_upper);
-                values[v] = combine(own, shuffled_xor(chosen(values[v + left], values[v], is_upper), distance));
-            }
-        } else {
-            values[0] = combine(values[0], shuffled_xor(values[0], distance));
-        }
-    }
-    // Values that were shared out lie with those members whose numbers differ in the upper bits.
-    constexpr u32 LEFT = ACCESS_ITEMS > TEAM ? ACCESS_ITEMS / TEAM : 1;
-#pragma unroll
-    for (u32 distance = TEAM / 2, apart = ACCESS_ITEMS / 2; apart >= LEFT; distance /= 2, apart /= 2) {
-#pragma unroll
-        for (u32 v = 0; v < LEFT; ++v) {
-            values[v] = combine(values[v], shuffled_xor(values[v], distance));
-        }
-    }
-#pragma unroll
-    for (u32 half = LEFT / 2; half > 0; half /= 2) {
-#pragma unroll
-        for (u32 v = 0; v < half; ++v) {
-            values[v] = combine(values[v], values[v + half]);
-        }
-    }
-    return values[0];
 }
