@@ -2,15 +2,15 @@
 //!
 //! `sweep [LOG2_ITEMS …]` prints CSV: job, items, strategy, policy (threads x items per thread), microseconds (median,
 //! quartiles), GB/s of the fewest bytes and of the limit of the same run, and per cent of it. `REDUCE=256x64` and
-//! `SCAN=256x64,512x32` name policies, `STRATEGY=look-back` a strategy; `ONLY=reduce` or another part of a job's name leaves
-//! the others out, `REPEATS=3` measures as often. Each launch works on another slice of a long array, so that nothing is found in the second-level cache.
+//! `SCAN=256x64,512x32` name policies, `STRATEGY=look-back,striped-4-exact/raking/reduce-then-scan` strategies of scans;
+//! `ONLY=reduce` or another part of a job's name leaves the others out, `REPEATS=3` measures as often. Each launch works on another slice of a long array, so that nothing is found in the second-level cache.
 
 use std::sync::Arc;
 
 use upsweep_core::{
     AccessWidth, Arrangement, Element, Error, GpuReduceStrategy, GpuScanStrategy, Load, Number,
-    Operator, Reduce, Result, Scan, ScanGlobal, ScanLocal, Strategy, Sum, Tail, Widen,
-    WorkgroupPolicy, f16, reference,
+    Operator, Reduce, Result, Scan, ScanLocal, Strategy, Sum, Tail, Widen, WorkgroupPolicy, f16,
+    reference,
 };
 use upsweep_cuda::{Gpu, Memory, Probe, ReduceOptions, ScanOptions, Slice, Workspace};
 
@@ -140,20 +140,9 @@ impl Bench {
         print(job, n, "copy", "", [limit; 3], bytes, limit);
         let problem = if inclusive { Scan::inclusive(Sum) } else { Scan::exclusive(Sum) };
         let expected: Vec<U> = reference::specified::scan(&items, &problem);
-        for (name, global) in
-            [("aggregates", ScanGlobal::Aggregates), ("look-back", ScanGlobal::LookBack)]
-        {
-            if !std::env::var("STRATEGY").unwrap_or_default().split(',').all(|s| name.contains(s)) {
-                continue;
-            }
-            let load = Load {
-                arrangement: Arrangement::Striped,
-                width: AccessWidth::Bytes16,
-                tail: Tail::Exact,
-            };
-            let strategy = Some(GpuScanStrategy { load, local: ScanLocal::Cooperative, global });
+        for (name, strategy) in strategies() {
             for policy in policies("SCAN", &[128, 256, 512], &[16, 32, 64]) {
-                let options = ScanOptions { strategy, policy };
+                let options = ScanOptions { strategy: Some(strategy), policy, stalled: None };
                 let mut workspace = Workspace::default();
                 let mut last = 0;
                 let us = self.time(bytes, |turn| {
@@ -168,11 +157,23 @@ impl Bench {
                 let wrong =
                     found.iter().zip(&expected).position(|(found, expected)| found != expected);
                 assert_eq!(wrong, None, "{job} of {n} items: {policy:?}");
-                print(job, n, name, &written(policy), us, bytes, limit);
+                print(job, n, &name, &written(policy), us, bytes, limit);
             }
         }
         Ok(())
     }
+}
+
+/// The strategies of scans that `STRATEGY` names, each as `load/local/global` or by its global part; else the tuned ones.
+fn strategies() -> Vec<(String, GpuScanStrategy)> {
+    let load =
+        Load { arrangement: Arrangement::Striped, width: AccessWidth::Bytes16, tail: Tail::Exact };
+    let named = std::env::var("STRATEGY").unwrap_or("aggregates,look-back".to_owned());
+    let strategy = |name: &str| match name.parse() {
+        Ok(global) => GpuScanStrategy { load, local: ScanLocal::Cooperative, global },
+        Err(_) => name.parse().expect("a strategy"),
+    };
+    named.split(',').map(|name| (name.to_owned(), strategy(name))).collect()
 }
 
 /// The policies that a variable names, as `256x64,512x32`, or all that these numbers make; none is the default.

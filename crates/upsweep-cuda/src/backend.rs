@@ -621,6 +621,6 @@ impl From<&GpuOptions> for ReduceOptions {
 
 impl From<&GpuOptions> for ScanOptions {
     fn from(options: &GpuOptions) -> Self {
-        Self { strategy: options.scan, policy: options.policy }
+        Self { strategy: options.scan, policy: options.policy, stalled: None }
     }
 }

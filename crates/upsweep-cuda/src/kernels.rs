@@ -3,16 +3,16 @@
 use std::collections::HashSet;
 
 use upsweep_core::{
-    AccessWidth, Arrangement, BitXor, Bounds, Direction, Element, Extreme, GpuReduceStrategy, Load,
-    Max, Number, Operator, Product, ReduceGlobal, ReduceLocal, Strategy, Sum, Tail, Widen,
-    WorkgroupPolicy, bf16, f16,
+    AccessWidth, Arrangement, BitXor, Bounds, Direction, Element, Extreme, GpuReduceStrategy,
+    GpuScanStrategy, Load, Max, Number, Operator, Product, ReduceGlobal, ReduceLocal, ScanGlobal,
+    ScanLocal, Strategy, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16,
 };
 
 use crate::bytes;
 use crate::device::Facts;
 use crate::ladder;
 use crate::reduce::{ReduceOptions, Reduction};
-use crate::scan::{self, Form, Lies, ScanOptions, Scanning};
+use crate::scan::{Form, Lies, ScanOptions, Scanning};
 use crate::shader::{Shader, Types};
 use crate::testing;
 
@@ -156,16 +156,58 @@ fn scans_compile() {
     for (number, types) in spread().iter().enumerate() {
         for (turn, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][(number + turn) % 2];
-            let form = Form { bounds, direction };
-            let lies = Lies { aligned: number % 4 != 3, out_aligned: (number + turn) % 5 != 4 };
-            let options =
-                ScanOptions { strategy: None, policy: policies()[(number / 2 + 2 * turn) % 4] };
+            let form = Form { bounds, direction, everywhere: true };
+            let lies =
+                Lies { width: 16, aligned: number % 4 != 3, out_aligned: (number + turn) % 5 != 4 };
+            let policy = policies()[(number / 2 + 2 * turn) % 4];
+            let options = ScanOptions { policy, ..ScanOptions::default() };
             for arch in archs(90) {
                 let facts = Facts { arch, ..testing::facts(90) };
                 let device = ("cuda:0", &facts);
-                let kernel = Scanning::kernel(device, types, form, 1 << 28, lies, &options);
-                let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
-                compile(&shader, arch);
+                let kernels = Scanning::kernels(device, types, form, 1 << 28, lies, &options);
+                let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
+                compile(&shaders[0], arch);
+            }
+        }
+    }
+}
+
+/// Every global strategy that has kernels of its own with every type; locals and loads, policies and architectures in turn.
+#[test]
+fn scans_without_a_serving_warp_compile() {
+    let loads: Vec<Load> = Load::all().collect();
+    let mut turn = 0;
+    for types in spread() {
+        for &global in ScanGlobal::ALL {
+            turn += 1;
+            let everywhere = turn % 2 == 0 || types.is_exact();
+            let local = ScanLocal::ALL[turn % if everywhere && !types.is_exact() { 1 } else { 3 }];
+            let mut load = loads[5 * turn % loads.len()];
+            if types.item.size().max(types.output.size()) > 4 {
+                load.width = AccessWidth::Bytes8;
+            }
+            let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
+            let direction = [Direction::Forward, Direction::Reverse][turn / 2 % 2];
+            let form = Form { bounds, direction, everywhere };
+            let lies = Lies {
+                width: bytes(load.width),
+                aligned: turn % 7 != 6,
+                out_aligned: turn % 9 != 8,
+            };
+            let strategy = Some(GpuScanStrategy { load, local, global });
+            let wide = Some(WorkgroupPolicy { threads_per_workgroup: 512, items_per_thread: 16 });
+            let policy = if turn % 5 == 4 { wide } else { policies()[turn % 4] };
+            let options = ScanOptions { strategy, policy, stalled: None };
+            let Some(&arch) = archs(80).get(turn % 3) else { return };
+            let facts = Facts { arch, ..testing::facts(90) };
+            let kernels =
+                Scanning::kernels(("cuda:0", &facts), &types, form, 1 << 28, lies, &options);
+            match kernels {
+                Ok((_, shaders)) => shaders.iter().for_each(|shader| compile(shader, arch)),
+                Err(error) => {
+                    let rounds = error.to_string().contains("what is written is rounded");
+                    assert!(rounds && types.output.size() < 4, "{error}");
+                }
             }
         }
     }
@@ -197,17 +239,43 @@ fn the_ladder_compiles() {
 }
 
 #[test]
-fn a_device_without_a_copy_engine_refuses_by_name() {
-    let form = Form { bounds: Bounds::Inclusive, direction: Direction::Forward };
-    let lies = Lies { aligned: true, out_aligned: true };
-    let facts = testing::facts(80);
-    let types = types::<f32, f32, f32, Sum>();
-    let strategy = Some(scan::policy::strategy(90));
-    let options = ScanOptions { strategy, policy: None };
-    let kernel =
-        |items, options| Scanning::kernel(("cuda:0", &facts), &types, form, items, lies, options);
-    let error = kernel(1 << 28, &options).map(drop).expect_err("it has none").to_string();
-    assert!(error.contains("aggregates") && error.contains("copy engine"), "{error}");
-    kernel(1 << 16, &options).map(drop).expect("all workgroups hold as many at once");
-    kernel(1 << 28, &ScanOptions::default()).map(drop).expect("it looks back");
+fn what_cannot_be_is_refused_by_name() {
+    let form =
+        |everywhere| Form { bounds: Bounds::Inclusive, direction: Direction::Forward, everywhere };
+    let refused = |facts: &Facts, types: &Types, form, name: &str| {
+        let strategy = name.parse::<GpuScanStrategy>().expect("a name");
+        let width = bytes(strategy.load.width);
+        let lies = Lies { width, aligned: true, out_aligned: true };
+        let options = ScanOptions { strategy: Some(strategy), ..ScanOptions::default() };
+        let kernels = Scanning::kernels(("cuda:0", facts), types, form, 1 << 28, lies, &options);
+        kernels.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let new = testing::facts(90);
+    let (floats, halves) = (types::<f32, f32, f32, Sum>(), types::<f16, f32, f16, Sum>());
+    for (types, name, reason) in [
+        (&floats, "striped-16-exact/blelloch/look-back", "nests operations from the left"),
+        (&halves, "striped-16-exact/raking/scan-then-propagate", "what is written is rounded"),
+    ] {
+        let error = refused(&new, types, form(true), name);
+        assert!(error.contains(name) && error.contains(reason), "{error}");
+        assert_eq!(refused(&new, types, form(false), name), "", "not at a lower level");
+    }
+    assert_eq!(
+        refused(&new, &floats, form(true), "blocked-4-checked/raking/scan-then-propagate"),
+        ""
+    );
+    let wide = types::<f64, f64, f64, Sum>();
+    let error = refused(&new, &wide, form(true), "striped-4-exact/raking/reduce-then-scan");
+    assert!(error.contains("an access of 4 bytes holds no f64"), "{error}");
+    let alone = Facts { cooperative: false, ..new };
+    let error = refused(&alone, &floats, form(true), "striped-16-exact/cooperative/aggregates");
+    assert!(error.contains("does not run all workgroups at once"), "{error}");
+    let old = testing::facts(60);
+    let error = refused(&old, &floats, form(true), "striped-16-exact/cooperative/look-back");
+    assert!(error.contains("does not promise"), "{error}");
+    for name in
+        ["striped-16-exact/cooperative/look-back-fallback", "blocked-8-exact/raking/aggregates"]
+    {
+        assert_eq!(refused(&old, &floats, form(true), name), "");
+    }
 }

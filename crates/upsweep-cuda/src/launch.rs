@@ -190,13 +190,13 @@ pub(crate) struct Launch {
     pub(crate) cooperative: bool,
 }
 
-/// A launch with all that it needs, and perhaps another behind it.
+/// A launch with all that it needs, and perhaps others behind it.
 #[derive(Clone, Debug)]
 pub(crate) struct Ready {
     kernel: Arc<Kernel>,
     launch: Launch,
     /// What follows, with the same arguments.
-    behind: Option<(Arc<Kernel>, Launch)>,
+    behind: Vec<(Arc<Kernel>, Launch)>,
     arguments: Arguments,
     /// What the kernel uses besides arrays.
     _state: Option<Arc<Buffer>>,
@@ -214,31 +214,30 @@ impl Ready {
         state: Option<&Arc<Buffer>>,
     ) -> Self {
         let (kernel, state) = (Arc::clone(kernel), state.map(Arc::clone));
-        Self { kernel, launch, behind: None, arguments, _state: state }
+        Self { kernel, launch, behind: Vec::new(), arguments, _state: state }
     }
 
     /// The same, with a launch behind it of a kernel that takes the same arguments, and keeps the same promises.
     #[must_use]
-    pub(crate) fn then(self, kernel: &Arc<Kernel>, launch: Launch) -> Self {
-        Self { behind: Some((Arc::clone(kernel), launch)), ..self }
+    pub(crate) fn then(mut self, kernel: &Arc<Kernel>, launch: Launch) -> Self {
+        self.behind.push((Arc::clone(kernel), launch));
+        self
     }
 
     /// Number of launches.
     pub(crate) fn launches(&self) -> usize {
-        1 + usize::from(self.behind.is_some())
+        1 + self.behind.len()
     }
 
     /// Launches it into a stream of the device's context.
     pub(crate) fn begin(&self, gpu: &Gpu, stream: &CudaStream) -> Result<()> {
         // SAFETY: promised when this was made.
         unsafe { gpu.launch(stream, &self.kernel, &self.launch, &self.arguments) }?;
-        match &self.behind {
+        for (kernel, launch) in &self.behind {
             // SAFETY: as above.
-            Some((kernel, launch)) => unsafe {
-                gpu.launch(stream, kernel, launch, &self.arguments)
-            },
-            None => Ok(()),
+            unsafe { gpu.launch(stream, kernel, launch, &self.arguments) }?;
         }
+        Ok(())
     }
 }
 

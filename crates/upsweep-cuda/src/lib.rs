@@ -21,9 +21,10 @@
 //! wrap. So results have the same bits as those of every other device.
 //!
 //! # What is there
-//! Reductions and scans, in one launch each where nothing else is asked for. Scans of arrays that all workgroups hold at once exchange totals only; so do longer
-//! ones from compute capability 9.0 on, whose copy engine fills shared memory while workgroups wait for one another; on older
-//! devices they look back. Other strategies are refused by name.
+//! Reductions and scans, in one launch each where nothing else is asked for. Scans of arrays that all workgroups hold at once
+//! exchange totals only; so do longer ones from compute capability 9.0 on, whose copy engine fills shared memory while
+//! workgroups wait for one another; on older devices they look back. All other strategies can be asked for. Refused by name,
+//! with the reason, is what a device or a type cannot do, and what would break the order of summation where that binds.
 //!
 //! # What cannot hang
 //! Workgroups that wait for others look a bounded number of times; if that was too few, they say so in a word of the host's, and

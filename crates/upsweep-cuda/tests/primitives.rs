@@ -120,7 +120,7 @@ where
         GpuScanStrategy { load, local: ScanLocal::Cooperative, global: ScanGlobal::LookBack };
     for number in 0..POLICIES.len() {
         let strategy = (number >= 3).then_some(look_back);
-        let options = ScanOptions { strategy, policy: policy(number) };
+        let options = ScanOptions { strategy, policy: policy(number), stalled: None };
         let start: Vec<U::Acc> = Input::Mixed.array(3, 1);
         let problems = [
             Scan::inclusive(operator),
@@ -243,7 +243,7 @@ where
         GpuScanStrategy { load, local: ScanLocal::Cooperative, global: ScanGlobal::LookBack };
     for number in 0..POLICIES.len() {
         let strategy = (number >= 3).then_some(look_back);
-        let options = ScanOptions { strategy, policy: policy(number) };
+        let options = ScanOptions { strategy, policy: policy(number), stalled: None };
         let whole = Scan::exclusive(operator);
         let expected: Vec<T> = reference::specified::scan(&items, &whole);
         let mut found = vec![T::from_bits(0x5555_5555_5555_5555); items.len()];

@@ -30,22 +30,6 @@ enum Meeting : u32 { TOTALS_KNOWN = 1, CARRIES_KNOWN = 2 };
 inline void arrive_at(Meeting meeting) { asm volatile("bar.arrive %0, %1;" ::"r"(u32(meeting)), "n"(THREADS) : "memory"); }
 inline void wait_at(Meeting meeting) { asm volatile("bar.sync %0, %1;" ::"r"(u32(meeting)), "n"(THREADS) : "memory"); }
 
-/// Windows back from this chunk's own, what comes into which is looked for at once.
-inline u32 newest_known(const Scan& scan, u32 mark, u32 window, u32 lane, Acc& carry) {
-    const Published* into = scan.state->published + scan.chunks;
-    for (u32 newest = window; newest > 0; newest -= min(newest, SUBGROUP)) {
-        const u32 looked_for = newest > lane ? newest - lane : 0;
-        const Published looked = look_at(into + max(looked_for, 1u) - 1);
-        const u32 there = __ballot_sync(ALL_LANES, looked_for > 0 && is_there(looked, mark));
-        if (there) {
-            const u32 found = __ffs(there) - 1;
-            carry = shuffled(acc_in(looked), found);
-            return newest - found;
-        }
-    }
-    return 0;
-}
-
 inline void control(const Scan& scan, Shared& shared, u32 number, u32 lane) {
     const u32 mark = mark_of_run(scan.state);
     const u32 window = number / CHUNKS_OF_WINDOW;

@@ -3,27 +3,31 @@
 //! `chunk.cuh` says what a workgroup's chunk consists of, `unit.cuh` what one thread does of it, `anywhere.cuh` how that is read
 //! and written where no access may begin, `carries.cuh` what comes into it. Who does what in a workgroup is in `held.cuh` if
 //! threads hold their items in registers, and in `aggregates.cuh` if chunks wait in shared memory, with the copies that go on
-//! meanwhile in `bulk.cuh`.
+//! meanwhile in `bulk.cuh`. These are the fast ones. In all others no warp serves the others: `workgroup.cuh`, with
+//! `cooperative.cuh`, `raking.cuh` or `blelloch.cuh` in it; how chunks then learn what comes before them, in
+//! `reduce_then_scan.cuh`, `scan_then_propagate.cuh`, `look_back.cuh` and `in_turn.cuh`.
 
+mod launches;
 pub(crate) mod policy;
 mod shape;
 
 use std::sync::Arc;
 
-use upsweep_core::summation::{GROUP, ROWS, TILES};
 use upsweep_core::{
-    Arrangement, Bounds, Direction, Element, Error, GpuScanStrategy, Result, Scan, ScanGlobal,
-    ScanLocal, Strategy, Tail, WorkgroupPolicy,
+    Bounds, Determinism, Direction, Element, Error, GpuScanStrategy, Result, Scan, ScanGlobal,
+    ScanLocal, Strategy, WorkgroupPolicy,
 };
 
 use crate::device::{Facts, Gpu};
 use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::memory::Buffer;
-use crate::reduce::{Init, LOOKS};
-use crate::shader::{PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state};
+use crate::reduce::Init;
+use crate::shader::types::access;
+use crate::shader::{Shader, TOTAL, Types, state};
 use crate::slice::Slice;
 
-use shape::{Shape, Waits};
+use launches::{SPINE_WARPS, Wanted};
+use shape::{Shape, WARP, Waits};
 
 /// Strategy and policy of a scan; what is not given is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,6 +36,8 @@ pub struct ScanOptions {
     pub strategy: Option<GpuScanStrategy>,
     /// The numbers.
     pub policy: Option<WorkgroupPolicy>,
+    /// A chunk that sleeps before it publishes its total, to test what others do: for those that fall back.
+    pub stalled: Option<u32>,
 }
 
 /// The strategy and policy where none are asked for.
@@ -48,30 +54,39 @@ pub(crate) fn choice(
 pub(crate) struct Form {
     pub(crate) bounds: Bounds,
     pub(crate) direction: Direction,
+    /// Whether the order of summation binds.
+    pub(crate) everywhere: bool,
 }
 
 impl Form {
     /// The form of a problem.
     pub(crate) fn new<A: Element, O>(problem: &Scan<A, O>) -> Self {
-        Self { bounds: problem.bounds, direction: problem.direction }
+        Self {
+            bounds: problem.bounds,
+            direction: problem.direction,
+            everywhere: problem.determinism == Determinism::Everywhere,
+        }
     }
 }
 
-/// Whether arrays begin, or end if they are scanned from there, where an access of 16 bytes may.
+/// How arrays lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lies {
+    /// Most bytes of an access.
+    pub(crate) width: u32,
+    /// Whether arrays begin, or end if they are scanned from there, where such an access may.
     pub(crate) aligned: bool,
     pub(crate) out_aligned: bool,
 }
 
 impl Lies {
-    fn new(form: Form, input: &Slice<'_>, output: &Slice<'_>) -> Self {
+    fn new(form: Form, input: &Slice<'_>, output: &Slice<'_>, width: u32) -> Self {
         let is = |slice: &Slice<'_>| {
             let from_end = form.direction == Direction::Reverse;
             let turned = if from_end { slice.pointer() + slice.bytes() } else { slice.pointer() };
-            turned.is_multiple_of(16)
+            turned.is_multiple_of(u64::from(width))
         };
-        Self { aligned: is(input), out_aligned: is(output) }
+        Self { width, aligned: is(input), out_aligned: is(output) }
     }
 }
 
@@ -88,7 +103,8 @@ pub(crate) struct Scanning {
     form: Form,
     shape: Shape,
     lies: Lies,
-    kernel: Arc<Kernel>,
+    /// In the order of their launches.
+    kernels: Vec<Arc<Kernel>>,
     pub(crate) state: Arc<Buffer>,
     items: u64,
     /// Most workgroups that run at once.
@@ -96,95 +112,81 @@ pub(crate) struct Scanning {
 }
 
 impl Scanning {
-    /// The sizes and the shader of a scan. No device is needed to know them; `id` is named in errors.
-    pub(crate) fn kernel(
+    /// The sizes and the shaders of a scan. No device is needed to know them; `id` is named in errors.
+    pub(crate) fn kernels(
         (id, facts): (&str, &Facts),
         types: &Types,
         form: Form,
         items: u64,
         lies: Lies,
         options: &ScanOptions,
-    ) -> Result<(Shape, Shader)> {
+    ) -> Result<(Shape, Vec<Shader>)> {
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(facts.arch));
         let refused = |reason: &str| Error::StrategyRefused {
             device: id.to_owned(),
             strategy: Strategy::GpuScan(strategy).to_string(),
             reason: reason.to_owned(),
         };
-        if strategy.load.arrangement != Arrangement::Striped || strategy.load.tail != Tail::Exact {
+        for dtype in [types.item, types.output] {
+            if access(dtype, lies.width).is_none() {
+                return Err(refused(&format!(
+                    "an access of {} bytes holds no {dtype}",
+                    lies.width
+                )));
+            }
+        }
+        if strategy.local == ScanLocal::Blelloch && Wanted::nests(types, form) {
             return Err(refused(
-                "on CUDA chunks are staged striped, and whole ones without checks",
+                "Blelloch's tree nests operations from the left, the order of summation does not; a lower level of \
+                 determinism allows it",
             ));
         }
-        if strategy.local != ScanLocal::Cooperative {
-            return Err(refused("on CUDA workgroups scan by shuffles"));
+        if strategy.global == ScanGlobal::ScanThenPropagate
+            && form.everywhere
+            && !Wanted::keeps(types)
+        {
+            return Err(refused(
+                "what is written is rounded, and the carry would meet what was rounded; a lower level of determinism \
+                 allows it",
+            ));
         }
-        let item_bytes = types.item.size();
-        let policy = options.policy.unwrap_or_else(|| policy::policy(items, item_bytes));
-        let shape = match strategy.global {
-            ScanGlobal::Aggregates => {
-                if !facts.cooperative {
-                    return Err(refused("the device does not run all workgroups at once"));
-                }
-                let held = Shape::held(facts, types, policy, false);
-                let staged = facts.arch >= ARCH_OF_BULK_COPIES;
-                if held.chunks(items) <= u64::from(facts.multiprocessors * held.at_once) {
-                    held
-                } else if staged {
-                    Shape::staged(facts, types, lies, policy)
-                } else {
-                    return Err(refused(
-                        "the array is longer than what all workgroups hold at once, and the device has no copy engine \
-                         that fills shared memory",
-                    ));
-                }
-            }
-            ScanGlobal::LookBack => {
-                if facts.arch < ARCH_OF_PROGRESS {
-                    return Err(refused(
-                        "the device does not promise that workgroups go on while others wait",
-                    ));
-                }
-                Shape::held(facts, types, policy, true)
-            }
-            _ => return Err(refused("on CUDA scans take one launch")),
-        };
-        // A group in as few accesses as hold it.
-        let width = |size: usize| (GROUP * size).min(16) as u32;
-        let mut constants = shape.constants(facts, types.held().words().min(2));
-        constants.extend([
-            ("TILE_ROWS", ROWS as u64),
-            ("WINDOW_TILES", TILES as u64),
-            ("INCLUSIVE", u64::from(form.bounds == Bounds::Inclusive)),
-            ("REVERSE", u64::from(form.direction == Direction::Reverse)),
-            ("COMMUTES", u64::from(types.op.is_commutative())),
-            ("ALIGNED", u64::from(lies.aligned)),
-            ("OUT_ALIGNED", u64::from(lies.out_aligned)),
-            ("LOOKS", LOOKS),
-        ]);
-        let mut parts = vec![
-            SUBGROUP,
-            PUBLISHED,
-            include_str!("chunk.cuh"),
-            include_str!("anywhere.cuh"),
-            include_str!("unit.cuh"),
-            include_str!("carries.cuh"),
-        ];
-        match shape.waits {
-            Waits::Staged { .. } => {
-                parts.extend([include_str!("bulk.cuh"), include_str!("aggregates.cuh")])
-            }
-            Waits::Held { .. } => parts.push(include_str!("held.cuh")),
+        if strategy.global == ScanGlobal::Aggregates && !facts.cooperative {
+            return Err(refused("the device does not run all workgroups at once"));
         }
-        let shader = Shader {
-            types: types.clone(),
-            width: width(item_bytes),
-            out_width: width(types.output.size()),
-            constants,
-            parts,
-            entries: vec!["scan"],
-        };
-        Ok((shape, shader))
+        if strategy.global == ScanGlobal::LookBack && facts.arch < ARCH_OF_PROGRESS {
+            return Err(refused(
+                "the device does not promise that workgroups go on while others wait",
+            ));
+        }
+        let policy = options.policy.unwrap_or_else(|| policy::policy(items, types.item.size()));
+        let shape = Self::shape(facts, types, lies, strategy, items, policy);
+        let stalled = options.stalled;
+        let wanted = Wanted { facts, types, strategy, form, lies, shape, stalled };
+        Ok((shape, wanted.shaders()))
+    }
+
+    fn shape(
+        facts: &Facts,
+        types: &Types,
+        lies: Lies,
+        strategy: GpuScanStrategy,
+        items: u64,
+        policy: WorkgroupPolicy,
+    ) -> Shape {
+        let stays = strategy.global == ScanGlobal::Aggregates;
+        let looks_back = strategy.global == ScanGlobal::LookBack;
+        let serves = policy::strategy(facts.arch);
+        if (strategy.load, strategy.local) == (serves.load, serves.local) && (stays || looks_back) {
+            let held = Shape::held(facts, types, policy, looks_back);
+            let at_once = u64::from(facts.multiprocessors * held.at_once);
+            if looks_back || held.chunks(items) <= at_once {
+                return held;
+            }
+            if facts.arch >= ARCH_OF_BULK_COPIES {
+                return Shape::staged(facts, types, lies, policy);
+            }
+        }
+        Shape::alone(facts, types, policy, stays)
     }
 
     /// A scan of arrays of at most `items` items that lie like `input` and `output`.
@@ -196,17 +198,23 @@ impl Scanning {
         [input, output]: [&Slice<'_>; 2],
         options: &ScanOptions,
     ) -> Result<Self> {
-        let lies = Lies::new(form, input, output);
-        let (shape, shader) =
-            Self::kernel((gpu.id(), &gpu.facts), &types, form, items, lies, options)?;
-        let kernel = gpu.kernel(&shader, "scan")?;
-        let at_once = gpu.blocks_at_once(&kernel, shape.threads(), shape.shared_bytes())?;
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(gpu.facts.arch));
+        let lies = Lies::new(form, input, output, crate::bytes(strategy.load.width));
+        let (shape, shaders) =
+            Self::kernels((gpu.id(), &gpu.facts), &types, form, items, lies, options)?;
+        let mut kernels = Vec::new();
+        for shader in &shaders {
+            for entry in &shader.entries {
+                kernels.push(gpu.kernel(shader, entry)?);
+            }
+        }
+        let at_once = gpu.blocks_at_once(&kernels[0], shape.threads(), shape.shared_bytes())?;
         let workgroups = gpu.facts.multiprocessors * at_once.min(shape.at_once);
         if workgroups == 0 {
             return Err(gpu.failed("a workgroup of a scan does not fit on a multiprocessor"));
         }
         let state = state(gpu, &types, shape.slots(items))?;
-        Ok(Self { types, form, shape, lies, kernel, state, items, workgroups })
+        Ok(Self { types, form, shape, lies, kernels, state, items, workgroups })
     }
 
     /// Whether this scan can be used for these arrays.
@@ -220,7 +228,7 @@ impl Scanning {
         self.types == *types
             && self.form == form
             && input.items <= self.items
-            && Lies::new(form, input, output) == self.lies
+            && Lies::new(form, input, output, self.lies.width) == self.lies
     }
 
     /// The launch of a scan of `input` into `output`, which is as long and not empty.
@@ -243,8 +251,8 @@ impl Scanning {
             u64::from(low) | u64::from(high) << 32,
         ];
         let workgroups = match self.shape.waits {
-            Waits::Staged { .. } => chunks.min(self.workgroups),
-            Waits::Held { .. } => chunks,
+            Waits::Staged { .. } | Waits::Alone { stays: true } => chunks.min(self.workgroups),
+            Waits::Held { .. } | Waits::Alone { stays: false } => chunks,
         };
         let launch = Launch {
             grid: [workgroups, 1],
@@ -252,11 +260,14 @@ impl Scanning {
             shared_bytes: self.shape.shared_bytes(),
             cooperative: self.shape.is_cooperative(),
         };
+        let spine = Launch { grid: [1, 1], threads: WARP * SPINE_WARPS, ..launch };
+        let arguments = Arguments::new().with(words);
         // SAFETY: `Scan` in `chunk.cuh` has these fields. The caller's slices are the device's memory and lie apart, or are
         // one; the state has a place for every chunk of the longest array.
-        Ok(unsafe {
-            Ready::new(&self.kernel, launch, Arguments::new().with(words), Some(&self.state))
-        })
+        let ready = unsafe { Ready::new(&self.kernels[0], launch, arguments, Some(&self.state)) };
+        Ok(self.kernels[1..].iter().fold(ready, |ready, kernel| {
+            ready.then(kernel, if kernel.name == "spine" { spine } else { launch })
+        }))
     }
 
     /// The bits of what comes in behind the last scan, which was one of whole windows. Waits for it.

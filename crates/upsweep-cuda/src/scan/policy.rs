@@ -5,7 +5,8 @@ use upsweep_core::{
 };
 
 /// The strategy where none is asked for: totals only where chunks can wait in shared memory while others are brought there, or
-/// wherever the array fits into the registers of all workgroups that run at once; else look-back.
+/// wherever the array fits into the registers of all workgroups that run at once; else look-back, with a fallback on devices
+/// that do not promise that workgroups go on.
 pub(crate) fn strategy(arch: u32) -> GpuScanStrategy {
     GpuScanStrategy {
         load: Load {
@@ -14,10 +15,10 @@ pub(crate) fn strategy(arch: u32) -> GpuScanStrategy {
             tail: Tail::Exact,
         },
         local: ScanLocal::Cooperative,
-        global: if arch >= super::ARCH_OF_BULK_COPIES {
-            ScanGlobal::Aggregates
-        } else {
-            ScanGlobal::LookBack
+        global: match arch {
+            super::ARCH_OF_BULK_COPIES.. => ScanGlobal::Aggregates,
+            super::ARCH_OF_PROGRESS.. => ScanGlobal::LookBack,
+            _ => ScanGlobal::LookBackFallback,
         },
     }
 }

@@ -8,7 +8,7 @@ use crate::device::Facts;
 use crate::shader::{Constants, Types};
 
 /// Threads of a warp.
-const WARP: u32 = 32;
+pub(super) const WARP: u32 = 32;
 
 /// Chunks that wait to be finished, and chunks on their way: of short ones two, if there is room, since they take less time than
 /// a total from workgroup to workgroup, and than memory to answer.
@@ -30,8 +30,14 @@ const GAP: u32 = 16;
 /// Registers that a thread needs besides what it holds, for each word of a value, so that none are spilled.
 const REGISTERS: u32 = 56;
 
+/// And how many more if it also does what a warp that serves the others would.
+const REGISTERS_OF_SERVING: u32 = 40;
+
 /// Most totals that a lane of a controller has on their way, in words of values.
 const TOTALS_OF_LANE: u32 = 10;
+
+/// The same where a lane has items too.
+const TOTALS_OF_LANE_BESIDE_ITEMS: u32 = 2;
 
 /// Where a chunk is while it waits for what comes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +46,8 @@ pub(super) enum Waits {
     Staged { lag: u32, ahead: u32 },
     /// In registers, a chunk for each workgroup: `held.cuh`. `looks_back` if there may be more than run at once.
     Held { looks_back: bool },
+    /// In registers too, without a warp that serves the others: `workgroup.cuh`. `stays` if workgroups take chunks in turn.
+    Alone { stays: bool },
 }
 
 /// The sizes of a kernel. A policy that does not fit is brought to the nearest that does.
@@ -90,12 +98,34 @@ impl Shape {
         policy: WorkgroupPolicy,
         looks_back: bool,
     ) -> Self {
+        Self::in_registers(facts, types, policy, Waits::Held { looks_back }, (16, 0))
+    }
+
+    /// The sizes with which all warps of a workgroup do the same.
+    pub(super) fn alone(
+        facts: &Facts,
+        types: &Types,
+        policy: WorkgroupPolicy,
+        stays: bool,
+    ) -> Self {
+        let waits = Waits::Alone { stays };
+        Self::in_registers(facts, types, policy, waits, (8, REGISTERS_OF_SERVING))
+    }
+
+    /// The sizes with which a thread holds at most so many rows of one word, and needs so many registers more.
+    fn in_registers(
+        facts: &Facts,
+        types: &Types,
+        policy: WorkgroupPolicy,
+        waits: Waits,
+        (most_rows, more): (u32, u32),
+    ) -> Self {
         let words = types.held().words().min(2);
         // A thread has 255 registers at most, and half of those of a multiprocessor are enough for a workgroup.
-        let (mut warps, mut rows) = warps_and_rows(policy, if words > 1 { 8 } else { 16 });
+        let (mut warps, mut rows) = warps_and_rows(policy, most_rows / words);
         // The more rows there are, the more is on its way between registers.
-        let registers =
-            |rows: u32| words * (REGISTERS + (GROUP as u32 + 1) * rows + 3 * (rows - 4));
+        let of_rows = |rows: u32| (GROUP as u32 + 1) * rows + 3 * (rows - 4);
+        let registers = |rows: u32| words * (REGISTERS + of_rows(rows)) + more;
         while registers(rows) * WARP * (warps + 1) > facts.registers_of_each
             && warps > ROWS as u32 / rows
         {
@@ -104,7 +134,6 @@ impl Shape {
         while registers(rows) * WARP * (warps + 1) > facts.registers_of_each && rows > 4 {
             rows /= 2;
         }
-        let waits = Waits::Held { looks_back };
         let mut shape = Self { warps, rows, rows_bytes: 0, waits, at_once: 1 };
         shape.at_once = shape.fit(facts, registers(rows)).clamp(1, 16);
         shape
@@ -132,6 +161,7 @@ impl Shape {
             // The publisher, and controllers that take turns.
             Waits::Staged { lag, .. } => 1 + lag,
             Waits::Held { .. } => 1,
+            Waits::Alone { .. } => 0,
         };
         WARP * (self.warps + serving)
     }
@@ -139,13 +169,17 @@ impl Shape {
     pub(super) fn shared_bytes(&self) -> u32 {
         match self.waits {
             Waits::Staged { lag, ahead } => (lag + 1 + ahead) * self.warps * self.rows_bytes,
-            Waits::Held { .. } => 0,
+            Waits::Held { .. } | Waits::Alone { .. } => 0,
         }
     }
 
     /// Whether all workgroups must run at once.
     pub(super) fn is_cooperative(&self) -> bool {
-        self.waits != Waits::Held { looks_back: true }
+        match self.waits {
+            Waits::Staged { .. } => true,
+            Waits::Held { looks_back } => !looks_back,
+            Waits::Alone { stays } => stays,
+        }
     }
 
     /// Totals, and what comes into windows: `carries.cuh`.
@@ -161,13 +195,17 @@ impl Shape {
         // All that run at once, as often as a controller lets others take turns, and those of a window in front of them.
         let turns = match self.waits {
             Waits::Staged { lag, .. } => lag,
-            Waits::Held { .. } => 1,
+            Waits::Held { .. } | Waits::Alone { .. } => 1,
+        };
+        let most = match self.waits {
+            Waits::Alone { .. } => TOTALS_OF_LANE_BESIDE_ITEMS,
+            _ => TOTALS_OF_LANE,
         };
         let totals = (turns * at_once + TILES as u32 / tiles).div_ceil(WARP);
         let mut constants = vec![
             ("WARPS", u64::from(self.warps)),
             ("ROWS", u64::from(self.rows)),
-            ("TOTALS_OF_LANE", u64::from(totals.min(TOTALS_OF_LANE / words))),
+            ("TOTALS_OF_LANE", u64::from(totals.min(most / words))),
             ("WORKGROUPS_OF_MULTIPROCESSOR", u64::from(self.at_once)),
         ];
         match self.waits {
@@ -181,6 +219,7 @@ impl Shape {
             Waits::Held { looks_back } => {
                 constants.extend([("STAGED", 0), ("LOOKS_BACK", u64::from(looks_back))]);
             }
+            Waits::Alone { .. } => constants.push(("STAGED", 0)),
         }
         constants
     }

@@ -1,0 +1,164 @@
+//! Of which texts the launches of a scan are made.
+
+use upsweep_core::summation::{GROUP, ROWS, TILES};
+use upsweep_core::{
+    Arrangement, Bounds, Direction, Dtype, GpuScanStrategy, ScanGlobal, ScanLocal, Tail,
+};
+
+use super::shape::{Shape, Waits};
+use super::{Form, Lies};
+use crate::device::Facts;
+use crate::reduce::LOOKS;
+use crate::shader::{Constants, Op, PUBLISHED, SUBGROUP, Shader, Types};
+
+/// Warps of the only workgroup of a spine.
+pub(super) const SPINE_WARPS: u32 = 16;
+
+/// Looks for another's total before a workgroup finds it out for itself.
+const LOOKS_BEFORE_FALLBACK: u64 = 128;
+
+/// No chunk.
+const NONE: u32 = u32::MAX;
+
+/// A scan whose launches are wanted.
+pub(super) struct Wanted<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) types: &'a Types,
+    pub(super) strategy: GpuScanStrategy,
+    pub(super) form: Form,
+    pub(super) lies: Lies,
+    pub(super) shape: Shape,
+    /// A chunk that seems asleep.
+    pub(super) stalled: Option<u32>,
+}
+
+impl Wanted<'_> {
+    /// Whether the grouping of items is bound, and can be seen.
+    pub(super) fn nests(types: &Types, form: Form) -> bool {
+        form.everywhere && !types.is_exact()
+    }
+
+    /// Whether a value that is written can be read again.
+    pub(super) fn keeps(types: &Types) -> bool {
+        let rounds = matches!(types.output, Dtype::F16 | Dtype::Bf16);
+        !rounds || matches!(types.op, Op::Min | Op::Max)
+    }
+
+    /// The shaders, with their entry points in the order of their launches.
+    pub(super) fn shaders(&self) -> Vec<Shader> {
+        match self.strategy.global {
+            ScanGlobal::Aggregates | ScanGlobal::LookBack | ScanGlobal::LookBackFallback => {
+                vec![self.shader(self.single_pass(), vec!["scan"])]
+            }
+            ScanGlobal::ReduceThenScan => {
+                let parts = [HANDED_ON, SPINE, include_str!("reduce_then_scan.cuh")];
+                vec![self.shader(self.alone(&parts), vec!["upsweep", "spine", "downsweep"])]
+            }
+            ScanGlobal::ScanThenPropagate => {
+                let parts = [HANDED_ON, SPINE, include_str!("scan_then_propagate.cuh")];
+                let mut local = self.shader(self.alone(&parts), vec!["local", "spine"]);
+                let parts = [HANDED_ON, include_str!("propagate.cuh")];
+                let mut propagate = self.shader(self.alone(&parts), vec!["propagate"]);
+                propagate.types.item = self.types.output;
+                propagate.width = propagate.out_width;
+                set(&mut propagate.constants, "ALIGNED", self.lies.out_aligned);
+                if Self::nests(self.types, self.form) {
+                    set(&mut local.constants, "INCLUSIVE", true);
+                    set(&mut propagate.constants, "SCANNED", true);
+                }
+                vec![local, propagate]
+            }
+        }
+    }
+
+    /// The texts of a scan in one launch.
+    fn single_pass(&self) -> Vec<&'static str> {
+        match (self.shape.waits, self.strategy.global) {
+            (Waits::Staged { .. }, _) => {
+                self.parts(&[include_str!("bulk.cuh"), include_str!("aggregates.cuh")])
+            }
+            (Waits::Held { .. }, _) => self.parts(&[KNOWN, include_str!("held.cuh")]),
+            (Waits::Alone { .. }, ScanGlobal::Aggregates) => {
+                self.alone(&[include_str!("in_turn.cuh")])
+            }
+            (Waits::Alone { .. }, _) => self.alone(&[KNOWN, include_str!("look_back.cuh")]),
+        }
+    }
+
+    /// The texts of every scan, and these.
+    fn parts(&self, parts: &[&'static str]) -> Vec<&'static str> {
+        let mut all = vec![
+            SUBGROUP,
+            PUBLISHED,
+            include_str!("chunk.cuh"),
+            include_str!("anywhere.cuh"),
+            include_str!("unit.cuh"),
+            include_str!("carries.cuh"),
+        ];
+        all.extend(parts);
+        all
+    }
+
+    /// The same for workgroups all of whose warps do the same.
+    fn alone(&self, parts: &[&'static str]) -> Vec<&'static str> {
+        let local = match self.strategy.local {
+            ScanLocal::Cooperative => include_str!("cooperative.cuh"),
+            ScanLocal::Raking => include_str!("raking.cuh"),
+            ScanLocal::Blelloch => include_str!("blelloch.cuh"),
+        };
+        let mut all = self.parts(&[include_str!("runs.cuh"), local, include_str!("workgroup.cuh")]);
+        all.extend(parts);
+        all
+    }
+
+    fn shader(&self, parts: Vec<&'static str>, entries: Vec<&'static str>) -> Shader {
+        // A group in as few accesses as hold it.
+        let width = |dtype: Dtype| self.lies.width.min((GROUP * dtype.size()) as u32);
+        Shader {
+            types: self.types.clone(),
+            width: width(self.types.item),
+            out_width: width(self.types.output),
+            constants: self.constants(),
+            parts,
+            entries,
+        }
+    }
+
+    fn constants(&self) -> Constants {
+        let Self { facts, types, strategy, form, lies, .. } = self;
+        let mut constants = self.shape.constants(facts, types.held().words().min(2));
+        constants.extend([
+            ("TILE_ROWS", ROWS as u64),
+            ("WINDOW_TILES", TILES as u64),
+            ("INCLUSIVE", u64::from(form.bounds == Bounds::Inclusive)),
+            ("REVERSE", u64::from(form.direction == Direction::Reverse)),
+            ("COMMUTES", u64::from(types.op.is_commutative())),
+            ("ALIGNED", u64::from(lies.aligned)),
+            ("OUT_ALIGNED", u64::from(lies.out_aligned)),
+            ("LOOKS", LOOKS),
+        ]);
+        if matches!(self.shape.waits, Waits::Alone { .. }) {
+            let falls_back = strategy.global == ScanGlobal::LookBackFallback;
+            constants.extend([
+                ("BLOCKED", u64::from(strategy.load.arrangement == Arrangement::Blocked)),
+                ("CHECKED", u64::from(strategy.load.tail == Tail::Checked)),
+                ("NESTS", u64::from(Self::nests(types, *form))),
+                ("SCANNED", 0),
+                ("SPINE_WARPS", u64::from(SPINE_WARPS)),
+                ("FALLBACK", u64::from(falls_back)),
+                ("LOOKS_BEFORE_FALLBACK", LOOKS_BEFORE_FALLBACK),
+                ("STALLED", u64::from(self.stalled.unwrap_or(NONE))),
+            ]);
+        }
+        constants
+    }
+}
+
+const KNOWN: &str = include_str!("known.cuh");
+const HANDED_ON: &str = include_str!("handed_on.cuh");
+const SPINE: &str = include_str!("spine.cuh");
+
+/// Gives a constant another value.
+fn set(constants: &mut Constants, name: &str, value: bool) {
+    constants.iter_mut().filter(|(other, _)| *other == name).for_each(|c| c.1 = u64::from(value));
+}

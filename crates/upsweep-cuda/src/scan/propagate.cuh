@@ -1,0 +1,46 @@
+// The last launch of `scan_then_propagate.cuh`.
+
+/// Puts what comes into a chunk in front of its items.
+template <bool WHOLE> __forceinline__ void put_in_front(const Chunk& chunk, u32 number, Thread thread, Shared& shared) {
+    const Front front = front_of(chunk.scan, number, thread.lane);
+    const Acc carry = then(front.carry, fold_lanes<SUBGROUP>(front.totals, thread.lane));
+    if (threadIdx.x == 0 && number + 1 == chunk.scan.chunks) {
+        chunk.scan.state->total = result_bits(then(carry, handed(chunk.scan.state->published + number)));
+    }
+    Group held[ROWS];
+    load<WHOLE>(chunk, thread, held);
+#pragma unroll
+    for (u32 r = 0; r < ROWS; ++r) {
+#pragma unroll
+        for (u32 k = 0; k < GROUP; ++k) {
+            held[r].at[k] = then(carry, held[r].at[k]);
+        }
+        store_group<WHOLE>(chunk, thread.row(r), thread.place(r), held[r], shared.of_warp[thread.warp].exchange);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1) propagate(const Scan scanned) {
+    __shared__ Shared shared;
+    const Thread thread{number_of_warp(), threadIdx.x % SUBGROUP};
+    Scan scan = scanned;
+    scan.input = (const InMemory*)scanned.output;
+    // From the end backwards: what was written last is likely to be in a cache still.
+    const u32 number = gridDim.x - 1 - blockIdx.x;
+    const Chunk chunk(scan, number);
+    if constexpr (NESTS) {
+        const auto control = [&] {
+            if (thread.warp == 0) {
+                leave_carries(scan, number, thread.lane, shared);
+            }
+        };
+        if (goes_unchecked(chunk)) {
+            scan_chunk<true>(chunk, thread, shared, control);
+        } else {
+            scan_chunk<false>(chunk, thread, shared, control);
+        }
+    } else if (goes_unchecked(chunk)) {
+        put_in_front<true>(chunk, number, thread, shared);
+    } else {
+        put_in_front<false>(chunk, number, thread, shared);
+    }
+}

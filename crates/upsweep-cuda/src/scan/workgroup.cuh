@@ -1,0 +1,135 @@
+// What a workgroup does with a chunk if none of its warps serves the others: each loads ROWS rows, leaves their total, and scans
+// and writes them when it is known what comes into the chunk's tiles.
+//
+//     striped   lane k has group k of every row
+//     blocked   lane k has ROWS neighbouring groups: 32 / ROWS lanes to a row
+//
+// A chunk is loaded either whole, without checks, or item by item; or, CHECKED, in accesses each of which is checked.
+// How values go from lane to lane: `cooperative.cuh`, `raking.cuh`, `blelloch.cuh`.
+
+constexpr u32 THREADS = SUBGROUP * WARPS;
+
+/// What one warp has in shared memory for itself.
+union OfWarp {
+    Acc values[LOCAL_VALUES];
+    Exchange exchange;
+};
+
+struct Shared {
+    Acc totals[WARPS];
+    Acc tile_carries[CHUNK_TILES];
+    OfWarp of_warp[WARPS];
+};
+
+/// A thread among the others.
+struct Thread {
+    u32 warp, lane;
+
+    /// The row of the chunk, and the place in it, of group r of this thread.
+    u32 row(u32 r) const { return warp * ROWS + (BLOCKED ? lane / ROW_LANES : r); }
+    u32 place(u32 r) const { return BLOCKED ? lane % ROW_LANES * ROWS + r : lane; }
+};
+
+/// Whether a chunk needs no checks.
+inline bool goes_unchecked(const Chunk& chunk) { return ALIGNED && !CHECKED && chunk.is_whole(); }
+
+/// Whether a group of a chunk is one whose accesses are checked, and all there.
+inline bool is_checked(const Chunk& chunk, u32 row, u32 place) {
+    return CHECKED && chunk.first + row * ROW + (place + 1) * GROUP <= chunk.scan.items;
+}
+
+template <bool WHOLE> inline Group load_group(const Chunk& chunk, u32 row, u32 place) {
+    return WHOLE || (ALIGNED && is_checked(chunk, row, place)) ? chunk.staged(row, place) : chunk.loaded(row, place);
+}
+
+template <bool WHOLE> __forceinline__ void load(const Chunk& chunk, Thread thread, Group (&held)[ROWS]) {
+#pragma unroll
+    for (u32 r = 0; r < ROWS; ++r) {
+        held[r] = load_group<WHOLE>(chunk, thread.row(r), thread.place(r));
+    }
+}
+
+/// Writes a group that is all there in accesses of its own.
+inline void store_apart(const Chunk& chunk, u32 row, u32 place, Group group) {
+    const u32 in_chunk = row * ROW + place * GROUP;
+    const u64 at = chunk.first + in_chunk;
+    if (chunk.is_start(in_chunk)) {
+        group.at[0] = identity();
+    }
+    OutAccess* to = (OutAccess*)(chunk.scan.output + (REVERSE ? chunk.scan.items - GROUP - at : at));
+#pragma unroll
+    for (u32 a = 0; a < OUT_ACCESSES; ++a) {
+        OutItems items;
+#pragma unroll
+        for (u32 v = 0; v < OUT_ACCESS_ITEMS; ++v) {
+            const u32 number = a * OUT_ACCESS_ITEMS + v;
+            items.at[v] = stored(group.at[REVERSE ? GROUP - 1 - number : number]);
+        }
+        to[a] = pack(items);
+    }
+}
+
+template <bool WHOLE>
+inline void store_group(const Chunk& chunk, u32 row, u32 place, const Group& group, Exchange& exchange) {
+    if (WHOLE && OUT_ALIGNED && !BLOCKED) {
+        chunk.store(row, place, group, exchange);
+    } else if (OUT_ALIGNED && (WHOLE || is_checked(chunk, row, place))) {
+        store_apart(chunk, row, place, group);
+    } else {
+        chunk.store_items(row, place, group);
+    }
+}
+
+/// Leaves the total of a warp's rows, and gives S over them, lane k having that of row k. SCANNED is whether groups are S over
+/// their items already.
+__forceinline__ Acc leave_total(const Group (&held)[ROWS], Thread thread, Shared& shared) {
+    Acc totals[ROWS];
+#pragma unroll
+    for (u32 r = 0; r < ROWS; ++r) {
+        totals[r] = SCANNED ? held[r].at[GROUP - 1] : total_of(held[r]);
+    }
+    const Acc rows = BLOCKED ? fold_runs(totals, thread.lane) : fold_rows(totals, thread.lane);
+    const Acc upto = scan_lanes<ROWS>(rows, thread.lane);
+    if (thread.lane == ROWS - 1) {
+        shared.totals[thread.warp] = upto;
+    }
+    return upto;
+}
+
+/// The total of a chunk all of whose warps have left theirs; for the lanes of one warp.
+inline Acc total_left(const Acc* totals, u32 lane) {
+    return fold_lanes<WARPS>(lane < WARPS ? totals[lane] : padding(), lane);
+}
+
+/// Scans and writes the rows of a warp, S over which is `upto`.
+template <bool WHOLE>
+__forceinline__ void finish(const Chunk& chunk, Group (&held)[ROWS], Acc upto, Thread thread, Shared& shared) {
+    OfWarp& own = shared.of_warp[thread.warp];
+    Acc before[ROWS];
+#pragma unroll
+    for (u32 r = 0; r < ROWS; ++r) {
+        held[r] = SCANNED ? held[r] : scan_group(held[r]);
+        before[r] = held[r].at[GROUP - 1];
+    }
+    before_in_rows(before, thread.lane, own.values);
+    const Acc carries = carries_of_rows(shared.totals, shared.tile_carries, upto, thread.warp, thread.lane);
+#pragma unroll
+    for (u32 r = 0; r < ROWS; ++r) {
+        const Acc carry = shuffled(carries, BLOCKED ? thread.lane / ROW_LANES : r);
+        const Group scanned = prefixes(held[r], then(carry, before[r]));
+        store_group<WHOLE>(chunk, thread.row(r), thread.place(r), scanned, own.exchange);
+    }
+}
+
+/// Loads a chunk, scans and writes it. Once its warps have left their totals, all threads find out by `control` what comes into
+/// its tiles.
+template <bool WHOLE, typename Control>
+__forceinline__ void scan_chunk(const Chunk& chunk, Thread thread, Shared& shared, Control control) {
+    Group held[ROWS];
+    load<WHOLE>(chunk, thread, held);
+    const Acc upto = leave_total(held, thread, shared);
+    __syncthreads();
+    control();
+    __syncthreads();
+    finish<WHOLE>(chunk, held, upto, thread, shared);
+}
