@@ -74,9 +74,6 @@ const MOST_WORDS_OF_LANES: u32 = 32;
 /// Most bytes of them where they follow one another, and a thread has the more lanes for it.
 const BYTES_HELD_BLOCKED: u64 = 128;
 
-/// Most words of a thread's lanes beside which 128 registers are enough; for more there are twice as many.
-const MOST_WORDS_OF_HALF: u32 = 48;
-
 /// Most tiles that a team takes one after another, and that a workgroup takes, each of which leaves a value in shared memory.
 const MOST_TILES_OF_TEAM: u32 = 64;
 const MOST_TILES: u32 = 1024;
@@ -108,12 +105,13 @@ impl Shape {
         policy: WorkgroupPolicy,
     ) -> Option<Self> {
         let accesses = LANES as u32 / (width / types.item.size() as u32);
-        let team = match strategy.load.arrangement {
-            Arrangement::Striped => accesses.min(WARP),
-            Arrangement::Blocked => (accesses / LEAST_RUN).min(WARP),
-        };
+        let blocked = strategy.load.arrangement == Arrangement::Blocked;
+        let team = (if blocked { accesses / LEAST_RUN } else { accesses }).min(WARP);
         let words = LANES as u32 / team * types.held().words();
-        let most_threads = if words > MOST_WORDS_OF_HALF { MOST_THREADS / 2 } else { MOST_THREADS };
+        // Beside so many lanes of its own a thread needs twice the registers, unless whole tiles are loaded striped.
+        let is_close =
+            (blocked || strategy.load.tail == Tail::Checked) && words > MOST_WORDS_OF_LANES;
+        let most_threads = if is_close { MOST_THREADS / 2 } else { MOST_THREADS };
         let leaves_lanes = strategy.local != ReduceLocal::Cooperative && !types.is_exact();
         let most =
             most_threads.min(if leaves_lanes { WORDS_OF_LANES / words } else { MOST_THREADS });

@@ -115,7 +115,8 @@ constexpr u32 ROWS_HELD_LAST = CHECKED ? ROWS_HELD : ROWS_HELD < 8 || ACCESSES >
 __forceinline__ void add_tile(const Reduce& reduce, u64 tile, u32 member, Lanes& lanes) {
     const u64 first = tile * TILE;
     if (!CHECKED && first + TILE <= reduce.items) {
-#pragma unroll
+        // Of an unrolled loop all accesses are on their way at once, for which there are no registers beside twice the lanes.
+#pragma unroll(BLOCKED ? 1 : ROWS)
         for (u32 row = 0; row < ROWS; row += ROWS_HELD) {
             add_rows<ROWS_HELD>(reduce, first, row, ALL, member, lanes);
         }
