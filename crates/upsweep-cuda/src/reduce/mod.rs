@@ -21,7 +21,7 @@ use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::mailbox;
 use crate::memory::Buffer;
 use crate::shader::types::access;
-use crate::shader::{Op, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state};
+use crate::shader::{Held, Op, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state};
 use crate::slice::Slice;
 
 /// Strategy and policy of a reduction; what is not given is chosen.
@@ -220,7 +220,9 @@ impl Reduction {
             refused("there are too many items for a workgroup to fold what workgroups leave")
         })?;
         let blocked = strategy.load.arrangement == Arrangement::Blocked;
-        let is_close = LANES as u32 / shape.team * types.held().words() > MOST_WORDS_OF_LANES;
+        let finds = matches!(types.held(), Held::Position(_));
+        let words = LANES as u32 / shape.team * types.held().words();
+        let is_close = !finds && words > MOST_WORDS_OF_LANES;
         let held = match () {
             () if is_close => ACCESSES_HELD_CLOSE,
             () if blocked => ACCESSES_HELD.min(BYTES_HELD_BLOCKED / u64::from(width)),
@@ -243,6 +245,7 @@ impl Reduction {
                 ("CHECKED", u64::from(strategy.load.tail == Tail::Checked)),
                 ("EXACT", u64::from(types.is_exact())),
                 ("ORDERED", u64::from(matches!(types.op, Op::Custom { exact: false, .. }))),
+                ("FINDS", u64::from(finds)),
                 ("SUMS_BYTES", u64::from(policy::sums_bytes(types, width))),
                 ("SUMS_WORDS", u64::from(policy::packs(types))),
                 ("AT_ONCE", u64::from((AT_ONCE / types.held().words()).max(2))),
@@ -254,6 +257,7 @@ impl Reduction {
                 mailbox::TEXT,
                 include_str!("reduce.cuh"),
                 include_str!("tile.cuh"),
+                if finds { include_str!("find.cuh") } else { "" },
                 locals[0],
                 locals[1],
                 if one_folds { include_str!("fold_published.cuh") } else { "" },

@@ -16,7 +16,12 @@ struct Lanes {
     }
 
     /// The lane of item `v` of a row's access `a`.
-    __forceinline__ Acc& of(u32 a, u32 v) { return BLOCKED ? at[0][a * ACCESS_ITEMS + v] : at[a][v]; }
+    __forceinline__ Acc& of(u32 a, u32 v) {
+        if (FINDS) {
+            return at[0][0];
+        }
+        return BLOCKED ? at[0][a * ACCESS_ITEMS + v] : at[a][v];
+    }
 
     /// Folds those far apart in halves, to the first run.
     __forceinline__ void fold_runs() {
@@ -80,6 +85,10 @@ template <u32 HELD> __forceinline__ void add_rows(const Reduce& reduce, u64 firs
                 held[r][a] = read(accesses + access);
             }
         }
+    }
+    if constexpr (FINDS) {
+        find(held, first, row, end, member, lanes.at[0][0]);
+        return;
     }
 #pragma unroll
     for (u32 r = 0; r < HELD; ++r) {

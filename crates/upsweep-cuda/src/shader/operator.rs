@@ -217,11 +217,15 @@ fn position(extreme: Extreme, held: Held) -> String {
     };
     format!(
         "{key}struct Acc {{ Key key; u64 index; }};\n\
+         constexpr Key WORST = {worst};\n\
+         constexpr u64 NOWHERE = ~u64(0);\n\
+         inline bool is_better(Key left, Key right) {{ return left {better} right; }}\n\
          inline Acc enter(Item item, u64 index) {{ return Acc{{hold_key(Value(item)), index}}; }}\n\
          inline Acc combine(Acc left, Acc right) {{\n\
-         \x20   const bool wins = right.key {better} left.key || (right.key == left.key && right.index < left.index);\n\
+         \x20   const bool is_earlier = right.key == left.key && right.index < left.index;\n\
+         \x20   const bool wins = is_better(right.key, left.key) || is_earlier;\n\
          \x20   return Acc{{wins ? right.key : left.key, wins ? right.index : left.index}};\n}}\n\
-         inline Acc padding() {{ return Acc{{{worst}, ~u64(0)}}; }}\n\
+         inline Acc padding() {{ return Acc{{WORST, NOWHERE}}; }}\n\
          inline Acc identity() {{ return padding(); }}\n"
     )
 }
