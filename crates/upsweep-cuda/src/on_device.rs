@@ -118,7 +118,7 @@ fn a_mailbox_brings_each_message_once() {
         let stream = if round % 2 == 0 { gpu.stream() } else { &foreign };
         let (device, number) = mailbox.next();
         // Both halves of what is left change.
-        let value = round * round << 20;
+        let value = (round * round) << 20;
         let arguments = Arguments::new().with(device).with(number).with(value).with(delay);
         // SAFETY: the arguments are the kernel's, and the mailbox outlives it.
         unsafe { gpu.launch(stream, &leaves, &one_block(1), &arguments) }.expect("it is launched");

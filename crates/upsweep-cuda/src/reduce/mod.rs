@@ -71,6 +71,9 @@ const ACCESSES_HELD: u64 = 16;
 const ACCESSES_HELD_CLOSE: u64 = 4;
 const MOST_WORDS_OF_LANES: u32 = 32;
 
+/// Most words of keys that a thread looks through at once for a position: a quarter of its registers.
+const WORDS_OF_KEYS: u64 = 32;
+
 /// Most bytes of them where they follow one another, and a thread has the more lanes for it.
 const BYTES_HELD_BLOCKED: u64 = 128;
 
@@ -152,6 +155,13 @@ impl Shape {
     }
 }
 
+/// Accesses of a thread that looks through their items for a position.
+fn keys_held(types: &Types, width: u32) -> u64 {
+    let key_bytes = types.item.size().max(4) as u64;
+    let items = u64::from(width) / types.item.size() as u64;
+    (WORDS_OF_KEYS * 4 / key_bytes / items).clamp(1, ACCESSES_HELD)
+}
+
 /// A reduction of arrays of at most a given length, ready to be launched.
 #[derive(Debug)]
 pub(crate) struct Reduction {
@@ -222,8 +232,9 @@ impl Reduction {
         let blocked = strategy.load.arrangement == Arrangement::Blocked;
         let finds = matches!(types.held(), Held::Position(_));
         let words = LANES as u32 / shape.team * types.held().words();
-        let is_close = !finds && words > MOST_WORDS_OF_LANES;
+        let is_close = words > MOST_WORDS_OF_LANES;
         let held = match () {
+            () if finds => keys_held(types, width),
             () if is_close => ACCESSES_HELD_CLOSE,
             () if blocked => ACCESSES_HELD.min(BYTES_HELD_BLOCKED / u64::from(width)),
             () => ACCESSES_HELD,

@@ -71,25 +71,9 @@ inline u32 sum_bytes(u32 word, u32 acc) { return __dp4a(word, 0x01010101u, acc);
 inline i32 sum_bytes(u32 word, i32 acc) { return __dp4a(i32(word), 0x01010101, acc); }
 template <typename T> inline T sum_bytes(u32, T acc) { return acc; }
 
-/// Folds HELD rows of a tile from `row` on into the lanes of a member of its team: the accesses that begin before `end`, which
-/// counts accesses of the tile.
-template <u32 HELD> __forceinline__ void add_rows(const Reduce& reduce, u64 first, u32 row, u32 end, u32 member, Lanes& lanes) {
-    const Access* accesses = (const Access*)(reduce.input + first);
-    Access held[HELD][ACCESSES];
-#pragma unroll
-    for (u32 r = 0; r < HELD; ++r) {
-#pragma unroll
-        for (u32 a = 0; a < ACCESSES; ++a) {
-            const u32 access = access_of(row + r, a, member);
-            if (access < end) {
-                held[r][a] = read(accesses + access);
-            }
-        }
-    }
-    if constexpr (FINDS) {
-        find(held, first, row, end, member, lanes.at[0][0]);
-        return;
-    }
+/// Folds rows of a tile from `row` on, of which the accesses before `end` are there, into the lanes of a member of its team.
+template <u32 HELD>
+__forceinline__ void combine_rows(const Access (&held)[HELD][ACCESSES], u64 first, u32 row, u32 end, u32 member, Lanes& lanes) {
 #pragma unroll
     for (u32 r = 0; r < HELD; ++r) {
 #pragma unroll
@@ -113,6 +97,28 @@ template <u32 HELD> __forceinline__ void add_rows(const Reduce& reduce, u64 firs
                 }
             }
         }
+    }
+}
+
+/// Reads HELD rows of a tile from `row` on, and folds them: the accesses that begin before `end`, which counts accesses of the
+/// tile.
+template <u32 HELD> __forceinline__ void add_rows(const Reduce& reduce, u64 first, u32 row, u32 end, u32 member, Lanes& lanes) {
+    const Access* accesses = (const Access*)(reduce.input + first);
+    Access held[HELD][ACCESSES];
+#pragma unroll
+    for (u32 r = 0; r < HELD; ++r) {
+#pragma unroll
+        for (u32 a = 0; a < ACCESSES; ++a) {
+            const u32 access = access_of(row + r, a, member);
+            if (access < end) {
+                held[r][a] = read(accesses + access);
+            }
+        }
+    }
+    if constexpr (FINDS) {
+        find(held, first, row, end, member, lanes.at[0][0]);
+    } else {
+        combine_rows(held, first, row, end, member, lanes);
     }
 }
 

@@ -57,10 +57,10 @@ struct Work {
     void begin_load(u32 turn, u32 warp) const {
         if (turn < turns && chunk(turn).is_whole()) {
             constexpr u32 BYTES = (ROWS * ROW + GAP) * sizeof(InMemory);
-            const u32 rows = Chunk::rows_of(warp);
+            const Offset rows = Chunk::rows_of(warp);
             const u8* from = (const u8*)(chunk(turn).source() + rows) - skew();
             arrive_with_bytes(full(turn, warp), BYTES);
-            begin_copy(stage(turn) + rows + rows / (ROWS * ROW) * GAP, from, BYTES, full(turn, warp));
+            begin_copy(stage(turn) + rows + turned(WARPS - 1, warp) * Offset(GAP), from, BYTES, full(turn, warp));
         }
     }
 

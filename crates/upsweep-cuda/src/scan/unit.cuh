@@ -10,6 +10,14 @@ inline Acc total_of(const Group& group) {
     return then(then(group.at[0], group.at[1]), then(group.at[2], group.at[3]));
 }
 
+/// Differences are signed: when it widens an unsigned one, NVRTC 13.0 takes the constant out first, and what is left wraps.
+template <bool IS_DIFFERENCE> struct OffsetOf { using Type = u32; };
+template <> struct OffsetOf<true> { using Type = i32; };
+using Offset = OffsetOf<REVERSE != 0>::Type;
+
+/// The place in memory of the i-th of several that a scan takes in turn, the last of which is number `last`.
+inline Offset turned(u32 last, u32 i) { return REVERSE ? Offset(last) - Offset(i) : Offset(i); }
+
 /// A chunk, where it is staged and where it lies.
 struct Chunk {
     const Scan& scan;
@@ -28,7 +36,7 @@ struct Chunk {
     const InMemory* source() const { return scan.input + (REVERSE ? scan.items - first - CHUNK : first); }
 
     /// Where the rows of a warp begin among its items.
-    static u32 rows_of(u32 warp) { return (REVERSE ? WARPS - 1 - warp : warp) * ROWS * ROW; }
+    static Offset rows_of(u32 warp) { return turned(WARPS - 1, warp) * Offset(ROWS * ROW); }
 
     /// The place in the array of item `i` from the end that the scan starts at.
     u64 place(u64 i) const { return REVERSE ? scan.items - 1 - i : i; }
@@ -41,8 +49,8 @@ struct Chunk {
 
     /// A lane's group of a row, from where it is staged.
     Group staged(u32 row, u32 lane) const {
-        const u32 at = row * ROW + lane * GROUP, place = REVERSE ? CHUNK - GROUP - at : at;
-        const InMemory* from = stage + place + place / (ROWS * ROW) * GAP;
+        const Offset gaps = turned(WARPS - 1, row / ROWS) * Offset(GAP);
+        const InMemory* from = stage + turned(CHUNK - GROUP, row * ROW + lane * GROUP) + gaps;
         if constexpr (!ALIGNED) {
             Access accesses[ACCESSES];
             read_skewed((const u8*)from, accesses);
@@ -61,7 +69,7 @@ struct Chunk {
 
     /// The items of a row, every 32nd for each lane, from where they lie.
     __forceinline__ void load(u32 row, u32 lane, InMemory (&items)[GROUP]) const {
-        const InMemory* from = stage + (REVERSE ? CHUNK - ROW - row * ROW : row * ROW);
+        const InMemory* from = stage + turned(CHUNK - ROW, row * ROW);
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
             items[k] = from[k * SUBGROUP + lane];
@@ -76,11 +84,11 @@ struct Chunk {
             ((InMemory*)exchange.in)[k * SUBGROUP + lane] = items[k];
         }
         __syncwarp();
-        const u32 place = REVERSE ? SUBGROUP - 1 - lane : lane;
+        const Offset place = turned(SUBGROUP - 1, lane);
         Access accesses[ACCESSES];
 #pragma unroll
         for (u32 a = 0; a < ACCESSES; ++a) {
-            accesses[a] = exchange.in[place * ACCESSES + a];
+            accesses[a] = exchange.in[place * Offset(ACCESSES) + Offset(a)];
         }
         return entered(accesses, 0);
     }
@@ -139,12 +147,12 @@ struct Chunk {
         }
         const u64 row_at = first + row * ROW;
         OutAccess* to = (OutAccess*)(scan.output + (REVERSE ? scan.items - row_at - ROW : row_at));
-        const u32 place = REVERSE ? SUBGROUP - 1 - lane : lane;
+        const Offset place = turned(SUBGROUP - 1, lane);
         if constexpr (!OUT_ALIGNED) {
             __syncwarp();
 #pragma unroll
             for (u32 a = 0; a < OUT_ACCESSES; ++a) {
-                exchange.out[place * OUT_ACCESSES + a] = accesses[a];
+                exchange.out[place * Offset(OUT_ACCESSES) + Offset(a)] = accesses[a];
             }
             __syncwarp();
 #pragma unroll
@@ -163,7 +171,7 @@ struct Chunk {
         } else {
 #pragma unroll
             for (u32 a = 0; a < OUT_ACCESSES; ++a) {
-                to[place * OUT_ACCESSES + a] = accesses[a];
+                to[place * Offset(OUT_ACCESSES) + Offset(a)] = accesses[a];
             }
         }
     }
