@@ -22,9 +22,9 @@
 //!
 //! # What is there
 //! Reductions and scans, in one launch each where nothing else is asked for. Scans of arrays that all workgroups hold at once
-//! exchange totals only; so do longer ones from compute capability 9.0 on, whose copy engine fills shared memory while
-//! workgroups wait for one another; on older devices they look back. All other strategies can be asked for. Refused by name,
-//! with the reason, is what a device or a type cannot do, and what would break the order of summation where that binds.
+//! exchange totals only; so do longer ones from compute capability 9.0 on, whose copy engine fills shared memory while workgroups
+//! wait for one another; on older devices they look back. All other strategies run where they are asked for; what would break the
+//! order of summation, or an access that holds no item, is refused by name.
 //!
 //! # What cannot hang
 //! Workgroups that wait for others look a bounded number of times; if that was too few, they say so in a word of the host's, and
