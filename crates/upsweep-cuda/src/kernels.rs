@@ -172,6 +172,29 @@ fn scans_compile() {
     }
 }
 
+/// Scans whose threads hold their items, of every type, aligned and not; policies, forms and architectures in turn.
+#[test]
+fn scans_in_registers_compile() {
+    let archs = archs(80);
+    for (turn, types) in spread().iter().enumerate() {
+        for aligned in [true, false] {
+            let turn = 2 * turn + usize::from(aligned);
+            let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn / 2 % 2];
+            let direction = [Direction::Forward, Direction::Reverse][turn / 3 % 2];
+            let form = Form { bounds, direction, everywhere: true };
+            let lies = Lies { width: 16, aligned, out_aligned: turn % 3 > 0 };
+            let policy = policies()[turn / 2 % 4];
+            let options = ScanOptions { policy, ..ScanOptions::default() };
+            let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
+            let facts = Facts { arch, ..testing::facts(arch) };
+            let kernels =
+                Scanning::kernels(("cuda:0", &facts), types, form, 1 << 16, lies, &options);
+            let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
+            compile(&shaders[0], arch);
+        }
+    }
+}
+
 /// Every global strategy that has kernels of its own with every type; locals and loads, policies and architectures in turn.
 #[test]
 fn scans_without_a_serving_warp_compile() {

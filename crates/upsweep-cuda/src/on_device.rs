@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, sys};
-use upsweep_core::{Dtype, Error, Scan, Sum, bf16, f16, reference};
+use upsweep_core::{Dtype, Error, Reduce, Scan, Sum, bf16, f16, reference};
 
 use crate::launch::{Arguments, Kernel, Launch};
 use crate::mailbox::{self, Mailbox};
 use crate::memory::{Buffer, POISON};
-use crate::{Gpu, Memory, ScanOptions, Slice, Workspace, testing};
+use crate::{Gpu, Memory, ReduceOptions, ScanOptions, Slice, Workspace, testing};
 
 /// The only kernel of a text.
 fn kernel(gpu: &Gpu, text: &str, entry: &'static str) -> Arc<Kernel> {
@@ -254,6 +254,40 @@ fn recordings_run_as_often_as_wanted() {
     gpu.wait().expect("they are done");
     drop(graph);
     assert_eq!(data.to_vec(), Ok(runs(2)));
+}
+
+#[test]
+fn what_is_awaited_comes_once_for_each_run() {
+    let Some(gpu) = testing::gpu() else { return };
+    let (mut workspace, options) = (Workspace::default(), ReduceOptions::default());
+    let data = Memory::filled(&gpu, 70_001, 3u64).expect("memory");
+    // SAFETY: the array lives longer than what is bound to it.
+    let awaited = unsafe {
+        let problem = Reduce::new(Sum).init(1 << 40);
+        gpu.bind_awaited::<u64, u64, _>(&mut workspace, data.slice(), &problem, &options)
+    };
+    let mut awaited = awaited.expect("it can be bound");
+    drop(workspace);
+    let expected = (1 << 40) + 3 * 70_001;
+    for _ in 0..3 {
+        awaited.recording().submit().expect("it is launched");
+        assert_eq!(awaited.wait(gpu.stream()), Ok(expected));
+    }
+    let error = awaited.wait(gpu.stream()).expect_err("nothing was begun").to_string();
+    assert!(error.contains("left no result"), "{error}");
+
+    let foreign = gpu.context().new_stream().expect("a stream");
+    let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    foreign.begin_capture(mode).expect("a capture");
+    // SAFETY: the graph is gone before the recording.
+    unsafe { awaited.recording().capture(&foreign) }.expect("it is captured");
+    let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    let graph = foreign.end_capture(flags).expect("a graph").expect("not an empty one");
+    for _ in 0..3 {
+        graph.launch().expect("it is launched");
+        assert_eq!(awaited.wait(&foreign), Ok(expected));
+    }
+    drop(graph);
 }
 
 #[test]
