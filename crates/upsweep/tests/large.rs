@@ -46,9 +46,19 @@ fn more_items_than_32_bits_can_count() {
     }
     let more = std::env::var(DEVICES_VARIABLE).unwrap_or_default();
     let more: Vec<&str> = more.split(',').filter(|id| !id.is_empty()).collect();
-    let listed = Device::list().usable.into_iter().map(|device| device.id);
-    for id in listed.filter(|id| id == "cpu" || id.starts_with("cuda") || more.contains(&&**id)) {
+    let listed: Vec<String> = Device::list().usable.into_iter().map(|device| device.id).collect();
+    for id in &more {
+        assert!(
+            listed.iter().any(|listed| listed == id),
+            "{DEVICES_VARIABLE} names {id}: {listed:?}"
+        );
+    }
+    for id in listed
+        .into_iter()
+        .filter(|id| id == "cpu" || id.starts_with("cuda") || more.contains(&&**id))
+    {
         counts(&Device::open(&id).expect("it is listed"));
+        println!("2^32 + 1 items: {id}");
     }
 }
 
