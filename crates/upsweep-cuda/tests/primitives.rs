@@ -7,11 +7,11 @@ use std::sync::Arc;
 use upsweep_core::summation::WINDOW;
 use upsweep_core::{
     AccessWidth, ArgMax, Arrangement, BitXor, Element, Error, GpuReduceStrategy, GpuScanStrategy,
-    Language, Load, Max, Min, Number, Operator, Product, Reduce, ReduceGlobal, ReduceLocal, Scan,
-    ScanGlobal, ScanLocal, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16, reference,
+    Load, Max, Min, Number, Operator, Product, Reduce, ReduceGlobal, ReduceLocal, Scan, ScanGlobal,
+    ScanLocal, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16, reference,
 };
 use upsweep_cuda::{Extreme, Gpu, Memory, ReduceOptions, ScanOptions, Source, Target, Workspace};
-use upsweep_testing::{Input, Sample};
+use upsweep_testing::{Input, LastSet, Sample};
 
 /// Longest first: what a long array leaves in the workspace must not be found by a short one. Around groups, rows, tiles,
 /// windows and the chunks of all policies.
@@ -26,32 +26,6 @@ fn policy(number: usize) -> Option<WorkgroupPolicy> {
         threads_per_workgroup,
         items_per_thread,
     })
-}
-
-/// The last item that is not 0. Exact, and not commutative.
-#[derive(Clone, Copy, Debug, Default)]
-struct LastSet;
-
-impl Operator<u32> for LastSet {
-    const NAME: &'static str = "last set";
-    const COMMUTATIVE: bool = false;
-    const EXACT: bool = true;
-
-    fn identity(&self) -> u32 {
-        0
-    }
-
-    fn combine(&self, left: u32, right: u32) -> u32 {
-        if right == 0 { left } else { right }
-    }
-
-    fn source(&self, language: Language) -> Option<upsweep_core::Source> {
-        (language == Language::Cuda).then(|| upsweep_core::Source {
-            combine: "return right == 0u ? left : right;".into(),
-            identity: "0u".into(),
-            padding: "0u".into(),
-        })
-    }
 }
 
 fn check_reductions<T, A, O>(gpu: &Arc<Gpu>, operator: O)

@@ -5,11 +5,11 @@ mod common;
 use std::sync::Arc;
 
 use upsweep_core::{
-    AccessWidth, Arrangement, Determinism, Element, Error, GpuScanStrategy, Language, Load, Number,
-    Operator, Scan, ScanGlobal, ScanLocal, Sum, Tail, Widen, WorkgroupPolicy, f16, reference,
+    AccessWidth, Arrangement, Determinism, Element, Error, GpuScanStrategy, Load, Number, Operator,
+    Scan, ScanGlobal, ScanLocal, Sum, Tail, Widen, WorkgroupPolicy, f16, reference,
 };
 use upsweep_cuda::{Gpu, ScanOptions, Source, Target, Workspace};
-use upsweep_testing::{Input, Sample};
+use upsweep_testing::{Input, LastSet, Sample};
 
 /// Both ends of every field of a policy, what is chosen, and something between.
 const POLICIES: [Option<(u32, u32)>; 5] =
@@ -17,32 +17,6 @@ const POLICIES: [Option<(u32, u32)>; 5] =
 
 /// Longest first: what a long array leaves in the workspace must not be found by a short one.
 const LENGTHS: [usize; 6] = [400_003, 131_072, 40_001, 2049, 127, 1];
-
-/// The last item that is not 0. Exact, and not commutative.
-#[derive(Clone, Copy, Debug, Default)]
-struct LastSet;
-
-impl Operator<u32> for LastSet {
-    const NAME: &'static str = "last set";
-    const COMMUTATIVE: bool = false;
-    const EXACT: bool = true;
-
-    fn identity(&self) -> u32 {
-        0
-    }
-
-    fn combine(&self, left: u32, right: u32) -> u32 {
-        if right == 0 { left } else { right }
-    }
-
-    fn source(&self, language: Language) -> Option<upsweep_core::Source> {
-        (language == Language::Cuda).then(|| upsweep_core::Source {
-            combine: "return right == 0u ? left : right;".into(),
-            identity: "0u".into(),
-            padding: "0u".into(),
-        })
-    }
-}
 
 fn options(strategy: GpuScanStrategy, policy: Option<(u32, u32)>) -> ScanOptions {
     let policy = policy.map(|(threads_per_workgroup, items_per_thread)| WorkgroupPolicy {

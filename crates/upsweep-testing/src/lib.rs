@@ -6,7 +6,7 @@
 //! - [`lengths`] derives boundary lengths from the summation specification and from the policy
 //!   that a device chose.
 //! - [`Guarded`] is memory with a chosen start, poisoned, between two bands that must stay.
-//! - [`Affine`], [`Compose`], [`Last`], [`SaturatingSum`], [`Explosive`] are operators of a user's.
+//! - [`Affine`], [`Compose`], [`Last`], [`LastSet`], [`SaturatingSum`], [`Explosive`] are operators of a user's.
 //! - [`check_reduce`], [`check_scan`], [`check_scan_in_place`] hold every device to the oracle.
 //! - [`ladder`] gives arrays for the steps of the ladder.
 //! - [`vectors`] reads, makes and checks the committed results of the summation specification.
@@ -32,5 +32,5 @@ pub use devices::{
 };
 pub use guarded::{Guarded, POISONS};
 pub use input::{Input, Random, random_word};
-pub use operators::{Affine, Compose, Explosive, Last, SaturatingSum, explosive};
+pub use operators::{Affine, Compose, Explosive, Last, LastSet, SaturatingSum, explosive};
 pub use sample::{Sample, assert_same, first_difference};

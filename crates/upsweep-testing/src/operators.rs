@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use upsweep::{Element, Kind, Operator};
+use upsweep::{Element, Kind, Language, Operator, Source};
 
 use crate::{Input, Sample};
 
@@ -169,6 +169,32 @@ impl Operator<u32> for Explosive {
         let left_over = FUSE.fetch_sub(1, Ordering::Relaxed);
         assert!(left_over != 1, "this operator panics on purpose");
         Last.combine(left, right)
+    }
+}
+
+/// The last item that is not 0. Exact, not commutative, and known to CUDA.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LastSet;
+
+impl Operator<u32> for LastSet {
+    const NAME: &'static str = "last set";
+    const COMMUTATIVE: bool = false;
+    const EXACT: bool = true;
+
+    fn identity(&self) -> u32 {
+        0
+    }
+
+    fn combine(&self, left: u32, right: u32) -> u32 {
+        if right == 0 { left } else { right }
+    }
+
+    fn source(&self, language: Language) -> Option<Source> {
+        (language == Language::Cuda).then(|| Source {
+            combine: "return right == 0u ? left : right;".into(),
+            identity: "0u".into(),
+            padding: "0u".into(),
+        })
     }
 }
 

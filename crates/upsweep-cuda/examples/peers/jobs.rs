@@ -2,40 +2,12 @@
 
 use std::fmt::Debug;
 
-use upsweep_core::{
-    Element, Language, Number, Operator, Reduce, Result, Scan, Source, Sum, Widen, f16, reference,
-};
+use upsweep_core::{Element, Number, Operator, Reduce, Result, Scan, Sum, Widen, f16, reference};
 use upsweep_cuda::{Extreme, Memory, ReduceOptions, ScanOptions, Workspace};
+use upsweep_testing::LastSet;
 
 use crate::Bench;
 use crate::contest::{self, Engine, Pool};
-
-/// The last item that is not 0: an operator that does not commute.
-#[derive(Clone, Copy, Debug, Default)]
-struct LastSet;
-
-impl Operator<u32> for LastSet {
-    const NAME: &'static str = "last set";
-    const COMMUTATIVE: bool = false;
-    const EXACT: bool = true;
-
-    fn identity(&self) -> u32 {
-        0
-    }
-
-    fn combine(&self, left: u32, right: u32) -> u32 {
-        if right == 0 { left } else { right }
-    }
-
-    fn source(&self, language: Language) -> Option<Source> {
-        let source = Source {
-            combine: "return right == 0 ? left : right;".into(),
-            identity: "0u".into(),
-            padding: "0u".into(),
-        };
-        (language == Language::Cuda).then_some(source)
-    }
-}
 
 /// All jobs of arrays of so many items, but those that are not asked for.
 pub(crate) fn run(bench: &Bench, n: usize) -> Result<()> {
