@@ -1,5 +1,7 @@
 //! GPUs that CUDA reaches, behind the facade: the only module that knows what a stream of CUDA's is.
 
+mod awaited;
+
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
@@ -8,6 +10,8 @@ use upsweep_core::Extreme;
 pub(crate) use upsweep_cuda::Cuda;
 use upsweep_cuda::{Gpu, Probe, Slice, Source, Target, Workspace};
 use upsweep_gpu::bits::number;
+
+pub use awaited::Awaited;
 
 use crate::backend::{Kind, Reach, Record, wrong_device};
 use crate::view::{Items, ItemsMut};

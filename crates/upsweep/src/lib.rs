@@ -44,6 +44,8 @@ mod stream;
 mod view;
 
 pub use array::Array;
+#[cfg(feature = "cuda")]
+pub use cuda::Awaited;
 /// The version of cudarc whose arrays, contexts and streams are taken.
 #[cfg(feature = "cuda")]
 pub use cudarc;

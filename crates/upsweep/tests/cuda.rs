@@ -148,3 +148,33 @@ fn recordings_run_in_streams_and_graphs_of_the_callers() {
         assert_eq!(scan.profile(1).map(|profile| profile.is_none()), Ok(true));
     });
 }
+
+#[test]
+fn values_that_are_awaited_come_by_themselves() {
+    for_each_context(|gpu, _, stream| {
+        let items: Vec<f32> = Input::Mixed.array(3, ITEMS);
+        let input = Array::from_slice(gpu, &items).expect("an array");
+        let problem = Reduce::<f32, _>::new(Sum);
+        let mut plan = ReducePlan::<f32, f32, _>::new(gpu, ITEMS, problem).expect("a plan");
+        let mut sum = plan.bind_awaited(&input).expect("it is bound");
+        drop((input, plan));
+        let expected = reference::specified::reduce(&items, &problem);
+        for _ in 0..3 {
+            sum.recording().launch(stream).expect("it is launched");
+            assert_same(&[sum.wait_in(stream).expect("a sum")], &[expected], gpu.id());
+            sum.recording().submit().expect("it is launched");
+            assert_same(&[sum.wait().expect("a sum")], &[expected], gpu.id());
+        }
+        assert!(sum.wait().is_err(), "nothing was begun");
+    });
+}
+
+#[test]
+fn nothing_is_awaited_on_other_devices() {
+    let cpu = Device::cpu();
+    let mut plan = ReducePlan::<u32, u32, _>::new(&cpu, 3, Reduce::new(Sum)).expect("a plan");
+    let refused = plan.bind_awaited(&[1, 2, 3]).expect_err("a CPU has no kernels");
+    assert_eq!(refused, Error::NoCommands { device: "cpu".to_owned() });
+    let refused = plan.bind_awaited(&[1, 2, 3, 4]).expect_err("there are too many");
+    assert_eq!(refused, Error::PlanTooSmall { input: 4, planned: 3 });
+}

@@ -2,12 +2,16 @@
 
 use std::fmt::Debug;
 
-use upsweep_core::{Element, Number, Operator, Reduce, Result, Scan, Sum, Widen, f16, reference};
+use upsweep_core::{
+    Element, GpuReduceStrategy, GpuScanStrategy, Number, Operator, Reduce, Result, Scan, Strategy,
+    Sum, Widen, f16, reference,
+};
 use upsweep_cuda::{Extreme, Memory, ReduceOptions, ScanOptions, Workspace};
 use upsweep_testing::LastSet;
 
 use crate::Bench;
 use crate::contest::{self, Engine, Pool};
+use crate::ways::ways;
 
 /// All jobs of arrays of so many items, but those that are not asked for.
 pub(crate) fn run(bench: &Bench, n: usize) -> Result<()> {
@@ -46,6 +50,13 @@ pub(crate) fn run(bench: &Bench, n: usize) -> Result<()> {
         let item = |word| word as u8;
         bench.scan::<u8, u32, _>("inclusive_scan u8 u32", n, item, Scan::inclusive(Sum))?;
     }
+    if wants("reduce u32 unaligned") {
+        bench.reduction_from::<u32, u32>("reduce u32 unaligned", 1, n, |word| word)?;
+    }
+    if wants("inclusive_scan u32 unaligned") {
+        let (job, scan) = ("inclusive_scan u32 unaligned", Scan::inclusive(Sum));
+        bench.scan_from::<u32, u32, _>(job, 1, n, |word| word, scan)?;
+    }
     if wants("inclusive_scan u32 last set") {
         let job = "inclusive_scan u32 last set";
         bench.scan::<u32, u32, _>(job, n, |word| word & word >> 8 & 3, Scan::inclusive(LastSet))?;
@@ -60,21 +71,43 @@ impl Bench {
         A: Number + Debug,
         Sum: Operator<A>,
     {
+        self.reduction_from::<T, A>(job, 0, n, item)
+    }
+
+    /// A reduction of all items but the first ones.
+    fn reduction_from<T, A>(
+        &self,
+        job: &str,
+        first: usize,
+        n: usize,
+        item: fn(u32) -> T,
+    ) -> Result<()>
+    where
+        T: Number + Widen<A>,
+        A: Number + Debug,
+        Sum: Operator<A>,
+    {
         let gpu = &self.gpu;
         let items = array(n, item);
-        let (pool, result) = (Pool::holding(gpu, &items)?, Memory::new::<A>(gpu, 1)?);
+        let pool = Pool::holding(gpu, &items)?;
+        let (result, theirs) = (Memory::new::<A>(gpu, 1)?, Memory::new::<A>(gpu, 1)?);
         let problem = Reduce::new(Sum);
-        let expected = reference::specified::reduce(&items, &problem);
-        let mut workspace = Workspace::default();
-        let mut ours = |turn| {
-            let (options, stream) = (ReduceOptions::default(), gpu.stream());
-            let (from, to) = (pool.slice(turn), result.slice());
-            gpu.reduce_into::<T, A, _>(&mut workspace, stream, from, to, &problem, &options)
-        };
-        ours(1)?;
-        assert_eq!(result.to_vec::<A>()?, [expected], "{job} of {n} items");
-        let theirs = Memory::new::<A>(gpu, 1)?;
-        let mut engines = vec![self.read(&pool), Engine::new("upsweep", ours)];
+        let expected = reference::specified::reduce(&items[first..], &problem);
+        let mut engines = vec![self.read(&pool)];
+        for way in ways(GpuReduceStrategy::all(), Strategy::GpuReduce) {
+            let options = ReduceOptions { strategy: way.strategy, policy: way.policy };
+            let mut workspace = Workspace::default();
+            let (pool, problem, result) = (&pool, &problem, &result);
+            let ours = move |turn| {
+                let (stream, from, to) =
+                    (gpu.stream(), pool.slice_from(first, turn), result.slice());
+                gpu.reduce_into::<T, A, _>(&mut workspace, stream, from, to, problem, &options)
+            };
+            if let Some(engine) = way.engine(ours)? {
+                assert_eq!(result.to_vec::<A>()?, [expected], "{}: {job} of {n} items", way.name);
+                engines.push(engine);
+            }
+        }
         for name in [job.to_owned(), format!("{job} same bits")] {
             engines.extend(self.cub(&name, n, &pool, |_| theirs.slice())?);
         }
@@ -84,28 +117,28 @@ impl Bench {
     fn argmin(&self, job: &str, n: usize) -> Result<()> {
         let gpu = &self.gpu;
         let items = array(n, unit);
-        let (pool, result) = (Pool::holding(gpu, &items)?, Memory::new::<u64>(gpu, 1)?);
+        let pool = Pool::holding(gpu, &items)?;
+        let (result, theirs) = (Memory::new::<u64>(gpu, 1)?, Memory::new::<u64>(gpu, 2)?);
         let least = items.iter().copied().fold(f32::INFINITY, f32::min);
         let expected = items.iter().position(|&item| item == least).map(|place| place as u64);
-        let mut workspace = Workspace::default();
-        let mut ours = |turn| {
-            let options = ReduceOptions::default();
-            // SAFETY: both live longer than the recording.
-            unsafe {
-                gpu.bind_position::<f32>(
-                    &mut workspace,
-                    pool.slice(turn),
-                    result.slice(),
-                    Extreme::Smallest,
-                    &options,
-                )
-            }?
-            .submit()
-        };
-        ours(1)?;
-        assert_eq!(result.to_vec::<u64>()?.first().copied(), expected, "{job} of {n} items");
-        let theirs = Memory::new::<u64>(gpu, 2)?;
-        let mut engines = vec![self.read(&pool), Engine::new("upsweep", ours)];
+        let mut engines = vec![self.read(&pool)];
+        for way in ways(GpuReduceStrategy::all(), Strategy::GpuReduce) {
+            let options = ReduceOptions { strategy: way.strategy, policy: way.policy };
+            let mut workspace = Workspace::default();
+            let (pool, result) = (&pool, &result);
+            let ours = move |turn| {
+                let (from, to) = (pool.slice(turn), result.slice());
+                let least = Extreme::Smallest;
+                // SAFETY: both live longer than the recording.
+                unsafe { gpu.bind_position::<f32>(&mut workspace, from, to, least, &options) }?
+                    .submit()
+            };
+            if let Some(engine) = way.engine(ours)? {
+                let found = result.to_vec::<u64>()?.first().copied();
+                assert_eq!(found, expected, "{}: {job} of {n} items", way.name);
+                engines.push(engine);
+            }
+        }
         engines.extend(self.cub(job, n, &pool, |_| theirs.slice())?);
         self.contest(job, n, 4 * n, engines)
     }
@@ -122,45 +155,56 @@ impl Bench {
         U: Number + Debug,
         O: Operator<U::Acc>,
     {
-        let gpu = &self.gpu;
-        let items = array(n, item);
-        let (pool, outputs) = (Pool::holding(gpu, &items)?, Pool::room::<U>(gpu, n)?);
-        let bytes = n * (size_of::<T>() + size_of::<U>());
-        let mut workspace = Workspace::default();
-        let mut ours = |turn| {
-            let slices = [pool.slice(turn), outputs.slice(turn)];
-            let (stream, options) = (gpu.stream(), ScanOptions::default());
-            gpu.scan_into::<T, U, _>(&mut workspace, stream, slices, &problem, &options)
-        };
-        ours(1)?;
-        self.check_scan::<T, U, O>(job, &items, &outputs, &problem)?;
-        drop(items);
-        // A copy moves as many bytes when it copies half of them.
-        let (from, to) = (Pool::room::<u8>(gpu, bytes / 2)?, Pool::room::<u8>(gpu, bytes / 2)?);
-        let copy = |turn| self.probe.copy(gpu, gpu.stream(), from.slice(turn), to.slice(turn));
-        let mut engines = vec![Engine::new("copy", copy), Engine::new("upsweep", ours)];
-        engines.extend(self.cub(job, n, &pool, |turn| outputs.slice(turn))?);
-        self.contest(job, n, bytes, engines)
+        self.scan_from::<T, U, O>(job, 0, n, item, problem)
     }
 
-    fn check_scan<T, U, O>(
+    /// A scan of all items but the first ones, to where as many are left out.
+    fn scan_from<T, U, O>(
         &self,
         job: &str,
-        items: &[T],
-        outputs: &Pool,
-        problem: &Scan<U::Acc, O>,
+        first: usize,
+        n: usize,
+        item: fn(u32) -> T,
+        problem: Scan<U::Acc, O>,
     ) -> Result<()>
     where
         T: Number + Widen<<U as Element>::Acc>,
         U: Number + Debug,
         O: Operator<U::Acc>,
     {
-        let mut found = vec![U::default(); items.len()];
-        self.gpu.read_back(&outputs.slice(1), &mut found)?;
-        let expected: Vec<U> = reference::specified::scan(items, problem);
-        let wrong = found.iter().zip(&expected).position(|(found, expected)| found != expected);
-        assert_eq!(wrong, None, "{job} of {} items", items.len());
-        Ok(())
+        let gpu = &self.gpu;
+        let items = array(n, item);
+        let (pool, outputs) = (Pool::holding(gpu, &items)?, Pool::room::<U>(gpu, n)?);
+        let bytes = n * (size_of::<T>() + size_of::<U>());
+        // A copy moves as many bytes when it copies half of them.
+        let (from, to) = (Pool::room::<u8>(gpu, bytes / 2)?, Pool::room::<u8>(gpu, bytes / 2)?);
+        let copy = |turn| self.probe.copy(gpu, gpu.stream(), from.slice(turn), to.slice(turn));
+        let mut engines = vec![Engine::new("copy", copy)];
+        // One item after another, where nobody sees the order: of 2^30 items the other takes minutes.
+        let reference = if O::EXACT { reference::scan } else { reference::specified::scan };
+        let expected: Vec<U> = reference(&items[first..], &problem);
+        for way in ways(GpuScanStrategy::all(), Strategy::GpuScan) {
+            let (strategy, policy) = (way.strategy, way.policy);
+            let options = ScanOptions { strategy, policy, stalled: None };
+            let mut workspace = Workspace::default();
+            let (pool, outputs, problem) = (&pool, &outputs, &problem);
+            let ours = move |turn| {
+                let slices = [pool, outputs].map(|pool| pool.slice_from(first, turn));
+                let stream = gpu.stream();
+                gpu.scan_into::<T, U, _>(&mut workspace, stream, slices, problem, &options)
+            };
+            if let Some(engine) = way.engine(ours)? {
+                let mut found = vec![U::default(); n - first];
+                gpu.read_back(&outputs.slice_from(first, 1), &mut found)?;
+                let wrong =
+                    found.iter().zip(&expected).position(|(found, expected)| found != expected);
+                assert_eq!(wrong, None, "{}: {job} of {n} items", way.name);
+                engines.push(engine);
+            }
+        }
+        drop((items, expected));
+        engines.extend(self.cub(job, n, &pool, |turn| outputs.slice(turn))?);
+        self.contest(job, n, bytes, engines)
     }
 
     fn read<'a>(&'a self, pool: &'a Pool) -> Engine<'a> {

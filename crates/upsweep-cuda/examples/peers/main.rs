@@ -1,10 +1,12 @@
 //! upsweep's reductions and scans in turns with the limits of memory, and with CUB: the figures of the record.
 //!
-//! `peers [LOG2_ITEMS …]` prints CSV: job, items, engine, microseconds of the device (median, quartiles), GB/s of the fewest bytes,
+//! `peers [LOG2_ITEMS …]` prints CSV: job, items, engine, microseconds of the device (mean of the middle half, quartiles), GB/s of the fewest bytes,
 //! and per cent of the limit. In every round each engine runs once, so that a change of the clock meets all
 //! alike; every run works on another slice of a long array, so that nothing is found in the second-level cache. Every result is checked first.
 //!
 //! - `CUB=libcub.so[,…]` names libraries made of `benches/peers/cuda/cub.cu`; without, upsweep stands beside the limits alone.
+//! - `STRATEGIES=look-back,atomic` and `POLICIES=256x64,512x16` let more of ours take part than what is chosen: strategies with
+//!   one of these in their names, threads of a workgroup by items of a thread. So defaults are found.
 //! - `ONLY=scan` leaves out the jobs without that in their names; `ROUNDS=25` says how many rounds.
 //! - `peers latency` measures from the host's call to the value in the host's memory, in plain calls and as a graph.
 //! - `peers first` says what a process's first calls cost, with what is kept in `UPSWEEP_CACHE_DIR`.
@@ -14,6 +16,7 @@ mod cub;
 mod first;
 mod jobs;
 mod latency;
+mod ways;
 
 use std::sync::Arc;
 
@@ -48,7 +51,7 @@ fn main() -> Result<()> {
                 arguments.iter().map(|size| size.parse().expect("a power of two")).collect();
             let sizes = if sizes.is_empty() { vec![16, 20, 24, 28] } else { sizes };
             let bench = Bench::new()?;
-            println!("job,items,engine,median_us,q1_us,q3_us,gbps,pct");
+            println!("job,items,engine,us,q1_us,q3_us,gbps,pct");
             sizes.into_iter().try_for_each(|size| jobs::run(&bench, 1 << size))
         }
     }

@@ -1,36 +1,78 @@
-// The search for a position. Nobody sees how items are grouped, so a thread keeps one value; and of all that it has read at once it
-// first finds the best key, without positions. That is seldom better than the best so far: only then it looks where it was.
+// The search for a position. Nobody sees how items are grouped, so the members of a team have one value together; and of all
+// that they have read at once they first find the best item, without positions. That is seldom better than the best so far: only
+// then they look where it is.
 
-template <u32 HELD>
-__forceinline__ void find(const Access (&held)[HELD][ACCESSES], u64 first, u32 row, u32 end, u32 member, Acc& best) {
-    const auto key_at = [&](u32 r, u32 a, u32 v) { return hold_key(Value(unpack(held[r][a]).at[v])); };
-    Key found = WORST;
+/// The lanes of this thread's team.
+inline u32 lanes_of_team() {
+    return TEAM == SUBGROUP ? ALL_LANES : ((1u << TEAM % SUBGROUP) - 1) << (threadIdx.x % SUBGROUP & ~(TEAM - 1));
+}
+
+/// Chains of comparisons that run side by side.
+constexpr u32 CHAINS = ACCESS_ITEMS < 4 ? ACCESS_ITEMS : 4;
+
+/// The best of the items before `end` that a member has read.
+template <u32 HELD, bool WHOLE> __forceinline__ Seen best_of(const Access (&held)[HELD][ACCESSES], u32 row, u32 end, u32 member) {
+    Seen found[CHAINS];
+#pragma unroll
+    for (u32 c = 0; c < CHAINS; ++c) {
+        found[c] = worst_seen();
+    }
 #pragma unroll
     for (u32 r = 0; r < HELD; ++r) {
 #pragma unroll
         for (u32 a = 0; a < ACCESSES; ++a) {
-            const bool is_there = access_of(row + r, a, member) < end;
+            const bool is_there = WHOLE || access_of(row + r, a, member) < end;
+            const Items items = unpack(held[r][a]);
 #pragma unroll
             for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
-                const Key key = key_at(r, a, v);
-                found = is_there && is_better(key, found) ? key : found;
+                Seen& best = found[v % CHAINS];
+                best = is_there ? better_of(best, see(Value(items.at[v]))) : best;
             }
         }
     }
-    const bool is_first = best.index == NOWHERE && found == best.key;
-    if (is_first || is_better(found, best.key)) {
-        u64 index = NOWHERE;
 #pragma unroll
-        for (u32 r = HELD; r-- > 0;) {
+    for (u32 half = CHAINS / 2; half > 0; half /= 2) {
 #pragma unroll
-            for (u32 a = ACCESSES; a-- > 0;) {
-                const u32 access = access_of(row + r, a, member);
+        for (u32 c = 0; c < half; ++c) {
+            found[c] = better_of(found[c], found[c + half]);
+        }
+    }
+    return found[0];
+}
+
+/// What a member has read from `row` on, into the best value of its team, which all members have.
+template <u32 HELD, bool WHOLE>
+__forceinline__ void find(const Access (&held)[HELD][ACCESSES], u64 first, u32 row, u32 end, u32 member, Acc& best) {
+    const u32 team = lanes_of_team();
+    Seen found = best_of<HELD, WHOLE>(held, row, end, member);
+    // The first item need not be better than nothing.
+    if (!__any_sync(team, is_better(key_seen(found), best.key) || best.index == NOWHERE)) {
+        return;
+    }
 #pragma unroll
-                for (u32 v = ACCESS_ITEMS; v-- > 0;) {
-                    index = access < end && key_at(r, a, v) == found ? first + access * ACCESS_ITEMS + v : index;
-                }
+    for (u32 half = TEAM / 2; half > 0; half /= 2) {
+        found = better_of(found, __shfl_xor_sync(team, found, half));
+    }
+    // The first of those that are like it, counted from the member's first.
+    constexpr u32 NONE = ~0u;
+    u32 item = NONE;
+#pragma unroll
+    for (u32 r = HELD; r-- > 0;) {
+#pragma unroll
+        for (u32 a = ACCESSES; a-- > 0;) {
+            const bool is_there = WHOLE || access_of(row + r, a, member) < end;
+            const Items items = unpack(held[r][a]);
+#pragma unroll
+            for (u32 v = ACCESS_ITEMS; v-- > 0;) {
+                const bool is_it = is_there && is_like(see(Value(items.at[v])), found);
+                item = is_it ? access_of(r, a, 0) * ACCESS_ITEMS + v : item;
             }
         }
-        best = Acc{found, index};
     }
+    item = item == NONE ? NONE : item + access_of(row, 0, member) * ACCESS_ITEMS;
+#pragma unroll
+    for (u32 half = TEAM / 2; half > 0; half /= 2) {
+        item = min(item, __shfl_xor_sync(team, item, half));
+    }
+    best = Acc{key_seen(found), item == NONE ? NOWHERE : first + item};
 }

@@ -42,7 +42,9 @@ inline void fold_published(const Reduce& reduce, u32 workgroups, u32 warp, u32 l
             }
         }
     }
-    kept = fold_lanes<SUBGROUP>(kept);
+    if (run > SUBGROUP) {
+        kept = fold_lanes<SUBGROUP>(kept);
+    }
     if (lane == 0) {
         folded[warp] = kept;
     }

@@ -71,8 +71,10 @@ const ACCESSES_HELD: u64 = 16;
 const ACCESSES_HELD_CLOSE: u64 = 4;
 const MOST_WORDS_OF_LANES: u32 = 32;
 
-/// Most words of keys that a thread looks through at once for a position: a quarter of its registers.
-const WORDS_OF_KEYS: u64 = 32;
+/// Items that a thread looks through at once for a position: half of its registers of one word each; of two, keys need as many
+/// again.
+const KEYS_HELD: u64 = 64;
+const LONG_KEYS_HELD: u64 = 16;
 
 /// Most bytes of them where they follow one another, and a thread has the more lanes for it.
 const BYTES_HELD_BLOCKED: u64 = 128;
@@ -157,9 +159,9 @@ impl Shape {
 
 /// Accesses of a thread that looks through their items for a position.
 fn keys_held(types: &Types, width: u32) -> u64 {
-    let key_bytes = types.item.size().max(4) as u64;
     let items = u64::from(width) / types.item.size() as u64;
-    (WORDS_OF_KEYS * 4 / key_bytes / items).clamp(1, ACCESSES_HELD)
+    let keys = if types.item.size() > 4 { LONG_KEYS_HELD } else { KEYS_HELD };
+    (keys / items).clamp(1, ACCESSES_HELD)
 }
 
 /// A reduction of arrays of at most a given length, ready to be launched.

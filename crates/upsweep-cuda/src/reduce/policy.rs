@@ -37,7 +37,7 @@ pub(crate) fn sums_bytes(types: &Types, width: u32) -> bool {
 pub(crate) fn policy(bytes: u64) -> WorkgroupPolicy {
     let (threads_per_workgroup, items_per_thread) = match bytes {
         0..=0x8_0000 => (32, 64),
-        0x8_0001..=0x200_0000 => (256, 64),
+        0x8_0001..0x200_0000 => (256, 64),
         _ => (256, 256),
     };
     WorkgroupPolicy { threads_per_workgroup, items_per_thread }

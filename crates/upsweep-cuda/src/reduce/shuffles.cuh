@@ -1,14 +1,5 @@
 // What a warp folds by shuffles.
 
-// From compute capability 8.0 on a warp adds words of 32 bits in one instruction.
-#if __CUDA_ARCH__ >= 800
-constexpr bool ADDS_LANES = SUMS_WORDS;
-inline u32 sum_lanes(u32 word) { return __reduce_add_sync(ALL_LANES, word); }
-#else
-constexpr bool ADDS_LANES = false;
-inline u32 sum_lanes(u32 word) { return word; }
-#endif
-
 /// The values of a warp's first COUNT lanes by a tree, for all of them; those of other lanes are padding.
 template <u32 COUNT> inline Acc fold_lanes(Acc own) {
     if constexpr (ADDS_LANES) {

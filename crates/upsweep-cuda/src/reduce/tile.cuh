@@ -71,14 +71,15 @@ inline u32 sum_bytes(u32 word, u32 acc) { return __dp4a(word, 0x01010101u, acc);
 inline i32 sum_bytes(u32 word, i32 acc) { return __dp4a(i32(word), 0x01010101, acc); }
 template <typename T> inline T sum_bytes(u32, T acc) { return acc; }
 
-/// Folds rows of a tile from `row` on, of which the accesses before `end` are there, into the lanes of a member of its team.
-template <u32 HELD>
+/// Folds rows of a tile from `row` on, of which the accesses before `end` are there, or all, into the lanes of a member of its team.
+template <u32 HELD, bool WHOLE>
 __forceinline__ void combine_rows(const Access (&held)[HELD][ACCESSES], u64 first, u32 row, u32 end, u32 member, Lanes& lanes) {
 #pragma unroll
     for (u32 r = 0; r < HELD; ++r) {
 #pragma unroll
         for (u32 a = 0; a < ACCESSES; ++a) {
             const u32 access = access_of(row + r, a, member);
+            const bool is_there = WHOLE || access < end;
             if constexpr (SUMS_BYTES) {
                 // Four at a time, since nobody sees the order.
                 u32 words[ACCESS_WORDS];
@@ -86,23 +87,28 @@ __forceinline__ void combine_rows(const Access (&held)[HELD][ACCESSES], u64 firs
 #pragma unroll
                 for (u32 w = 0; w < ACCESS_WORDS; ++w) {
                     Acc& lane = lanes.of(a, w);
-                    lane = access < end ? sum_bytes(words[w], lane) : lane;
+                    lane = is_there ? sum_bytes(words[w], lane) : lane;
                 }
             } else {
                 const Items items = unpack(held[r][a]);
 #pragma unroll
                 for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
                     const Acc acc = enter(items.at[v], first + access * ACCESS_ITEMS + v);
-                    lanes.of(a, v) = combine(lanes.of(a, v), chosen(padding(), acc, access < end));
+                    lanes.of(a, v) = combine(lanes.of(a, v), chosen(padding(), acc, is_there));
                 }
             }
         }
     }
 }
 
-/// Reads HELD rows of a tile from `row` on, and folds them: the accesses that begin before `end`, which counts accesses of the
-/// tile.
-template <u32 HELD> __forceinline__ void add_rows(const Reduce& reduce, u64 first, u32 row, u32 end, u32 member, Lanes& lanes) {
+/// The same for a position, of which a member has one value: `find.cuh`.
+template <u32 HELD, bool WHOLE>
+__forceinline__ void find(const Access (&held)[HELD][ACCESSES], u64 first, u32 row, u32 end, u32 member, Acc& best);
+
+/// Reads HELD rows of a tile from `row` on, and folds them: all, or the accesses that begin before `end`, which counts accesses
+/// of the tile.
+template <u32 HELD, bool WHOLE>
+__forceinline__ void add_rows(const Reduce& reduce, u64 first, u32 row, u32 end, u32 member, Lanes& lanes) {
     const Access* accesses = (const Access*)(reduce.input + first);
     Access held[HELD][ACCESSES];
 #pragma unroll
@@ -110,20 +116,19 @@ template <u32 HELD> __forceinline__ void add_rows(const Reduce& reduce, u64 firs
 #pragma unroll
         for (u32 a = 0; a < ACCESSES; ++a) {
             const u32 access = access_of(row + r, a, member);
-            if (access < end) {
+            if (WHOLE || access < end) {
                 held[r][a] = read(accesses + access);
             }
         }
     }
     if constexpr (FINDS) {
-        find(held, first, row, end, member, lanes.at[0][0]);
+        find<HELD, WHOLE>(held, first, row, end, member, lanes.at[0][0]);
     } else {
-        combine_rows(held, first, row, end, member, lanes);
+        combine_rows<HELD, WHOLE>(held, first, row, end, member, lanes);
     }
 }
 
-/// Accesses of a whole tile, and rows of another one that are on their way at once.
-constexpr u32 ALL = TILE / ACCESS_ITEMS;
+/// Rows of a tile that is not whole that are on their way at once.
 constexpr u32 ROWS_HELD_LAST = CHECKED ? ROWS_HELD : ROWS_HELD < 8 || ACCESSES >= 4 ? 1 : 4 / ACCESSES;
 
 /// Folds a tile's rows into the lanes of a member of its team.
@@ -131,16 +136,16 @@ __forceinline__ void add_tile(const Reduce& reduce, u64 tile, u32 member, Lanes&
     const u64 first = tile * TILE;
     if (!CHECKED && first + TILE <= reduce.items) {
         // Of an unrolled loop all accesses are on their way at once, for which there are no registers beside twice the lanes.
-#pragma unroll(BLOCKED ? 1 : ROWS)
+#pragma unroll(BLOCKED || FINDS ? 1 : ROWS)
         for (u32 row = 0; row < ROWS; row += ROWS_HELD) {
-            add_rows<ROWS_HELD>(reduce, first, row, ALL, member, lanes);
+            add_rows<ROWS_HELD, true>(reduce, first, row, 0, member, lanes);
         }
     } else if (first < reduce.items) {
         const u64 left = reduce.items - first;
         const u32 count = u32(CHECKED ? min(left, u64(TILE)) : left), whole = count / ACCESS_ITEMS;
 #pragma unroll 1
         for (u32 row = 0; row * ROW < count; row += ROWS_HELD_LAST) {
-            add_rows<ROWS_HELD_LAST>(reduce, first, row, whole, member, lanes);
+            add_rows<ROWS_HELD_LAST, false>(reduce, first, row, whole, member, lanes);
         }
         // Items that are no whole access, the last of their lanes.
 #pragma unroll

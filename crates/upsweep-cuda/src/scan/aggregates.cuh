@@ -68,7 +68,7 @@ struct Work {
     void publish_totals(u32 mark) const {
         for (u32 turn = 0; turn < turns; ++turn) {
             wait(&shared.totals_known[turn % SLOTS], parity_of(turn));
-            const Acc total = fold_lanes<WARPS>(lane < WARPS ? shared.totals[turn % SLOTS][lane] : padding(), lane);
+            const Acc total = fold_first<WARPS>(lane < WARPS ? shared.totals[turn % SLOTS][lane] : padding(), lane);
             // Nobody asks for the last.
             if (lane == 0 && chunk_at(turn) + 1 < scan.chunks) {
                 publish(scan.state->published + chunk_at(turn), total, mark);
@@ -88,13 +88,10 @@ struct Work {
             // Nobody looks for totals before there can be any.
             wait(&shared.totals_known[slot], parity_of(turn));
             const Tiles tiles = tiles_of(shared.totals[slot], lane);
-            for (u32 from = known; from < number; from += TOTALS_OF_LANE * SUBGROUP) {
-                fold_totals(scan, mark, from, number, lane, front);
-            }
+            fold_totals(scan, mark, known, number, lane, front);
             known = number - number % CHUNKS_OF_WINDOW;
             out = leave_tile_carries(tiles, shared.tile_carries[slot], number, lane, front);
-            __syncwarp();
-            if (lane == 0) {
+            if (lane < CHUNK_TILES) {
                 arrive(&shared.carries_known[slot]);
             }
             has_last = number + 1 == scan.chunks;
@@ -172,6 +169,9 @@ struct Work {
                 chunk.store_items(row, lane, scan_row(chunk.loaded(row, lane), shuffled(carries, r), lane));
             }
         }
+        if (warp == 0) {
+            chunk.store_start(lane);
+        }
         __syncwarp();
     }
 };
@@ -193,7 +193,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     if (warp == CONTROLLER && lane == 0) {
         for (u32 slot = 0; slot < SLOTS; ++slot) {
             prepare(&shared.totals_known[slot], WARPS);
-            prepare(&shared.carries_known[slot], 1);
+            prepare(&shared.carries_known[slot], CHUNK_TILES);
         }
         // Known before anything is published, after which the run may end.
         shared.mark = mark_of_run(scan.state);

@@ -4,58 +4,83 @@
 
 inline u64 slots_of(const Scan& scan) { return u64(scan.chunks) + scan.chunks / CHUNKS_OF_WINDOW; }
 
-/// What is in front of a chunk: `carry` comes into its window, and lane k of a warp has the total of the window's chunk k.
+/// What is in front of a chunk: `carry` comes into its window, and lane k of a warp has the total of the window's chunk k if that
+/// is in front too, else padding.
 struct Front {
     Acc carry, totals;
 };
 
 inline Acc start_of(const Scan& scan) { return scan.has_init ? init(scan.init[0], scan.init[1]) : padding(); }
 
-/// Takes the totals of chunk `from` and of those behind it into `front`, TOTALS_OF_LANE · 32 of them at most and none that is not
-/// in front of `chunk`. Waits for them.
+/// Folds windows to what comes into the one behind them. Of every 32 chunks from `from` on that are in front of `window`, each lane
+/// has a total; of others, padding.
+__forceinline__ Acc fold_windows(Acc carry, Acc (&totals)[TOTALS_OF_LANE], u32 from, u32 window, u32 lane) {
+    if constexpr (EXACT && COMMUTES) {
+        // Where neither grouping nor order can be seen, the shortest way.
+#pragma unroll
+        for (u32 k = 1; k < TOTALS_OF_LANE; ++k) {
+            totals[0] = combine(totals[0], totals[k]);
+        }
+        return combine(carry, fold_lanes<SUBGROUP>(totals[0], lane));
+    } else {
+#pragma unroll
+        for (u32 k = 0; k < TOTALS_OF_LANE; ++k) {
+            totals[k] = fold_lanes<EXACT ? SUBGROUP : CHUNKS_OF_WINDOW>(totals[k], lane);
+        }
+        // Windows in turn, so that nobody sees how many there were at a time.
+#pragma unroll
+        for (u32 k = 0; k < TOTALS_OF_LANE; ++k) {
+            const u32 first = from + k * SUBGROUP;
+#pragma unroll(STAGED ? 4 : 1)
+            for (u32 w = 0; w < (EXACT ? 1 : SUBGROUP) && first + w < window; w += CHUNKS_OF_WINDOW) {
+                carry = then(carry, shuffled(totals[k], w));
+            }
+        }
+        return carry;
+    }
+}
+
+/// Takes the totals of chunk `from`, with which a window begins, and of all behind it that are in front of `chunk` into `front`.
+/// Waits for them.
 inline void fold_totals(const Scan& scan, u32 mark, u32 from, u32 chunk, u32 lane, Front& front) {
     const Published* published = scan.state->published;
     const u32 window = chunk - chunk % CHUNKS_OF_WINDOW;
-    // All that is needed is asked for at once, and what was missing again.
-    Published looked[TOTALS_OF_LANE];
+    // Those of the chunk's own window come with the last ones in front of it.
+    bool is_last = false;
+    for (; !is_last; from += TOTALS_OF_LANE * SUBGROUP) {
+        is_last = window <= from + TOTALS_OF_LANE * SUBGROUP;
+        const auto asks = [&](u32 k) { return from + k * SUBGROUP + lane < window; };
+        const bool asks_own = is_last && window + lane < chunk;
+        // All that is needed is asked for at once, and what was missing again.
+        Published looked[TOTALS_OF_LANE], own;
+        bool misses = true;
+        for (u32 look = 0; look < LOOKS && misses; ++look) {
 #pragma unroll
-    for (u32 k = 0; k < TOTALS_OF_LANE; ++k) {
-        if (from + k * SUBGROUP + lane < chunk) {
-            looked[k] = look_at(published + from + k * SUBGROUP + lane);
-        }
-    }
-    bool misses = true;
-    for (u32 look = 0; look < LOOKS && misses; ++look) {
-        misses = false;
-#pragma unroll
-        for (u32 k = 0; k < TOTALS_OF_LANE; ++k) {
-            if (from + k * SUBGROUP + lane < chunk && !is_there(looked[k], mark)) {
-                misses = true;
-                looked[k] = look_at(published + from + k * SUBGROUP + lane);
-            }
-        }
-        misses = __any_sync(ALL_LANES, misses);
-    }
-    if (misses) {
-        *scan.state->in_vain = 1;
-    }
-    // Windows that are whole, in turn; then what there is of this chunk's own.
-#pragma unroll
-    for (u32 k = 0; k < TOTALS_OF_LANE; ++k) {
-        const u32 first = from + k * SUBGROUP;
-        if (first < chunk) {
-            const Acc total = first + lane < chunk ? acc_in(looked[k]) : padding();
-            if (first < window) {
-                const Acc folded = fold_lanes<CHUNKS_OF_WINDOW>(total, lane);
-#pragma unroll
-                for (u32 w = 0; w < SUBGROUP; w += CHUNKS_OF_WINDOW) {
-                    front.carry = chosen(front.carry, then(front.carry, shuffled(folded, w)), first + w < window);
+            for (u32 k = 0; k < TOTALS_OF_LANE; ++k) {
+                if (asks(k) && (look == 0 || !is_there(looked[k], mark))) {
+                    looked[k] = look_at(published + from + k * SUBGROUP + lane);
                 }
             }
-            if (window - first < SUBGROUP) {
-                front.totals = shuffled(total, window - first + lane % CHUNKS_OF_WINDOW);
+            if (asks_own && (look == 0 || !is_there(own, mark))) {
+                own = look_at(published + window + lane);
             }
+            misses = asks_own && !is_there(own, mark);
+#pragma unroll
+            for (u32 k = 0; k < TOTALS_OF_LANE; ++k) {
+                misses = misses || (asks(k) && !is_there(looked[k], mark));
+            }
+            misses = __any_sync(ALL_LANES, misses);
         }
+        if (misses) {
+            *scan.state->in_vain = 1;
+        }
+        Acc totals[TOTALS_OF_LANE];
+#pragma unroll
+        for (u32 k = 0; k < TOTALS_OF_LANE; ++k) {
+            totals[k] = asks(k) ? acc_in(looked[k]) : padding();
+        }
+        front.carry = fold_windows(front.carry, totals, from, window, lane);
+        front.totals = asks_own ? acc_in(own) : padding();
     }
 }
 
@@ -72,23 +97,33 @@ inline Tiles tiles_of(const Acc* totals, u32 lane) {
 
 /// Says what comes into each tile of a chunk, and gives what comes out of its last one.
 inline Acc leave_tile_carries(Tiles tiles, Acc* tile_carries, u32 chunk, u32 lane, Front front) {
-    const u32 own = chunk % CHUNKS_OF_WINDOW;
-    // S over the window's tiles as far as this chunk's: those of the chunk with the left half's total in front as often as
-    // the chunk is in a right half.
-    Acc upto = tiles.upto;
+    if constexpr (EXACT) {
+        // Where grouping cannot be seen, the shortest way.
+        const Acc carry = then(front.carry, fold_lanes<SUBGROUP>(front.totals, lane));
+        const Acc into = then(carry, previous(tiles.upto, lane));
+        if (lane < CHUNK_TILES) {
+            tile_carries[lane] = into;
+        }
+        return then(carry, shuffled(tiles.upto, CHUNK_TILES - 1));
+    } else {
+        const u32 own = chunk % CHUNKS_OF_WINDOW;
+        // S over the window's tiles as far as this chunk's: those of the chunk with the left half's total in front as often as
+        // the chunk is in a right half.
+        Acc upto = tiles.upto;
 #pragma unroll
-    for (u32 half = 1; half < CHUNKS_OF_WINDOW; half *= 2) {
-        const Acc left = shuffled(front.totals, (own & ~(2 * half - 1)) + half - 1);
-        upto = chosen(upto, then(left, upto), own & half);
-        const Acc neighbour = shuffled(front.totals, (lane & ~(2 * half - 1)) + half - 1);
-        front.totals = chosen(front.totals, then(neighbour, front.totals), lane & half);
+        for (u32 half = 1; half < CHUNKS_OF_WINDOW; half *= 2) {
+            const Acc left = shuffled(front.totals, (own & ~(2 * half - 1)) + half - 1);
+            upto = chosen(upto, then(left, upto), own & half);
+            const Acc neighbour = shuffled(front.totals, (lane & ~(2 * half - 1)) + half - 1);
+            front.totals = chosen(front.totals, then(neighbour, front.totals), lane & half);
+        }
+        const Acc all = shuffled(front.totals, own - 1);
+        const Acc into = chosen(previous(upto, lane), all, lane == 0 && own > 0);
+        if (lane < CHUNK_TILES) {
+            tile_carries[lane] = then(front.carry, into);
+        }
+        return then(front.carry, shuffled(upto, CHUNK_TILES - 1));
     }
-    const Acc all = shuffled(front.totals, own - 1);
-    const Acc into = chosen(previous(upto, lane), all, lane == 0 && own > 0);
-    if (lane < CHUNK_TILES) {
-        tile_carries[lane] = then(front.carry, into);
-    }
-    return then(front.carry, shuffled(upto, CHUNK_TILES - 1));
 }
 
 /// One of so many controllers has looked its last. Whoever has the last chunk has seen that all others began, says what comes

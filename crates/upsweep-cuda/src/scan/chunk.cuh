@@ -18,6 +18,14 @@ static_assert(TILE_WARPS * ROWS == TILE_ROWS && CHUNK_TILES * TILE_WARPS == WARP
 static_assert(TILE_WARPS <= 4, "a worker folds the totals of a tile's warps one by one");
 static_assert(CHUNKS_OF_WINDOW <= SUBGROUP && WARPS <= SUBGROUP, "a warp sees a window, and all workers' totals");
 
+/// Differences are signed: when it widens an unsigned one, NVRTC 13.0 takes the constant out first, and what is left wraps.
+template <bool IS_DIFFERENCE> struct OffsetOf { using Type = u32; };
+template <> struct OffsetOf<true> { using Type = i32; };
+using Offset = OffsetOf<REVERSE != 0>::Type;
+
+/// The place in memory of the i-th of several that a scan takes in turn, the last of which is number `last`.
+inline Offset turned(u32 last, u32 i) { return REVERSE ? Offset(last) - Offset(i) : Offset(i); }
+
 /// What is scanned.
 struct Scan {
     const InMemory* input;
@@ -43,12 +51,19 @@ inline Acc in_order(Acc own, Acc other, bool is_right) {
 
 /// The values of each `width` neighbouring lanes by a tree, for all of them.
 template <u32 width> inline Acc fold_lanes(Acc total, u32 lane) {
+    if constexpr (ADDS_LANES && width == SUBGROUP) {
+        return acc_of(Words{{sum_lanes(words_of(total).at[0])}});
+    } else {
 #pragma unroll
-    for (u32 half = 1; half < width; half *= 2) {
-        total = in_order(total, shuffled_xor(total, half), lane & half);
+        for (u32 half = 1; half < width; half *= 2) {
+            total = in_order(total, shuffled_xor(total, half), lane & half);
+        }
+        return total;
     }
-    return total;
 }
+
+/// The values of the first `count` lanes by a tree, for all of those; others have padding.
+template <u32 count> inline Acc fold_first(Acc total, u32 lane) { return fold_lanes<ADDS_LANES ? SUBGROUP : count>(total, lane); }
 
 /// S over each `width` neighbouring lanes.
 template <u32 width> inline Acc scan_lanes(Acc upto, u32 lane) {
@@ -77,10 +92,17 @@ template <u32 half> __forceinline__ void fold_pairs(Acc (&totals)[ROWS], u32 lan
 /// Lane k gets the total of row k of the first ROWS, and lanes behind the same again. At each level of the rows' trees a
 /// lane hands half of its rows to its neighbour, and gets the other half of the neighbour's, while it has several.
 __forceinline__ Acc fold_rows(Acc (&totals)[ROWS], u32 lane) {
-    fold_pairs<1>(totals, lane);
+    if constexpr (ADDS_LANES) {
 #pragma unroll
-    for (u32 half = ROWS; half < SUBGROUP; half *= 2) {
-        totals[0] = in_order(totals[0], shuffled_xor(totals[0], half), lane & half);
+        for (u32 r = 0; r < ROWS; ++r) {
+            totals[0] = chosen(totals[0], fold_lanes<SUBGROUP>(totals[r], lane), r == 0 || lane % ROWS == r);
+        }
+    } else {
+        fold_pairs<1>(totals, lane);
+#pragma unroll
+        for (u32 half = ROWS; half < SUBGROUP; half *= 2) {
+            totals[0] = in_order(totals[0], shuffled_xor(totals[0], half), lane & half);
+        }
     }
     return totals[0];
 }

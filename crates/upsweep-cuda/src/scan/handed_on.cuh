@@ -36,3 +36,18 @@ inline void leave_carries(const Scan& scan, u32 chunk, u32 lane, Shared& shared)
         scan.state->total = result_bits(out);
     }
 }
+
+/// Scans and writes a chunk, into which comes what was handed on.
+inline void scan_handed(const Scan& scan, u32 number, Thread thread, Shared& shared) {
+    const Chunk chunk(scan, number);
+    const auto control = [&] {
+        if (thread.warp == 0) {
+            leave_carries(scan, number, thread.lane, shared);
+        }
+    };
+    if (goes_unchecked(chunk)) {
+        scan_chunk<true>(chunk, thread, shared, control);
+    } else {
+        scan_chunk<false>(chunk, thread, shared, control);
+    }
+}

@@ -5,6 +5,9 @@
 //                write them when it is known what comes in
 //   controller   publishes the chunk's total, folds those in front of it, and says what comes into each tile
 //
+// Both meet twice: when totals are left, and when what comes into tiles is said. What is done when shows in the branches: in one
+// piece of code for each side, the compiler put the scan of rows in front of their totals, for which everybody waits.
+//
 // LOOKS_BACK is whether there may be more chunks than run at once. If not, the launch is cooperative, and a chunk's number is its
 // workgroup's. If there may, workgroups take numbers in the order in which they begin, so that they wait only for others that
 // began before them; what comes into windows is published too, and folding begins at the newest window of which that is known.
@@ -24,41 +27,49 @@ struct Shared {
     Exchange exchange[WARPS];
 };
 
-/// Where workers and controller meet: one side arrives, the other waits.
-enum Meeting : u32 { TOTALS_KNOWN = 1, CARRIES_KNOWN = 2 };
+/// What a controller knows of its chunk: before it begins, and in the end.
+struct Control {
+    u32 number, mark;
+    Acc out;
+};
 
-inline void arrive_at(Meeting meeting) { asm volatile("bar.arrive %0, %1;" ::"r"(u32(meeting)), "n"(THREADS) : "memory"); }
-inline void wait_at(Meeting meeting) { asm volatile("bar.sync %0, %1;" ::"r"(u32(meeting)), "n"(THREADS) : "memory"); }
-
-inline void control(const Scan& scan, Shared& shared, u32 number, u32 lane) {
-    const u32 mark = mark_of_run(scan.state);
-    const u32 window = number / CHUNKS_OF_WINDOW;
-    Front front = {start_of(scan), padding()};
-    wait_at(TOTALS_KNOWN);
-    const Acc total = fold_lanes<WARPS>(lane < WARPS ? shared.totals[lane] : padding(), lane);
+/// Publishes the chunk's total, and finds out what comes into its tiles.
+inline void find_carries(const Scan& scan, Shared& shared, Control& control, u32 lane) {
+    const u32 number = control.number, mark = control.mark;
+    const Acc total = fold_first<WARPS>(lane < WARPS ? shared.totals[lane] : padding(), lane);
     if (lane == 0 && number + 1 < scan.chunks) {
         publish(scan.state->published + number, total, mark);
     }
     const Tiles tiles = tiles_of(shared.totals, lane);
-    u32 from = LOOKS_BACK ? newest_known(scan, mark, window, lane, front.carry) * CHUNKS_OF_WINDOW : 0;
-    for (; from < number; from += TOTALS_OF_LANE * SUBGROUP) {
-        fold_totals(scan, mark, from, number, lane, front);
-    }
-    const Acc out = leave_tile_carries(tiles, shared.tile_carries, number, lane, front);
-    __syncwarp();
-    arrive_at(CARRIES_KNOWN);
-    if (lane == 0 && LOOKS_BACK && number % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1) {
-        publish(scan.state->published + scan.chunks + window, out, mark);
-    }
-    if (lane == 0) {
-        leave(scan, mark, number + 1 == scan.chunks, out, gridDim.x);
-    }
+    Front front = {start_of(scan), padding()};
+    const u32 window = number / CHUNKS_OF_WINDOW;
+    const u32 known = LOOKS_BACK ? newest_known(scan, mark, window, lane, front.carry) * CHUNKS_OF_WINDOW : 0;
+    fold_totals(scan, mark, known, number, lane, front);
+    control.out = leave_tile_carries(tiles, shared.tile_carries, number, lane, front);
 }
 
-/// Loads, scans and writes the rows of a warp, either in whole accesses or item by item.
-template <bool WHOLE> inline void work(const Chunk& chunk, Shared& shared, u32 warp, u32 lane) {
-    Group rows[ROWS];
-    if constexpr (WHOLE && !ALIGNED) {
+/// What nobody in this workgroup waits for. One thread.
+inline void end(const Scan& scan, const Control& control) {
+    const u32 number = control.number, window = number / CHUNKS_OF_WINDOW;
+    if (LOOKS_BACK && number % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1) {
+        publish(scan.state->published + scan.chunks + window, control.out, control.mark);
+    }
+    leave(scan, control.mark, number + 1 == scan.chunks, control.out, gridDim.x);
+}
+
+/// The rows of a warp, in whole accesses or item by item.
+__forceinline__ void load(const Chunk& chunk, bool is_whole, Group (&rows)[ROWS], Exchange& exchange, u32 warp, u32 lane) {
+    if (!is_whole) {
+#pragma unroll
+        for (u32 r = 0; r < ROWS; ++r) {
+            rows[r] = chunk.loaded(warp * ROWS + r, lane);
+        }
+    } else if constexpr (ALIGNED) {
+#pragma unroll
+        for (u32 r = 0; r < ROWS; ++r) {
+            rows[r] = chunk.staged(warp * ROWS + r, lane);
+        }
+    } else {
         InMemory items[ROWS][GROUP];
 #pragma unroll
         for (u32 r = 0; r < ROWS; ++r) {
@@ -66,14 +77,13 @@ template <bool WHOLE> inline void work(const Chunk& chunk, Shared& shared, u32 w
         }
 #pragma unroll
         for (u32 r = 0; r < ROWS; ++r) {
-            rows[r] = Chunk::grouped(items[r], lane, shared.exchange[warp]);
-        }
-    } else {
-#pragma unroll
-        for (u32 r = 0; r < ROWS; ++r) {
-            rows[r] = WHOLE ? chunk.staged(warp * ROWS + r, lane) : chunk.loaded(warp * ROWS + r, lane);
+            rows[r] = Chunk::grouped(items[r], lane, exchange);
         }
     }
+}
+
+/// Leaves the total of a warp's rows, and gives S over them, lane k having that of row k.
+__forceinline__ Acc leave_total(const Group (&rows)[ROWS], Acc* totals_of_warps, u32 warp, u32 lane) {
     Acc totals[ROWS];
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
@@ -81,26 +91,25 @@ template <bool WHOLE> inline void work(const Chunk& chunk, Shared& shared, u32 w
     }
     const Acc upto = scan_lanes<ROWS>(fold_rows(totals, lane), lane);
     if (lane == ROWS - 1) {
-        shared.totals[warp] = upto;
+        totals_of_warps[warp] = upto;
     }
-    __syncwarp();
-    arrive_at(TOTALS_KNOWN);
-    Acc before[ROWS];
-#pragma unroll
-    for (u32 r = 0; r < ROWS; ++r) {
-        rows[r] = scan_group(rows[r]);
-        before[r] = before_in_row(rows[r].at[GROUP - 1], lane);
-    }
-    wait_at(CARRIES_KNOWN);
-    const Acc carries = carries_of_rows(shared.totals, shared.tile_carries, upto, warp, lane);
+    return upto;
+}
+
+/// Writes the rows of a warp, `before` being what comes before each group in its row, and `carries` what comes into rows.
+__forceinline__ void store(const Chunk& chunk, bool is_whole, const Group (&rows)[ROWS], const Acc (&before)[ROWS], Acc carries,
+                           Exchange& exchange, u32 warp, u32 lane) {
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
         const Group scanned = prefixes(rows[r], then(shuffled(carries, r), before[r]));
-        if (WHOLE) {
-            chunk.store(warp * ROWS + r, lane, scanned, shared.exchange[warp]);
+        if (is_whole) {
+            chunk.store(warp * ROWS + r, lane, scanned, exchange);
         } else {
             chunk.store_items(warp * ROWS + r, lane, scanned);
         }
+    }
+    if (warp == 0) {
+        chunk.store_start(lane);
     }
 }
 
@@ -116,11 +125,35 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
         number = shared.number;
     }
     const Chunk chunk(scan, number);
-    if (warp == CONTROLLER) {
-        control(scan, shared, number, lane);
-    } else if (chunk.is_whole()) {
-        work<true>(chunk, shared, warp, lane);
+    const bool is_whole = chunk.is_whole(), serves = warp == CONTROLLER;
+    Exchange& exchange = shared.exchange[serves ? 0 : warp];
+    Control control = {number, 0, padding()};
+    Group rows[ROWS];
+    Acc upto = padding();
+    if (serves) {
+        control.mark = mark_of_run(scan.state);
     } else {
-        work<false>(chunk, shared, warp, lane);
+        load(chunk, is_whole, rows, exchange, warp, lane);
+        upto = leave_total(rows, shared.totals, warp, lane);
+    }
+    // Totals of workers are known.
+    __syncthreads();
+    Acc before[ROWS];
+    if (serves) {
+        find_carries(scan, shared, control, lane);
+    } else {
+#pragma unroll
+        for (u32 r = 0; r < ROWS; ++r) {
+            rows[r] = scan_group(rows[r]);
+            before[r] = before_in_row(rows[r].at[GROUP - 1], lane);
+        }
+    }
+    // What comes into tiles is.
+    __syncthreads();
+    if (!serves) {
+        const Acc carries = carries_of_rows(shared.totals, shared.tile_carries, upto, warp, lane);
+        store(chunk, is_whole, rows, before, carries, exchange, warp, lane);
+    } else if (lane == 0) {
+        end(scan, control);
     }
 }

@@ -30,9 +30,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(const Scan scan) {
                 publish(scan.state->published + number, total, mark);
             }
             const Tiles tiles = tiles_of(shared.totals, thread.lane);
-            for (u32 from = known; from < number; from += TOTALS_OF_LANE * SUBGROUP) {
-                fold_totals(scan, mark, from, number, thread.lane, front);
-            }
+            fold_totals(scan, mark, known, number, thread.lane, front);
             known = number - number % CHUNKS_OF_WINDOW;
             out = leave_tile_carries(tiles, shared.tile_carries, number, thread.lane, front);
         };

@@ -8,7 +8,7 @@ use upsweep_core::{
 use super::shape::{Shape, Waits};
 use super::{Form, Lies};
 use crate::device::Facts;
-use crate::reduce::LOOKS;
+use crate::reduce::{LOOKS, policy::packs};
 use crate::shader::{Constants, Op, PUBLISHED, SUBGROUP, Shader, Types};
 
 /// Warps of the only workgroup of a spine.
@@ -135,6 +135,9 @@ impl Wanted<'_> {
             ("COMMUTES", u64::from(types.op.is_commutative())),
             ("ALIGNED", u64::from(lies.aligned)),
             ("OUT_ALIGNED", u64::from(lies.out_aligned)),
+            ("PADS_WITH_IDENTITY", u64::from(types.padding == types.identity)),
+            ("EXACT", u64::from(types.is_exact())),
+            ("SUMS_WORDS", u64::from(packs(types))),
             ("LOOKS", LOOKS),
         ]);
         if matches!(self.shape.waits, Waits::Alone { .. }) {

@@ -81,9 +81,7 @@ inline void look_back(const Scan& scan, Shared& shared, Looking& looking, u32 la
     if (missing != NONE) {
         return;
     }
-    for (u32 from = known; from < number; from += TOTALS_OF_LANE * SUBGROUP) {
-        fold_totals(scan, mark, from, number, lane, front);
-    }
+    fold_totals(scan, mark, known, number, lane, front);
     const Acc out = leave_tile_carries(tiles_of(shared.totals, lane), shared.tile_carries, number, lane, front);
     if (lane == 0) {
         if (number % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1 && number != STALLED) {

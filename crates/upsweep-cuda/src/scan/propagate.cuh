@@ -26,21 +26,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) propagate(const Scan sc
     scan.input = (const InMemory*)scanned.output;
     // From the end backwards: what was written last is likely to be in a cache still.
     const u32 number = gridDim.x - 1 - blockIdx.x;
-    const Chunk chunk(scan, number);
     if constexpr (NESTS) {
-        const auto control = [&] {
-            if (thread.warp == 0) {
-                leave_carries(scan, number, thread.lane, shared);
-            }
-        };
-        if (goes_unchecked(chunk)) {
-            scan_chunk<true>(chunk, thread, shared, control);
-        } else {
-            scan_chunk<false>(chunk, thread, shared, control);
-        }
-    } else if (goes_unchecked(chunk)) {
-        put_in_front<true>(chunk, number, thread, shared);
+        scan_handed(scan, number, thread, shared);
     } else {
-        put_in_front<false>(chunk, number, thread, shared);
+        const Chunk chunk(scan, number);
+        if (goes_unchecked(chunk)) {
+            put_in_front<true>(chunk, number, thread, shared);
+        } else {
+            put_in_front<false>(chunk, number, thread, shared);
+        }
     }
 }

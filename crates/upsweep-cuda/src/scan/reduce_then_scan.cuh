@@ -34,16 +34,5 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) downsweep(const Scan sc
     __shared__ Shared shared;
     const Thread thread{number_of_warp(), threadIdx.x % SUBGROUP};
     // From the end backwards: what was read last is likely to be in a cache still.
-    const u32 number = gridDim.x - 1 - blockIdx.x;
-    const Chunk chunk(scan, number);
-    const auto control = [&] {
-        if (thread.warp == 0) {
-            leave_carries(scan, number, thread.lane, shared);
-        }
-    };
-    if (goes_unchecked(chunk)) {
-        scan_chunk<true>(chunk, thread, shared, control);
-    } else {
-        scan_chunk<false>(chunk, thread, shared, control);
-    }
+    scan_handed(scan, gridDim.x - 1 - blockIdx.x, thread, shared);
 }

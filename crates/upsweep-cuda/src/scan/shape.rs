@@ -33,8 +33,13 @@ const REGISTERS: u32 = 56;
 /// And how many more if it also does what a warp that serves the others would.
 const REGISTERS_OF_SERVING: u32 = 40;
 
-/// Most totals that a lane of a controller has on their way, in words of values.
-const TOTALS_OF_LANE: u32 = 10;
+/// Most totals that a lane of a controller has on their way, in words of values; and where several workgroups share the registers
+/// of a multiprocessor.
+const TOTALS_OF_LANE: u32 = 8;
+const TOTALS_OF_LANE_CLOSE: u32 = 4;
+
+/// The same where all workgroups run at once and have a chunk each, of which policies make no more than 128.
+const TOTALS_OF_LANE_AT_ONCE: u32 = 4;
 
 /// The same where a lane has items too.
 const TOTALS_OF_LANE_BESIDE_ITEMS: u32 = 2;
@@ -199,6 +204,8 @@ impl Shape {
         };
         let most = match self.waits {
             Waits::Alone { .. } => TOTALS_OF_LANE_BESIDE_ITEMS,
+            Waits::Held { looks_back: false } => TOTALS_OF_LANE_AT_ONCE * words,
+            _ if self.at_once > 2 => TOTALS_OF_LANE_CLOSE,
             _ => TOTALS_OF_LANE,
         };
         let totals = (turns * at_once + TILES as u32 / tiles).div_ceil(WARP);

@@ -6,17 +6,23 @@ struct Group {
     Acc at[GROUP];
 };
 
+/// The accesses in which a group is written.
+__forceinline__ void pack_group(const Group& group, OutAccess (&accesses)[OUT_ACCESSES]) {
+#pragma unroll
+    for (u32 a = 0; a < OUT_ACCESSES; ++a) {
+        OutItems items;
+#pragma unroll
+        for (u32 v = 0; v < OUT_ACCESS_ITEMS; ++v) {
+            const u32 number = a * OUT_ACCESS_ITEMS + v;
+            items.at[v] = stored(group.at[REVERSE ? GROUP - 1 - number : number]);
+        }
+        accesses[a] = pack(items);
+    }
+}
+
 inline Acc total_of(const Group& group) {
     return then(then(group.at[0], group.at[1]), then(group.at[2], group.at[3]));
 }
-
-/// Differences are signed: when it widens an unsigned one, NVRTC 13.0 takes the constant out first, and what is left wraps.
-template <bool IS_DIFFERENCE> struct OffsetOf { using Type = u32; };
-template <> struct OffsetOf<true> { using Type = i32; };
-using Offset = OffsetOf<REVERSE != 0>::Type;
-
-/// The place in memory of the i-th of several that a scan takes in turn, the last of which is number `last`.
-inline Offset turned(u32 last, u32 i) { return REVERSE ? Offset(last) - Offset(i) : Offset(i); }
 
 /// A chunk, where it is staged and where it lies.
 struct Chunk {
@@ -130,21 +136,9 @@ struct Chunk {
     }
 
     /// Writes a row; every access of the warp to neighbouring bytes.
-    void store(u32 row, u32 lane, Group group, Exchange& exchange) const {
-        if (is_start(row * ROW + lane * GROUP)) {
-            group.at[0] = identity();
-        }
+    void store(u32 row, u32 lane, const Group& group, Exchange& exchange) const {
         OutAccess accesses[OUT_ACCESSES];
-#pragma unroll
-        for (u32 a = 0; a < OUT_ACCESSES; ++a) {
-            OutItems items;
-#pragma unroll
-            for (u32 v = 0; v < OUT_ACCESS_ITEMS; ++v) {
-                const u32 number = a * OUT_ACCESS_ITEMS + v;
-                items.at[v] = stored(group.at[REVERSE ? GROUP - 1 - number : number]);
-            }
-            accesses[a] = pack(items);
-        }
+        pack_group(group, accesses);
         const u64 row_at = first + row * ROW;
         OutAccess* to = (OutAccess*)(scan.output + (REVERSE ? scan.items - row_at - ROW : row_at));
         const Offset place = turned(SUBGROUP - 1, lane);
@@ -183,13 +177,22 @@ struct Chunk {
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
             if (at + k < left()) {
-                to[step(at + k)] = pack_one(stored(chosen(group.at[k], identity(), k == 0 && is_start(at))));
+                to[step(at + k)] = pack_one(stored(group.at[k]));
             }
         }
     }
 
-    /// Whether nothing comes before this item.
-    bool is_start(u32 at) const { return !INCLUSIVE && first + at == 0 && !scan.has_init; }
+    /// Where nothing comes before, the identity is what an exclusive scan begins with. Behind what this warp has written, for that
+    /// which has the chunk's first row: so that no row need ask whether it is the first. Padding may be the identity, as 0 of sums of
+    /// integers is: it is there then.
+    void store_start(u32 lane) const {
+        if (!INCLUSIVE && !PADS_WITH_IDENTITY && first == 0 && !scan.has_init) {
+            __syncwarp();
+            if (lane == 0) {
+                scan.output[place(0)] = pack_one(stored(identity()));
+            }
+        }
+    }
 };
 
 /// S over the items of a group.

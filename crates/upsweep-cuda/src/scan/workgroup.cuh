@@ -50,22 +50,14 @@ template <bool WHOLE> __forceinline__ void load(const Chunk& chunk, Thread threa
 }
 
 /// Writes a group that is all there in accesses of its own.
-inline void store_apart(const Chunk& chunk, u32 row, u32 place, Group group) {
-    const u32 in_chunk = row * ROW + place * GROUP;
-    const u64 at = chunk.first + in_chunk;
-    if (chunk.is_start(in_chunk)) {
-        group.at[0] = identity();
-    }
+inline void store_apart(const Chunk& chunk, u32 row, u32 place, const Group& group) {
+    const u64 at = chunk.first + row * ROW + place * GROUP;
+    OutAccess accesses[OUT_ACCESSES];
+    pack_group(group, accesses);
     OutAccess* to = (OutAccess*)(chunk.scan.output + (REVERSE ? chunk.scan.items - GROUP - at : at));
 #pragma unroll
     for (u32 a = 0; a < OUT_ACCESSES; ++a) {
-        OutItems items;
-#pragma unroll
-        for (u32 v = 0; v < OUT_ACCESS_ITEMS; ++v) {
-            const u32 number = a * OUT_ACCESS_ITEMS + v;
-            items.at[v] = stored(group.at[REVERSE ? GROUP - 1 - number : number]);
-        }
-        to[a] = pack(items);
+        to[a] = accesses[a];
     }
 }
 
@@ -98,7 +90,7 @@ __forceinline__ Acc leave_total(const Group (&held)[ROWS], Thread thread, Shared
 
 /// The total of a chunk all of whose warps have left theirs; for the lanes of one warp.
 inline Acc total_left(const Acc* totals, u32 lane) {
-    return fold_lanes<WARPS>(lane < WARPS ? totals[lane] : padding(), lane);
+    return fold_first<WARPS>(lane < WARPS ? totals[lane] : padding(), lane);
 }
 
 /// Scans and writes the rows of a warp, S over which is `upto`.
@@ -118,6 +110,9 @@ __forceinline__ void finish(const Chunk& chunk, Group (&held)[ROWS], Acc upto, T
         const Acc carry = shuffled(carries, BLOCKED ? thread.lane / ROW_LANES : r);
         const Group scanned = prefixes(held[r], then(carry, before[r]));
         store_group<WHOLE>(chunk, thread.row(r), thread.place(r), scanned, own.exchange);
+    }
+    if (thread.warp == 0) {
+        chunk.store_start(thread.lane);
     }
 }
 

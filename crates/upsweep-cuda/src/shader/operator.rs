@@ -204,6 +204,7 @@ fn position(extreme: Extreme, held: Held) -> String {
         Extreme::Smallest => ("<", held.most(), held.least()),
         Extreme::Largest => (">", held.least(), held.most()),
     };
+    let seen = seen(extreme, held);
     let key = if held.scalar().is_float() {
         // −0 and +0 are equal: −0 has the key −1, which nothing else has.
         format!(
@@ -226,7 +227,39 @@ fn position(extreme: Extreme, held: Held) -> String {
          \x20   const bool wins = is_better(right.key, left.key) || is_earlier;\n\
          \x20   return Acc{{wins ? right.key : left.key, wins ? right.index : left.index}};\n}}\n\
          inline Acc padding() {{ return Acc{{WORST, NOWHERE}}; }}\n\
-         inline Acc identity() {{ return padding(); }}\n"
+         inline Acc identity() {{ return padding(); }}\n\
+         {seen}"
+    )
+}
+
+/// As what items are compared in the search for a position, before anybody asks for a key: floats of 32 bits as they are, where
+/// the device can compare them as keys are, NaN before all others.
+fn seen(extreme: Extreme, held: Held) -> String {
+    let keys = "using Seen = Key;\n\
+                inline Seen see(Value value) { return hold_key(value); }\n\
+                inline Seen worst_seen() { return WORST; }\n\
+                inline Seen better_of(Seen left, Seen right) { return is_better(right, left) ? right : left; }\n\
+                inline bool is_like(Seen left, Seen right) { return left == right; }\n\
+                inline Key key_seen(Seen seen) { return seen; }\n";
+    if held.scalar() != Scalar::F32 {
+        return keys.to_owned();
+    }
+    let (instruction, worst) = match extreme {
+        Extreme::Smallest => ("min.NaN.f32", "0x7f800000"),
+        Extreme::Largest => ("max.NaN.f32", "0xff800000"),
+    };
+    format!(
+        "#if __CUDA_ARCH__ >= 800\n\
+         using Seen = Value;\n\
+         inline Seen see(Value value) {{ return value; }}\n\
+         inline Seen worst_seen() {{ return __uint_as_float({worst}u); }}\n\
+         inline Seen better_of(Seen left, Seen right) {{\n\
+         \x20   Seen better;\n\
+         \x20   asm(\"{instruction} %0, %1, %2;\" : \"=f\"(better) : \"f\"(left), \"f\"(right));\n\
+         \x20   return better;\n}}\n\
+         inline bool is_like(Seen left, Seen right) {{ return right != right ? left != left : left == right; }}\n\
+         inline Key key_seen(Seen seen) {{ return hold_key(seen); }}\n\
+         #else\n{keys}#endif\n"
     )
 }
 

@@ -11,3 +11,12 @@ inline Acc chosen(Acc first, Acc second, bool is_second) { return is_second ? se
 
 /// The value of the lane before; padding for lane 0.
 inline Acc previous(Acc acc, u32 lane) { return chosen(shuffled(acc, lane - 1), padding(), lane == 0); }
+
+// From compute capability 8.0 on a warp adds words of 32 bits in one instruction.
+#if __CUDA_ARCH__ >= 800
+constexpr bool ADDS_LANES = SUMS_WORDS;
+inline u32 sum_lanes(u32 word) { return __reduce_add_sync(ALL_LANES, word); }
+#else
+constexpr bool ADDS_LANES = false;
+inline u32 sum_lanes(u32 word) { return word; }
+#endif
