@@ -11,7 +11,7 @@ use upsweep_core::{
 use crate::bytes;
 use crate::device::Facts;
 use crate::ladder;
-use crate::reduce::{ReduceOptions, Reduction};
+use crate::reduce::{Reads, ReduceOptions, Reduction};
 use crate::scan::{Form, Lies, ScanOptions, Scanning};
 use crate::shader::{Shader, Types};
 use crate::testing;
@@ -94,7 +94,8 @@ fn reductions_compile() {
             let widths = [16, size.max(4), size];
             let width = widths[(number + turn) % 3];
             let options = ReduceOptions { strategy, policy };
-            let Ok((_, shader)) = Reduction::kernel("cuda:0", types, &options, 1 << 28, width)
+            let reads = Reads { width, skewed: width > size && number % 2 == 0 };
+            let Ok((_, shader)) = Reduction::kernel("cuda:0", types, &options, 1 << 28, reads)
             else {
                 assert!(global == ReduceGlobal::Atomic && types.op.atomic(types.held()).is_none());
                 continue;
@@ -124,7 +125,10 @@ fn strategies_of_reductions_compile() {
                 strategy: Some(GpuReduceStrategy { load, local, global }),
                 policy: policies()[(number + turn / 2) % 4],
             };
-            let kernel = Reduction::kernel("cuda:0", types, &options, 1 << 28, bytes(load.width));
+            let width = bytes(load.width);
+            let skewed = width as usize > types.item.size() && turn % 4 == 1;
+            let reads = Reads { width, skewed };
+            let kernel = Reduction::kernel("cuda:0", types, &options, 1 << 28, reads);
             let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
             if let Some(&arch) = archs.get(turn % archs.len().max(1)) {
                 compile(&shader, arch);
@@ -140,7 +144,8 @@ fn reductions_are_refused_for_what_types_lack() {
     let strategy = |global| GpuReduceStrategy { load, local: ReduceLocal::Raking, global };
     let refused = |types: &Types, global, reason: &str| {
         let options = ReduceOptions { strategy: Some(strategy(global)), policy: None };
-        let kernel = Reduction::kernel("cuda:0", types, &options, 1 << 20, 8);
+        let reads = Reads { width: 8, skewed: false };
+        let kernel = Reduction::kernel("cuda:0", types, &options, 1 << 20, reads);
         let error = kernel.map(drop).expect_err("it cannot be had").to_string();
         assert!(error.contains(&Strategy::GpuReduce(strategy(global)).to_string()), "{error}");
         assert!(error.contains(reason), "{error}");

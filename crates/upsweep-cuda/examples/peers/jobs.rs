@@ -53,6 +53,9 @@ pub(crate) fn run(bench: &Bench, n: usize) -> Result<()> {
     if wants("reduce u32 unaligned") {
         bench.reduction_from::<u32, u32>("reduce u32 unaligned", 1, n, |word| word)?;
     }
+    if wants("reduce f32 unaligned") {
+        bench.reduction_from::<f32, f32>("reduce f32 unaligned", 1, n, unit)?;
+    }
     if wants("inclusive_scan u32 unaligned") {
         let (job, scan) = ("inclusive_scan u32 unaligned", Scan::inclusive(Sum));
         bench.scan_from::<u32, u32, _>(job, 1, n, |word| word, scan)?;
@@ -242,12 +245,12 @@ impl Bench {
     ) -> Result<()> {
         let bytes = bytes as f64;
         let times = contest::hold(&self.gpu, &self.probe, bytes, &mut engines)?;
-        for (engine, [median, q1, q3]) in engines.iter().zip(&times) {
+        for (engine, [middle, q1, q3]) in engines.iter().zip(&times) {
             println!(
-                "{job},{n},{},{median:.2},{q1:.2},{q3:.2},{:.0},{:.1}",
+                "{job},{n},{},{middle:.2},{q1:.2},{q3:.2},{:.0},{:.1}",
                 engine.name.replace(',', ""),
-                bytes / median / 1e3,
-                100.0 * times[0][0] / median
+                bytes / middle / 1e3,
+                100.0 * times[0][0] / middle
             );
         }
         Ok(())

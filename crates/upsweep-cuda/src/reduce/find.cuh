@@ -10,8 +10,9 @@ inline u32 lanes_of_team() {
 /// Chains of comparisons that run side by side.
 constexpr u32 CHAINS = ACCESS_ITEMS < 4 ? ACCESS_ITEMS : 4;
 
-/// The best of the items before `end` that a member has read.
-template <u32 HELD, bool WHOLE> __forceinline__ Seen best_of(const Access (&held)[HELD][ACCESSES], u32 row, u32 end, u32 member) {
+/// The best of a tile's items that a member has read, in accesses before `stop`.
+template <u32 HELD, bool WHOLE>
+__forceinline__ Seen best_of(const Access (&held)[HELD][ACCESSES], const Tile& tile, u32 row, u32 stop, u32 member) {
     Seen found[CHAINS];
 #pragma unroll
     for (u32 c = 0; c < CHAINS; ++c) {
@@ -21,10 +22,11 @@ template <u32 HELD, bool WHOLE> __forceinline__ Seen best_of(const Access (&held
     for (u32 r = 0; r < HELD; ++r) {
 #pragma unroll
         for (u32 a = 0; a < ACCESSES; ++a) {
-            const bool is_there = WHOLE || access_of(row + r, a, member) < end;
+            const u32 access = access_of(row + r, a, member);
             const Items items = unpack(held[r][a]);
 #pragma unroll
             for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
+                const bool is_there = tile.has<WHOLE>(r + a == 0, access, v, stop);
                 Seen& best = found[v % CHAINS];
                 best = is_there ? better_of(best, see(Value(items.at[v]))) : best;
             }
@@ -42,9 +44,9 @@ template <u32 HELD, bool WHOLE> __forceinline__ Seen best_of(const Access (&held
 
 /// What a member has read from `row` on, into the best value of its team, which all members have.
 template <u32 HELD, bool WHOLE>
-__forceinline__ void find(const Access (&held)[HELD][ACCESSES], u64 first, u32 row, u32 end, u32 member, Acc& best) {
+__forceinline__ void find(const Access (&held)[HELD][ACCESSES], const Tile& tile, u32 row, u32 stop, u32 member, Acc& best) {
     const u32 team = lanes_of_team();
-    Seen found = best_of<HELD, WHOLE>(held, row, end, member);
+    Seen found = best_of<HELD, WHOLE>(held, tile, row, stop, member);
     // The first item need not be better than nothing.
     if (!__any_sync(team, is_better(key_seen(found), best.key) || best.index == NOWHERE)) {
         return;
@@ -53,18 +55,18 @@ __forceinline__ void find(const Access (&held)[HELD][ACCESSES], u64 first, u32 r
     for (u32 half = TEAM / 2; half > 0; half /= 2) {
         found = better_of(found, __shfl_xor_sync(team, found, half));
     }
-    // The first of those that are like it, counted from the member's first.
+    // The first slot of those that are like it, counted from the member's first.
     constexpr u32 NONE = ~0u;
     u32 item = NONE;
 #pragma unroll
     for (u32 r = HELD; r-- > 0;) {
 #pragma unroll
         for (u32 a = ACCESSES; a-- > 0;) {
-            const bool is_there = WHOLE || access_of(row + r, a, member) < end;
+            const u32 access = access_of(row + r, a, member);
             const Items items = unpack(held[r][a]);
 #pragma unroll
             for (u32 v = ACCESS_ITEMS; v-- > 0;) {
-                const bool is_it = is_there && is_like(see(Value(items.at[v])), found);
+                const bool is_it = tile.has<WHOLE>(r + a == 0, access, v, stop) && is_like(see(Value(items.at[v])), found);
                 item = is_it ? access_of(r, a, 0) * ACCESS_ITEMS + v : item;
             }
         }
@@ -74,5 +76,5 @@ __forceinline__ void find(const Access (&held)[HELD][ACCESSES], u64 first, u32 r
     for (u32 half = TEAM / 2; half > 0; half /= 2) {
         item = min(item, __shfl_xor_sync(team, item, half));
     }
-    best = Acc{key_seen(found), item == NONE ? NOWHERE : first + item};
+    best = Acc{key_seen(found), item == NONE ? NOWHERE : tile.first + item};
 }

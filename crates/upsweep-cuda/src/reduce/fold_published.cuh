@@ -42,6 +42,7 @@ inline void fold_published(const Reduce& reduce, u32 workgroups, u32 warp, u32 l
             }
         }
     }
+    // Of one turn, lane 0 has all of it.
     if (run > SUBGROUP) {
         kept = fold_lanes<SUBGROUP>(kept);
     }

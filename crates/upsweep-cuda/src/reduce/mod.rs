@@ -157,6 +157,45 @@ impl Shape {
     }
 }
 
+/// How an array is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reads {
+    /// Bytes of an access.
+    pub(crate) width: u32,
+    /// Whether the array begins where none may, and is read by those around it: `tile.cuh`.
+    pub(crate) skewed: bool,
+}
+
+impl Reads {
+    /// As wide as asked for. Lanes that are turned round are seen by an operator that commutes but for rounding: that one gets
+    /// accesses that may begin where the array does.
+    fn of(types: &Types, input: &Slice<'_>, options: &ReduceOptions) -> Self {
+        let asked = options.strategy.map_or(16, |strategy| crate::bytes(strategy.load.width));
+        let asked = asked.max(types.item.size() as u32);
+        if is_ordered(types) {
+            return Self { width: asked.min(input.width()), skewed: false };
+        }
+        Self { width: asked, skewed: input.width() < asked }
+    }
+
+    /// What is dealt out to workgroups: items; but slots, those in front of the array too, where grouping cannot be seen.
+    fn dealt(&self, types: &Types, input: &Slice<'_>) -> u64 {
+        let before = input.pointer % u64::from(self.width) / types.item.size() as u64;
+        input.items + if types.is_exact() { before } else { 0 }
+    }
+
+    /// The same of any array of at most so many items.
+    fn most_dealt(&self, types: &Types, items: u64) -> u64 {
+        let before = u64::from(self.width) / types.item.size() as u64 - 1;
+        items + if self.skewed && types.is_exact() { before } else { 0 }
+    }
+}
+
+/// Whether operands must keep their order, since they commute but for rounding.
+fn is_ordered(types: &Types) -> bool {
+    matches!(types.op, Op::Custom { exact: false, .. })
+}
+
 /// Accesses of a thread that looks through their items for a position.
 fn keys_held(types: &Types, width: u32) -> u64 {
     let items = u64::from(width) / types.item.size() as u64;
@@ -174,21 +213,22 @@ pub(crate) struct Reduction {
     fold: Option<Arc<Kernel>>,
     state: Arc<Buffer>,
     items: u64,
-    width: u32,
+    reads: Reads,
     /// Whether one more workgroup folds what the others publish.
     one_folds: bool,
 }
 
 impl Reduction {
-    /// The sizes and the shader of a reduction of at most `items` items in accesses of `width` bytes. No device is needed to
-    /// know them; `id` is named in errors.
+    /// The sizes and the shader of a reduction of at most `items` items that are read so. No device is needed to know them; `id`
+    /// is named in errors.
     pub(crate) fn kernel(
         id: &str,
         types: &Types,
         options: &ReduceOptions,
         items: u64,
-        width: u32,
+        reads: Reads,
     ) -> Result<(Shape, Shader)> {
+        let Reads { width, skewed } = reads;
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(types));
         let refused = |reason: &str| Error::StrategyRefused {
             device: id.to_owned(),
@@ -228,7 +268,8 @@ impl Reduction {
         let wanted =
             options.policy.unwrap_or_else(|| policy::policy(items * types.item.size() as u64));
         let one_folds = strategy.global != ReduceGlobal::Atomic;
-        let shape = Shape::new(types, &strategy, width, items, wanted).ok_or_else(|| {
+        let dealt = reads.most_dealt(types, items);
+        let shape = Shape::new(types, &strategy, width, dealt, wanted).ok_or_else(|| {
             refused("there are too many items for a workgroup to fold what workgroups leave")
         })?;
         let blocked = strategy.load.arrangement == Arrangement::Blocked;
@@ -257,7 +298,8 @@ impl Reduction {
                 ("BLOCKED", u64::from(blocked)),
                 ("CHECKED", u64::from(strategy.load.tail == Tail::Checked)),
                 ("EXACT", u64::from(types.is_exact())),
-                ("ORDERED", u64::from(matches!(types.op, Op::Custom { exact: false, .. }))),
+                ("ORDERED", u64::from(is_ordered(types))),
+                ("SKEWED", u64::from(skewed)),
                 ("FINDS", u64::from(finds)),
                 ("SUMS_BYTES", u64::from(policy::sums_bytes(types, width))),
                 ("SUMS_WORDS", u64::from(policy::packs(types))),
@@ -294,10 +336,10 @@ impl Reduction {
         input: &Slice<'_>,
         options: &ReduceOptions,
     ) -> Result<Self> {
-        let width = Self::width(&types, input, options);
-        let (shape, shader) = Self::kernel(gpu.id(), &types, options, items, width)?;
+        let reads = Reads::of(&types, input, options);
+        let (shape, shader) = Self::kernel(gpu.id(), &types, options, items, reads)?;
         let kernel = gpu.kernel(&shader, "reduce")?;
-        let state = state(gpu, &types, shape.workgroups(items))?;
+        let state = state(gpu, &types, shape.workgroups(reads.most_dealt(&types, items)))?;
         let global = options.strategy.unwrap_or_else(|| policy::strategy(&types)).global;
         if global == ReduceGlobal::Atomic && !policy::packs(&types) {
             state.write(TOTAL, bytemuck::cast_slice(&types.empty_total()))?;
@@ -307,20 +349,14 @@ impl Reduction {
             _ => None,
         };
         let one_folds = global == ReduceGlobal::LastBlock;
-        Ok(Self { types, shape, kernel, fold, state, items, width, one_folds })
-    }
-
-    /// Bytes of an access: as many as asked for, or as may begin where the array does.
-    fn width(types: &Types, input: &Slice<'_>, options: &ReduceOptions) -> u32 {
-        let asked = options.strategy.map_or(16, |strategy| crate::bytes(strategy.load.width));
-        asked.min(input.width()).max(types.item.size() as u32)
+        Ok(Self { types, shape, kernel, fold, state, items, reads, one_folds })
     }
 
     /// Whether this reduction can be used for `input`.
     pub(crate) fn suits(&self, types: &Types, input: &Slice<'_>, options: &ReduceOptions) -> bool {
         self.types == *types
             && input.items <= self.items
-            && Self::width(types, input, options) == self.width
+            && Reads::of(types, input, options) == self.reads
     }
 
     /// The launch of a reduction of `input`.
@@ -339,7 +375,7 @@ impl Reduction {
             u64::from(message) | u64::from(init.is_some()) << 32,
             u64::from(low) | u64::from(high) << 32,
         ];
-        let workgroups = self.shape.workgroups(input.items);
+        let workgroups = self.shape.workgroups(self.reads.dealt(&self.types, input));
         let folding = u64::from(self.one_folds && workgroups > 1);
         let workgroups = u32::try_from(workgroups + folding)
             .map_err(|_| gpu.failed("a reduction of more workgroups than a launch has"))?;

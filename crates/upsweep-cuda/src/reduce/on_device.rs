@@ -81,19 +81,19 @@ where
     }
 }
 
-/// Searches for the first position of the largest item.
-fn check_positions<T: Number + Sample>(gpu: &Arc<Gpu>, first: usize) {
+/// Searches for the first position of the largest item of arrays that begin so many items behind whole accesses.
+fn check_positions<T: Number + Sample>(gpu: &Arc<Gpu>, begin: u64, first: usize) {
     let types = Types::of_position(T::DTYPE, Extreme::Largest);
-    let all: Vec<T> = Input::Small.array(first as u64, LENGTHS[0] as usize);
+    let all: Vec<T> = Input::Small.array(first as u64, (begin + LENGTHS[0]) as usize);
     let memory = Memory::holding(gpu, &all).expect("memory");
     for (strategy, options) in cells(first, EVERY) {
         let mut workspace = Workspace::default();
         for length in LENGTHS {
-            let slice = memory.slice().part(0..length).expect("it is among them");
+            let slice = memory.slice().part(begin..begin + length).expect("it is among them");
             let source = Source::<T>::Device(slice);
             let position = gpu.position(&mut workspace, source, Extreme::Largest, &options);
             let Some(position) = found(&types, &strategy, position) else { break };
-            let items = all[..length as usize].iter().map(|item| item.to_f64());
+            let items = all[begin as usize..][..length as usize].iter().map(|item| item.to_f64());
             let largest = items.clone().fold(f64::NEG_INFINITY, f64::max);
             let expected = items.clone().position(|item| item == largest);
             assert_eq!(position, expected.map(|k| k as u64), "{length} {} {options:?}", T::DTYPE);
@@ -149,6 +149,20 @@ fn strategies_take_what_cannot_round() {
     check::<u8, u32, _>(&gpu, Sum, Input::Full, 1, 6, 4 * EVERY);
     check::<bf16, f32, _>(&gpu, Max, Input::Mixed, 0, 7, EVERY);
     check::<i64, i64, _>(&gpu, Max, Input::Full, 0, 8, EVERY);
-    check_positions::<f32>(&gpu, 9);
-    check_positions::<u8>(&gpu, 10);
+    check_positions::<f32>(&gpu, 0, 9);
+    check_positions::<u8>(&gpu, 0, 10);
+}
+
+#[test]
+fn strategies_read_what_begins_anywhere() {
+    let Some(gpu) = testing::gpu() else { return };
+    check::<u32, u32, _>(&gpu, Sum, Input::Full, 1, 0, EVERY);
+    check::<f32, f32, _>(&gpu, Sum, Input::Mixed, 3, 1, 5);
+    check::<f64, f64, _>(&gpu, Sum, Input::Mixed, 1, 2, EVERY);
+    check::<u8, f32, _>(&gpu, Sum, Input::Full, 13, 3, EVERY);
+    check::<i8, i32, _>(&gpu, Sum, Input::Full, 7, 4, EVERY);
+    check::<u16, u16, _>(&gpu, Max, Input::Full, 5, 6, EVERY);
+    check_positions::<f32>(&gpu, 2, 7);
+    check_positions::<i8>(&gpu, 11, 8);
+    check_positions::<f64>(&gpu, 1, 9);
 }

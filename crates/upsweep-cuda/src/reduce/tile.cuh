@@ -1,5 +1,38 @@
 // The rows of a tile into the lanes that the threads of a team have. A tile that is not whole is read row by row, and of its last
 // row what is no whole access item by item; CHECKED, every tile is.
+//
+// An array that begins where no access may is read by the accesses around it. So items lie in slots some further on, the last of
+// a row in the first slots of the next one, and lanes turned round by as many; halves of lanes that are turned round are the same
+// pairs in another order, which nobody sees. Where grouping cannot be seen either, slots are dealt out to tiles instead of items.
+
+/// Slots before the array's first item.
+inline u32 lead_of(const Reduce& reduce) { return SKEWED ? u64(reduce.input) % sizeof(Access) / sizeof(InMemory) : 0; }
+
+/// Slots that are dealt out.
+inline u64 slots_of(const Reduce& reduce) { return reduce.items + (EXACT ? lead_of(reduce) : 0); }
+
+/// Where the items of a tile lie.
+struct Tile {
+    /// The number of what lies in slot 0.
+    u64 first;
+    /// Slots of its items.
+    u32 begin, end;
+
+    inline Tile(const Reduce& reduce, u64 number) {
+        const u32 lead = lead_of(reduce);
+        const u64 at = number * TILE, slots = slots_of(reduce);
+        first = at - lead;
+        begin = EXACT && number > 0 ? 0 : lead;
+        end = at < slots ? u32(min(slots - at, u64(TILE))) + (EXACT ? 0 : lead) : 0;
+    }
+
+    /// Whether the slots of an access, of which those before `stop` are there, hold items of the tile; of the first, from its
+    /// item `v` on.
+    template <bool WHOLE> __forceinline__ bool has(bool may_be_first, u32 access, u32 v, u32 stop) const {
+        const bool is_behind = !SKEWED || !may_be_first || access * ACCESS_ITEMS + v >= begin;
+        return (WHOLE || access < stop) && is_behind;
+    }
+};
 
 /// What a thread has of the lanes.
 struct Lanes {
@@ -71,15 +104,22 @@ inline u32 sum_bytes(u32 word, u32 acc) { return __dp4a(word, 0x01010101u, acc);
 inline i32 sum_bytes(u32 word, i32 acc) { return __dp4a(i32(word), 0x01010101, acc); }
 template <typename T> inline T sum_bytes(u32, T acc) { return acc; }
 
-/// Folds rows of a tile from `row` on, of which the accesses before `end` are there, or all, into the lanes of a member of its team.
+/// The bytes of a word in slots from `slot` on that lie in `begin` or behind it, and nothing before.
+inline u32 bytes_from(u32 word, u32 slot, u32 begin) {
+    const u32 without = 8 * min(max(i32(begin) - i32(slot), 0), 4);
+    return u32(u64(word) >> without << without);
+}
+
+/// Folds rows of a tile from `row` on, of which the accesses before `stop` are there, or all, into the lanes of a member of its team.
 template <u32 HELD, bool WHOLE>
-__forceinline__ void combine_rows(const Access (&held)[HELD][ACCESSES], u64 first, u32 row, u32 end, u32 member, Lanes& lanes) {
+__forceinline__ void combine_rows(const Access (&held)[HELD][ACCESSES], const Tile& tile, u32 row, u32 stop, u32 member,
+                                  Lanes& lanes) {
 #pragma unroll
     for (u32 r = 0; r < HELD; ++r) {
 #pragma unroll
         for (u32 a = 0; a < ACCESSES; ++a) {
             const u32 access = access_of(row + r, a, member);
-            const bool is_there = WHOLE || access < end;
+            const bool may_be_first = r + a == 0;
             if constexpr (SUMS_BYTES) {
                 // Four at a time, since nobody sees the order.
                 u32 words[ACCESS_WORDS];
@@ -87,13 +127,15 @@ __forceinline__ void combine_rows(const Access (&held)[HELD][ACCESSES], u64 firs
 #pragma unroll
                 for (u32 w = 0; w < ACCESS_WORDS; ++w) {
                     Acc& lane = lanes.of(a, w);
-                    lane = is_there ? sum_bytes(words[w], lane) : lane;
+                    const u32 word = SKEWED && may_be_first ? bytes_from(words[w], 4 * w, access == 0 ? tile.begin : 0) : words[w];
+                    lane = WHOLE || access < stop ? sum_bytes(word, lane) : lane;
                 }
             } else {
                 const Items items = unpack(held[r][a]);
 #pragma unroll
                 for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
-                    const Acc acc = enter(items.at[v], first + access * ACCESS_ITEMS + v);
+                    const Acc acc = enter(items.at[v], tile.first + access * ACCESS_ITEMS + v);
+                    const bool is_there = tile.has<WHOLE>(may_be_first, access, v, stop);
                     lanes.of(a, v) = combine(lanes.of(a, v), chosen(padding(), acc, is_there));
                 }
             }
@@ -103,60 +145,98 @@ __forceinline__ void combine_rows(const Access (&held)[HELD][ACCESSES], u64 firs
 
 /// The same for a position, of which a member has one value: `find.cuh`.
 template <u32 HELD, bool WHOLE>
-__forceinline__ void find(const Access (&held)[HELD][ACCESSES], u64 first, u32 row, u32 end, u32 member, Acc& best);
+__forceinline__ void find(const Access (&held)[HELD][ACCESSES], const Tile& tile, u32 row, u32 stop, u32 member, Acc& best);
 
-/// Reads HELD rows of a tile from `row` on, and folds them: all, or the accesses that begin before `end`, which counts accesses
+/// Reads HELD rows of a tile from `row` on, and folds them: all, or the accesses that begin before `stop`, which counts accesses
 /// of the tile.
 template <u32 HELD, bool WHOLE>
-__forceinline__ void add_rows(const Reduce& reduce, u64 first, u32 row, u32 end, u32 member, Lanes& lanes) {
-    const Access* accesses = (const Access*)(reduce.input + first);
+__forceinline__ void add_rows(const Reduce& reduce, const Tile& tile, u32 row, u32 stop, u32 member, Lanes& lanes) {
+    const Access* accesses = (const Access*)(reduce.input + tile.first);
     Access held[HELD][ACCESSES];
 #pragma unroll
     for (u32 r = 0; r < HELD; ++r) {
 #pragma unroll
         for (u32 a = 0; a < ACCESSES; ++a) {
             const u32 access = access_of(row + r, a, member);
-            if (WHOLE || access < end) {
+            if (WHOLE || access < stop) {
                 held[r][a] = read(accesses + access);
             }
         }
     }
     if constexpr (FINDS) {
-        find<HELD, WHOLE>(held, first, row, end, member, lanes.at[0][0]);
+        find<HELD, WHOLE>(held, tile, row, stop, member, lanes.at[0][0]);
     } else {
-        combine_rows<HELD, WHOLE>(held, first, row, end, member, lanes);
+        combine_rows<HELD, WHOLE>(held, tile, row, stop, member, lanes);
     }
 }
 
-/// Rows of a tile that is not whole that are on their way at once.
-constexpr u32 ROWS_HELD_LAST = CHECKED ? ROWS_HELD : ROWS_HELD < 8 || ACCESSES >= 4 ? 1 : 4 / ACCESSES;
+/// The items of a tile behind its last whole access, which are the last of their lanes.
+struct Rest {
+    InMemory items[ACCESS_ITEMS];
+    /// The number of their access, and where it begins.
+    u32 access, slot;
 
-/// Folds a tile's rows into the lanes of a member of its team.
-__forceinline__ void add_tile(const Reduce& reduce, u64 tile, u32 member, Lanes& lanes) {
-    const u64 first = tile * TILE;
-    if (!CHECKED && first + TILE <= reduce.items) {
-        // Of an unrolled loop all accesses are on their way at once, for which there are no registers beside twice the lanes.
-#pragma unroll(BLOCKED || FINDS ? 1 : ROWS)
-        for (u32 row = 0; row < ROWS; row += ROWS_HELD) {
-            add_rows<ROWS_HELD, true>(reduce, first, row, 0, member, lanes);
+    /// Those of a tile, to be added later.
+    __forceinline__ Rest(const Reduce& reduce, const Tile& tile, u32 member) {
+        access = tile.end / ACCESS_ITEMS;
+        slot = access * ACCESS_ITEMS;
+#pragma unroll
+        for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
+            if (has(tile, v) && is_of(member)) {
+                items[v] = reduce.input[tile.first + slot + v];
+            }
         }
-    } else if (first < reduce.items) {
-        const u64 left = reduce.items - first;
-        const u32 count = u32(CHECKED ? min(left, u64(TILE)) : left), whole = count / ACCESS_ITEMS;
-#pragma unroll 1
-        for (u32 row = 0; row * ROW < count; row += ROWS_HELD_LAST) {
-            add_rows<ROWS_HELD_LAST, false>(reduce, first, row, whole, member, lanes);
-        }
-        // Items that are no whole access, the last of their lanes.
+    }
+
+    bool has(const Tile& tile, u32 v) const { return tile.begin <= slot + v && slot + v < tile.end; }
+
+    /// Whether a member has the lanes of its access.
+    bool is_of(u32 member) const { return !BLOCKED ? access % TEAM == member : access / ACCESSES % TEAM == member; }
+
+    __forceinline__ void add(const Tile& tile, u32 member, Lanes& lanes) const {
 #pragma unroll
         for (u32 a = 0; a < ACCESSES; ++a) {
 #pragma unroll
             for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
-                const u32 item = whole * ACCESS_ITEMS + v;
-                if (item < count && whole % (TEAM * ACCESSES) == access_of(0, a, member)) {
-                    lanes.of(a, v) = combine(lanes.of(a, v), enter(unpack_one(reduce.input[first + item]), first + item));
+                if (has(tile, v) && access % (TEAM * ACCESSES) == access_of(0, a, member)) {
+                    lanes.of(a, v) = combine(lanes.of(a, v), enter(unpack_one(items[v]), tile.first + slot + v));
                 }
             }
         }
+    }
+};
+
+/// Rows of a tile that is not whole that are on their way at once.
+constexpr u32 ROWS_HELD_LAST = CHECKED ? ROWS_HELD : ROWS_HELD < 8 || ACCESSES >= 4 ? 1 : 4 / ACCESSES;
+
+/// Folds the rows of a whole tile.
+__forceinline__ void add_whole_rows(const Reduce& reduce, const Tile& tile, u32 member, Lanes& lanes) {
+    // Of an unrolled loop all accesses are on their way at once, for which there are no registers beside twice the lanes.
+#pragma unroll(BLOCKED || FINDS ? 1 : ROWS)
+    for (u32 row = 0; row < ROWS; row += ROWS_HELD) {
+        add_rows<ROWS_HELD, true>(reduce, tile, row, 0, member, lanes);
+    }
+}
+
+/// Folds a tile's rows into the lanes of a member of its team.
+__forceinline__ void add_tile(const Reduce& reduce, u64 number, u32 member, Lanes& lanes) {
+    const Tile tile(reduce, number);
+    if (!CHECKED && tile.end >= TILE) {
+        if constexpr (SKEWED && !EXACT) {
+            // On its way before the rows.
+            const Rest rest(reduce, tile, member);
+            add_whole_rows(reduce, tile, member, lanes);
+            rest.add(tile, member, lanes);
+        } else {
+            add_whole_rows(reduce, tile, member, lanes);
+        }
+    } else if (tile.end > 0) {
+        const u32 whole = tile.end / ACCESS_ITEMS;
+#pragma unroll 1
+        for (u32 row = 0; row * (ROW / ACCESS_ITEMS) < whole; row += ROWS_HELD_LAST) {
+            add_rows<ROWS_HELD_LAST, false>(reduce, tile, row, whole, member, lanes);
+        }
+        const Rest rest(reduce, tile, member);
+        rest.add(tile, member, lanes);
     }
 }

@@ -20,7 +20,7 @@ constexpr u32 STAGES = AHEAD + 1 + LAG;
 constexpr u32 PUBLISHER = WARPS, CONTROLLER = WARPS + 1;
 constexpr u32 THREADS = SUBGROUP * (WARPS + 1 + LAG);
 /// Rows of which a thread has something in registers at once.
-constexpr u32 ROWS_AT_ONCE = 8;
+constexpr u32 ROWS_AT_ONCE = 4;
 /// Chunks whose totals are kept. A worker is at most LAG + 1 chunks ahead of another one, which may look back LAG chunks.
 constexpr u32 SLOTS = LAG == 1 ? 4 : 8;
 static_assert(SLOTS >= 2 * LAG + 2, "what is looked at is not overwritten");
