@@ -52,7 +52,8 @@ impl<'a> Slice<'a> {
     ///
     /// # Safety
     /// The memory can be reached by the device that the slice is used on, until all work on it is done; while
-    /// something is written to it, nothing else reads or writes it.
+    /// something is written to it, nothing else reads or writes it. Of the 16 bytes, counted from a multiple of 16, in which an
+    /// array begins or ends, all can be read; CUDA allocates no less.
     pub unsafe fn from_raw(pointer: u64, dtype: Dtype, items: u64) -> Result<Self> {
         Self::at(pointer, dtype, items)
     }

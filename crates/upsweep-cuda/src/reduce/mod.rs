@@ -1,8 +1,8 @@
 //! Reductions on a GPU.
 //!
-//! One kernel, `reduce.cuh`, folds tiles, `tile.cuh`, to one value for each workgroup. How a workgroup folds what its threads have
-//! is in `cooperative.cuh`, `shared_memory.cuh` and `raking.cuh`; how the values of workgroups become one, in `packed.cuh`,
-//! `counted.cuh`, `last_block.cuh` and `multi_level.cuh`.
+//! One kernel, `reduce.cuh`, folds tiles, `tile.cuh`, to one value for each workgroup; where their items lie is in `slots.cuh`. How
+//! a workgroup folds what its threads have is in `cooperative.cuh`, `shared_memory.cuh` and `raking.cuh`; how the values of
+//! workgroups become one, in `packed.cuh`, `counted.cuh`, `last_block.cuh` and `multi_level.cuh`.
 
 #[cfg(test)]
 mod on_device;
@@ -162,7 +162,7 @@ impl Shape {
 pub(crate) struct Reads {
     /// Bytes of an access.
     pub(crate) width: u32,
-    /// Whether the array begins where none may, and is read by those around it: `tile.cuh`.
+    /// Whether the array begins where none may, and is read by those around it: `slots.cuh`.
     pub(crate) skewed: bool,
 }
 
@@ -311,6 +311,7 @@ impl Reduction {
                 PUBLISHED,
                 mailbox::TEXT,
                 include_str!("reduce.cuh"),
+                include_str!("slots.cuh"),
                 include_str!("tile.cuh"),
                 if finds { include_str!("find.cuh") } else { "" },
                 locals[0],
