@@ -59,15 +59,7 @@ pub(crate) fn full() -> Result<()> {
     steps.step("summation vectors, checked by another program", || vectors(&python))?;
     steps.step("vector code under valgrind", memcheck)?;
     steps.step("fuzz targets", fuzz)?;
-    steps.step("every benchmark of the program, tiny", || {
-        let program = "run --release -p upsweep-cli --";
-        run(&mut cargo(&format!("{program} bench --n 2^10,1000 --samples 1")))?;
-        let Some(drivers) = drivers else { return Ok(String::new()) };
-        let gpus = "bench --device wgpu:0,wgpu:1 --op all --n 1000 --samples 1";
-        let mut bench = cargo(&format!("{program} {gpus}"));
-        vulkan::select(&mut bench, drivers);
-        run(&mut bench).map(|()| "on software GPUs too".to_owned())
-    })?;
+    steps.step("every benchmark of the program, tiny", || benchmarks(drivers))?;
     steps.step("every benchmark definition, tiny", || {
         bench::run(&bench::Options::tiny()).map(|()| String::new())
     })?;
@@ -256,6 +248,21 @@ fn memcheck() -> Result<String> {
         Some(line) if !line.contains(" 0 passed") => Ok("no wrong access".to_owned()),
         _ => Err("no test of the module `simd` ran".to_owned()),
     }
+}
+
+/// The program's benchmarks, by the program as the tests were built: optimised, and there already.
+fn benchmarks(drivers: Option<&str>) -> Result<String> {
+    let binary = root().join(target_dir()).join("debug/upsweep");
+    let bench = |options: &str| {
+        let mut bench = program(&binary);
+        bench.arg("bench").args(options.split(' ')).args(["--samples", "1"]);
+        bench
+    };
+    run(&mut bench("--n 2^10,1000"))?;
+    let Some(drivers) = drivers else { return Ok(String::new()) };
+    let mut gpus = bench("--device wgpu:0,wgpu:1 --op all --n 1000");
+    vulkan::select(&mut gpus, drivers);
+    run(&mut gpus).map(|()| "on software GPUs too".to_owned())
 }
 
 fn fuzz() -> Result<String> {

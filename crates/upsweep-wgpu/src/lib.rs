@@ -44,6 +44,7 @@ mod device;
 mod faults;
 mod ladder;
 mod litmus;
+mod mailbox;
 mod memory;
 #[cfg(test)]
 mod narrow;

@@ -4,6 +4,7 @@
 //! a workgroup folds what its threads have is in `cooperative.cuh`, `shared_memory.cuh` and `raking.cuh`; how the values of
 //! workgroups become one, in `packed.cuh`, `counted.cuh`, `last_block.cuh` and `multi_level.cuh`.
 
+mod calls;
 #[cfg(test)]
 mod on_device;
 pub(crate) mod policy;

@@ -7,6 +7,7 @@
 //! `cooperative.cuh`, `raking.cuh` or `blelloch.cuh` in it; how chunks then learn what comes before them, in
 //! `reduce_then_scan.cuh`, `scan_then_propagate.cuh`, `look_back.cuh` and `in_turn.cuh`.
 
+mod calls;
 mod launches;
 pub(crate) mod policy;
 mod shape;

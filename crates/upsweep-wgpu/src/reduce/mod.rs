@@ -4,6 +4,7 @@
 //! threads is in `cooperative.wgsl`, `shared_memory.wgsl` and `raking.wgsl`; how the values of workgroups become one,
 //! in `multi_level.wgsl`, `last_block.wgsl` and `atomic.wgsl`.
 
+pub(crate) mod calls;
 pub(crate) mod policy;
 
 use upsweep_core::summation::{LANES, ROWS, TILE};

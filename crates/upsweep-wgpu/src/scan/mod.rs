@@ -5,6 +5,7 @@
 //! `cooperative.wgsl`, `raking.wgsl` and `blelloch.wgsl`; how chunks learn what comes before them, in `look_back.wgsl`
 //! (with `parked.wgsl`) and `aggregates.wgsl` (what they see: `seen.wgsl`), `reduce_then_scan.wgsl` and `scan_then_propagate.wgsl`.
 
+mod calls;
 pub(crate) mod policy;
 mod shape;
 

@@ -1,0 +1,242 @@
+//! The calls of reductions.
+
+use std::sync::Arc;
+
+use cudarc::driver::CudaStream;
+use upsweep_core::{Element, Error, Extreme, Number, Operator, Reduce, Result, Strategy, Widen};
+use upsweep_gpu::bits::from_words;
+
+use super::{Init, ReduceOptions, Reduction, To, policy};
+use crate::backend::{Source, Workspace, init_words};
+use crate::device::Gpu;
+use crate::launch::Ready;
+use crate::mailbox::Mailbox;
+use crate::record::{Awaited, Recording};
+use crate::shader::Types;
+use crate::slice::Slice;
+
+impl Gpu {
+    /// Combines all items into one value, and waits for it: one launch, and no copy of the result.
+    ///
+    /// # Errors
+    /// Those of the device: types or operators it does not know, memory, a lost device.
+    pub fn reduce<T, A, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Source<'_, T>,
+        problem: &Reduce<A, O>,
+        options: &ReduceOptions,
+    ) -> Result<A>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        let types = self.types::<T, A, A, O>(&problem.operator)?;
+        let init = init_words(problem.init);
+        let found = self.reduce_bits(workspace, input, types, init, options)?;
+        from_words([found as u32, (found >> 32) as u32])
+            .ok_or_else(|| self.failed("a result of an unknown type"))
+    }
+
+    /// The first position of an extreme; `None` if there are no items.
+    ///
+    /// # Errors
+    /// As [`reduce`](Gpu::reduce).
+    pub fn position<T: Number>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Source<'_, T>,
+        extreme: Extreme,
+        options: &ReduceOptions,
+    ) -> Result<Option<u64>> {
+        let types = Types::of_position(T::DTYPE, extreme);
+        let position = self.reduce_bits(workspace, input, types, None, options)?;
+        Ok((position != u64::MAX).then_some(position))
+    }
+
+    fn reduce_bits<T: Element>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Source<'_, T>,
+        types: Types,
+        init: Init,
+        options: &ReduceOptions,
+    ) -> Result<u64> {
+        let mut uploaded = None;
+        let input = self.on_device(input, types.item, &mut uploaded)?;
+        let mut mailbox = match workspace.mailbox.take() {
+            Some(mailbox) => mailbox,
+            None => Mailbox::new(self)?,
+        };
+        let (address, message) = mailbox.next();
+        let to = To::Mailbox(address, message);
+        let stream = self.stream();
+        let ready = self.ready_reduction(workspace, types, &input, to, init, options)?;
+        self.in_order(stream, &[&input], || ready.begin(self, stream))?;
+        let found = mailbox.wait(stream)?;
+        workspace.mailbox = Some(mailbox);
+        self.settle()?;
+        Ok(found)
+    }
+
+    /// Combines all items into the one item of `result`, in a stream. Does not wait; allocates only what the workspace has
+    /// not yet.
+    ///
+    /// # Errors
+    /// As [`reduce`](Gpu::reduce), [`Error::ResultLength`].
+    pub fn reduce_into<T, A, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        stream: &CudaStream,
+        input: Slice<'_>,
+        result: Slice<'_>,
+        problem: &Reduce<A, O>,
+        options: &ReduceOptions,
+    ) -> Result<()>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        let (ready, _) =
+            self.one_reduction::<T, A, O>(workspace, &input, &result, problem, options)?;
+        self.in_order(stream, &[&input, &result], || ready.begin(self, stream))
+    }
+
+    /// A reduction of `input` into the one item of `result`, ready to be launched as often as wanted.
+    ///
+    /// # Errors
+    /// As [`reduce_into`](Gpu::reduce_into).
+    ///
+    /// # Safety
+    /// The memory of both is there as long as the recording may run.
+    pub unsafe fn bind_reduce<T, A, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Slice<'_>,
+        result: Slice<'_>,
+        problem: &Reduce<A, O>,
+        options: &ReduceOptions,
+    ) -> Result<Recording>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        let (ready, strategy) =
+            self.one_reduction::<T, A, O>(workspace, &input, &result, problem, options)?;
+        Ok(Recording::new(self, Some(ready), Some(strategy)))
+    }
+
+    /// A reduction of `input` into a value that the host waits for, ready to be launched as often as wanted.
+    ///
+    /// # Errors
+    /// As [`reduce`](Gpu::reduce).
+    ///
+    /// # Safety
+    /// The memory of `input` is there as long as the recording may run.
+    pub unsafe fn bind_awaited<T, A, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Slice<'_>,
+        problem: &Reduce<A, O>,
+        options: &ReduceOptions,
+    ) -> Result<Awaited<A>>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        let types = self.types::<T, A, A, O>(&problem.operator)?;
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
+        let mut mailbox = Mailbox::new(self)?;
+        let (address, message) = mailbox.next();
+        let (to, init) = (To::Mailbox(address, message), init_words(problem.init));
+        let ready = self.ready_reduction(workspace, types, &input, to, init, options)?;
+        Ok(Awaited::new(self, ready, Strategy::GpuReduce(strategy), mailbox))
+    }
+
+    fn one_reduction<T, A, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: &Slice<'_>,
+        result: &Slice<'_>,
+        problem: &Reduce<A, O>,
+        options: &ReduceOptions,
+    ) -> Result<(Ready, Strategy)>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        let types = self.types::<T, A, A, O>(&problem.operator)?;
+        self.ready_result(workspace, types, input, result, init_words(problem.init), options)
+    }
+
+    /// A search for an extreme's position, ready to be launched as often as wanted. The one item of `result` is a `u64`,
+    /// `u64::MAX` if there are no items.
+    ///
+    /// # Errors
+    /// As [`reduce_into`](Gpu::reduce_into).
+    ///
+    /// # Safety
+    /// The memory of both is there as long as the recording may run.
+    pub unsafe fn bind_position<T: Number>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Slice<'_>,
+        result: Slice<'_>,
+        extreme: Extreme,
+        options: &ReduceOptions,
+    ) -> Result<Recording> {
+        let types = Types::of_position(T::DTYPE, extreme);
+        let (ready, strategy) =
+            self.ready_result(workspace, types, &input, &result, None, options)?;
+        Ok(Recording::new(self, Some(ready), Some(strategy)))
+    }
+
+    /// The launch of a reduction into the one item of `result`.
+    fn ready_result(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        types: Types,
+        input: &Slice<'_>,
+        result: &Slice<'_>,
+        init: Init,
+        options: &ReduceOptions,
+    ) -> Result<(Ready, Strategy)> {
+        if result.items != 1 {
+            return Err(Error::ResultLength { items: result.len() });
+        }
+        input.check_apart(result)?;
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
+        let to = To::Device(result.pointer());
+        let ready = self.ready_reduction(workspace, types, input, to, init, options)?;
+        Ok((ready, Strategy::GpuReduce(strategy)))
+    }
+
+    fn ready_reduction(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        types: Types,
+        input: &Slice<'_>,
+        to: To,
+        init: Init,
+        options: &ReduceOptions,
+    ) -> Result<Ready> {
+        let suits = |(of, reduction): &(ReduceOptions, Reduction)| {
+            of == options && reduction.suits(&types, input, options)
+        };
+        if !workspace.reduction.as_ref().is_some_and(suits) {
+            let items = input.items.max(workspace.items);
+            workspace.reduction = None;
+            let made = Reduction::new(self, types, items, input, options)?;
+            workspace.reduction = Some((*options, made));
+        }
+        match &workspace.reduction {
+            Some((_, reduction)) => reduction.bind(self, input, to, init),
+            None => Err(self.failed("a reduction that was just made is gone")),
+        }
+    }
+}

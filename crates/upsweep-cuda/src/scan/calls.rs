@@ -1,0 +1,208 @@
+//! The calls of scans.
+
+use std::sync::Arc;
+
+use cudarc::driver::CudaStream;
+use upsweep_core::summation::WINDOW;
+use upsweep_core::{Element, Error, Operator, Result, Scan, Strategy, Widen};
+use upsweep_gpu::bits::{bytes_mut, from_words};
+
+use super::{Form, ScanOptions, Scanning, policy};
+use crate::backend::{Source, Target, Workspace, init_words};
+use crate::device::Gpu;
+use crate::launch::Ready;
+use crate::memory::Buffer;
+use crate::record::Recording;
+use crate::slice::Slice;
+
+impl Gpu {
+    /// Writes every prefix of `input` to `output`, which has the same length; the two may be one slice. In a stream: does not
+    /// wait, and allocates only what the workspace has not yet.
+    ///
+    /// # Errors
+    /// As [`reduce`](Gpu::reduce), and [`Error::LengthMismatch`].
+    pub fn scan_into<T, U, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        stream: &CudaStream,
+        [input, output]: [Slice<'_>; 2],
+        problem: &Scan<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let ready = self.ready_scan::<T, U, O>(workspace, [&input, &output], problem, options)?;
+        let Some(ready) = ready else { return Ok(()) };
+        let in_place = [&output];
+        let arrays = [&input, &output];
+        let arrays = if input.is(&output) { &in_place[..] } else { &arrays };
+        self.in_order(stream, arrays, || ready.begin(self, stream))
+    }
+
+    /// A scan of `input` into `output`, ready to be launched as often as wanted. The two may be one slice.
+    ///
+    /// # Errors
+    /// As [`scan_into`](Gpu::scan_into).
+    ///
+    /// # Safety
+    /// The memory of both is there as long as the recording may run.
+    pub unsafe fn bind_scan<T, U, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Slice<'_>,
+        output: Slice<'_>,
+        problem: &Scan<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<Recording>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let ready = self.ready_scan::<T, U, O>(workspace, [&input, &output], problem, options)?;
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(self.facts.arch));
+        Ok(Recording::new(self, ready, Some(Strategy::GpuScan(strategy))))
+    }
+
+    /// The launch of a scan; `None` if there is nothing to do.
+    fn ready_scan<T, U, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        [input, output]: [&Slice<'_>; 2],
+        problem: &Scan<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<Option<Ready>>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        if input.items != output.items {
+            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
+        }
+        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        let in_place = input.is(output) && types.item == types.output;
+        if !in_place {
+            input.check_apart(output)?;
+        }
+        if input.items == 0 {
+            return Ok(None);
+        }
+        let form = Form::new(problem);
+        let suits = |(of, scanning): &(ScanOptions, Scanning)| {
+            of == options && scanning.suits(&types, form, input, output)
+        };
+        if !workspace.scanning.as_ref().is_some_and(suits) {
+            let items = input.items.max(workspace.items);
+            workspace.scanning = None;
+            let made = Scanning::new(self, types, form, items, [input, output], options)?;
+            workspace.scanning = Some((*options, made));
+        }
+        match &workspace.scanning {
+            Some((_, scanning)) => {
+                scanning.bind(self, input, output, init_words(problem.init)).map(Some)
+            }
+            None => Err(self.failed("a scan that was just made is gone")),
+        }
+    }
+
+    /// Writes every prefix of `input` to `output`, which has the same length. Waits for an output in the host's memory only.
+    ///
+    /// # Errors
+    /// As [`scan_into`](Gpu::scan_into).
+    pub fn scan<T, U, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Source<'_, T>,
+        output: Target<'_, U>,
+        problem: &Scan<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        self.scan_from(workspace, Some(input), output, problem, options)
+    }
+
+    /// A scan in place if there is no input.
+    pub(crate) fn scan_from<T, U, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Option<Source<'_, T>>,
+        output: Target<'_, U>,
+        problem: &Scan<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        let mut uploaded = None;
+        let in_place = input.is_none();
+        let input = match input {
+            Some(input) => Some(self.on_device(input, types.item, &mut uploaded)?),
+            None => None,
+        };
+        let mut scan = |to: Slice<'_>| {
+            let arrays = [input.unwrap_or(to), to];
+            self.scan_into::<T, U, O>(workspace, self.stream(), arrays, problem, options)
+        };
+        match output {
+            Target::Device(output) => scan(output),
+            Target::Host(items) => {
+                let data = bytes_mut(items).unwrap_or_default();
+                let made = Buffer::new(self, data.len() as u64)?;
+                if in_place {
+                    made.write(0, data)?;
+                }
+                let count = data.len() as u64 / types.output.size() as u64;
+                scan(Slice::at(made.pointer(), types.output, count)?)?;
+                // SAFETY: the memory is ours, and has as many bytes.
+                unsafe { self.copy_out(made.pointer(), data) }
+            }
+        }
+    }
+
+    /// What comes in behind the last scan of this workspace, which was one of `items` items in the device's own stream: the
+    /// start value of a scan of what follows. Waits for it.
+    ///
+    /// # Errors
+    /// [`Error::ChunkLength`] unless the items were whole windows, and those of the device.
+    pub fn carry<A: Element>(&self, workspace: &Workspace, items: u64) -> Result<A> {
+        if !items.is_multiple_of(WINDOW as u64) {
+            let items = usize::try_from(items).unwrap_or(usize::MAX);
+            return Err(Error::ChunkLength { items, multiple: WINDOW });
+        }
+        let Some((_, scanning)) = &workspace.scanning else {
+            return Err(self.failed("there was no scan that something comes in behind"));
+        };
+        let bits = scanning.carry(self)?;
+        from_words([bits as u32, (bits >> 32) as u32])
+            .ok_or_else(|| self.failed("a carry of an unknown type"))
+    }
+
+    /// Replaces every item by its prefix. Waits for data in the host's memory only.
+    ///
+    /// # Errors
+    /// As [`scan_into`](Gpu::scan_into).
+    pub fn scan_in_place<T, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        data: Target<'_, T>,
+        problem: &Scan<T::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<()>
+    where
+        T: Element + Widen<<T as Element>::Acc>,
+        O: Operator<T::Acc>,
+    {
+        self.scan_from::<T, T, O>(workspace, None, data, problem, options)
+    }
+}

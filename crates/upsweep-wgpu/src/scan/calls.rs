@@ -1,0 +1,175 @@
+//! The calls of scans.
+
+use upsweep_core::{Element, Error, Operator, Result, Scan, Widen};
+use upsweep_gpu::bits::{bytes_mut, from_words};
+use wgpu::BufferUsages;
+
+use super::{Form, ScanOptions, Scanning};
+use crate::backend::{Source, Target, Workspace, init_words};
+use crate::device::Gpu;
+use crate::record::Recording;
+use crate::reduce::Init;
+use crate::shader::Types;
+use crate::slice::Slice;
+
+impl Gpu {
+    /// A scan of `input` into `output`, ready to be recorded. The two may be one slice.
+    ///
+    /// # Errors
+    /// As [`scan`](Gpu::scan).
+    pub fn bind_scan<T, U, O>(
+        &self,
+        workspace: &mut Workspace,
+        input: Slice<'_>,
+        output: Slice<'_>,
+        problem: &Scan<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<Recording>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        if input.items != output.items {
+            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
+        }
+        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        let init = init_words(problem.init);
+        let form = Form::new(problem, input.is(&output));
+        let bound = self.bind_scanning(workspace, types, form, [&input, &output], init, options)?;
+        self.keep(bound)
+    }
+
+    /// Writes every prefix of `input` to `output`, which has the same length. Waits for an output in the host's
+    /// memory only.
+    ///
+    /// # Errors
+    /// As [`reduce`](Gpu::reduce), and [`Error::LengthMismatch`].
+    pub fn scan<T, U, O>(
+        &self,
+        workspace: &mut Workspace,
+        input: Source<'_, T>,
+        output: Target<'_, U>,
+        problem: &Scan<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        self.scan_from(workspace, Some(input), output, problem, options)
+    }
+
+    /// Replaces every item by its prefix. Waits for data in the host's memory only.
+    ///
+    /// # Errors
+    /// As [`reduce`](Gpu::reduce).
+    pub fn scan_in_place<T, O>(
+        &self,
+        workspace: &mut Workspace,
+        data: Target<'_, T>,
+        problem: &Scan<T::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<()>
+    where
+        T: Element + Widen<<T as Element>::Acc>,
+        O: Operator<T::Acc>,
+    {
+        self.scan_from::<T, T, O>(workspace, None, data, problem, options)
+    }
+
+    /// A scan in place if there is no input.
+    pub(crate) fn scan_from<T, U, O>(
+        &self,
+        workspace: &mut Workspace,
+        input: Option<Source<'_, T>>,
+        output: Target<'_, U>,
+        problem: &Scan<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        self.check(&types)?;
+        let (mut uploaded, created);
+        let input = match input {
+            Some(input) => {
+                uploaded = None;
+                Some(self.on_device(input, types.item, &mut uploaded)?)
+            }
+            None => None,
+        };
+        let (to, host) = match output {
+            Target::Device(slice) => (slice, None),
+            Target::Host(items) => {
+                let data = bytes_mut(items).unwrap_or_default();
+                created = if input.is_none() {
+                    self.upload("items", data)?
+                } else {
+                    let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+                    self.buffer("items", data.len() as u64, usage)?
+                };
+                let items = data.len() as u64 / types.output.size() as u64;
+                (Slice::new(&created, types.output, 0, items)?, Some(data))
+            }
+        };
+        let from = input.unwrap_or(to);
+        if from.items != to.items {
+            return Err(Error::LengthMismatch { input: from.len(), output: to.len() });
+        }
+        if from.items == 0 {
+            return Ok(());
+        }
+        let form = Form::new(problem, from.is(&to));
+        let init = init_words(problem.init);
+        let recording = self.bind_scanning(workspace, types, form, [&from, &to], init, options)?;
+        self.submit(&recording)?;
+        match host {
+            Some(data) => {
+                self.wait()?;
+                self.download(to.buffer, to.offset, data)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What comes behind the last scan of this workspace, which was one of `items` items: whole windows. Waits.
+    pub(crate) fn carry<A: Element>(&self, workspace: &Workspace, items: u64) -> Result<A> {
+        let Some((_, scanning)) = &workspace.scanning else {
+            return Err(self.failed("a scan that was just made is gone"));
+        };
+        let found = scanning.carry(self, items)?;
+        self.wait()?;
+        from_words(found).ok_or_else(|| self.failed("a carry of an unknown type"))
+    }
+
+    fn bind_scanning(
+        &self,
+        workspace: &mut Workspace,
+        types: Types,
+        form: Form,
+        [input, output]: [&Slice<'_>; 2],
+        init: Init,
+        options: &ScanOptions,
+    ) -> Result<Recording> {
+        if !form.in_place {
+            input.check_apart(output)?;
+        }
+        let suits = |(of, scanning): &(ScanOptions, Scanning)| {
+            of == options && scanning.suits(self, &types, form, input, output)
+        };
+        if !workspace.scanning.as_ref().is_some_and(suits) {
+            let items = input.items.max(workspace.items);
+            let made = Scanning::new(self, types, form, items, [input, output], options)?;
+            workspace.scanning = Some((*options, made));
+        }
+        match &workspace.scanning {
+            Some((_, scanning)) => scanning.bind(self, input, output, init),
+            None => Err(self.failed("a scan that was just made is gone")),
+        }
+    }
+}
