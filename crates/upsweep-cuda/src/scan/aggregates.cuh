@@ -19,8 +19,8 @@
 constexpr u32 STAGES = AHEAD + 1 + LAG;
 constexpr u32 PUBLISHER = WARPS, CONTROLLER = WARPS + 1;
 constexpr u32 THREADS = SUBGROUP * (WARPS + 1 + LAG);
-/// Rows of which a thread has something in registers at once.
-constexpr u32 ROWS_AT_ONCE = 4;
+/// Rows of which a thread has something in registers at once; of the last chunk, fewer, for the less code.
+constexpr u32 ROWS_AT_ONCE = 4, ROWS_AT_ONCE_LAST = 2;
 /// Chunks whose totals are kept. A worker is at most LAG + 1 chunks ahead of another one, which may look back LAG chunks.
 constexpr u32 SLOTS = LAG == 1 ? 4 : 8;
 static_assert(SLOTS >= 2 * LAG + 2, "what is looked at is not overwritten");
@@ -44,23 +44,30 @@ struct Work {
     u32 lane;
 
     u32 chunk_at(u32 turn) const { return blockIdx.x + turn * gridDim.x; }
-    InMemory* stage(u32 turn) const { return stages + turn % STAGES * (CHUNK + WARPS * GAP); }
-    Chunk chunk(u32 turn) const { return Chunk(scan, stage(turn) + skew() / sizeof(InMemory), chunk_at(turn)); }
-    /// Bytes that every chunk begins behind where a copy may.
-    u32 skew() const { return ALIGNED ? 0 : u64(Chunk(scan, 0).source()) % 16; }
+    InMemory* stage(u32 turn) const { return stages + turn % STAGES * STAGE; }
+    Chunk chunk(u32 turn) const { return Chunk(scan, stage(turn) + lead() / sizeof(InMemory), chunk_at(turn)); }
+    /// Bytes that every chunk, and each warp's rows, begin behind a line.
+    u32 lead() const { return u64(Chunk(scan, 0).source()) % LINE; }
 
     Barrier* full(u32 turn, u32 warp) const { return &shared.full[turn % STAGES][warp]; }
     /// In which of two phases the barriers of slots are.
     static u32 parity_of(u32 turn) { return turn / SLOTS & 1; }
 
-    /// Has a warp's rows copied to their stage. What is not whole, workers read for themselves.
+    /// Has a warp's rows copied to their stage, with what lies around them in the 16 bytes of their ends; of the last chunk's, those
+    /// that there are.
     void begin_load(u32 turn, u32 warp) const {
-        if (turn < turns && chunk(turn).is_whole()) {
-            constexpr u32 BYTES = (ROWS * ROW + GAP) * sizeof(InMemory);
+        if (turn < turns) {
             const Offset rows = Chunk::rows_of(warp);
-            const u8* from = (const u8*)(chunk(turn).source() + rows) - skew();
-            arrive_with_bytes(full(turn, warp), BYTES);
-            begin_copy(stage(turn) + rows + turned(WARPS - 1, warp) * Offset(GAP), from, BYTES, full(turn, warp));
+            const u64 array = u64(scan.input), first = u64(chunk(turn).source() + rows);
+            const u64 begin = REVERSE ? max(first, array) : first;
+            const u64 last = first + ROWS * ROW * sizeof(InMemory);
+            const u64 end = REVERSE ? last : min(last, array + scan.items * sizeof(InMemory));
+            const u64 from = begin / 16 * 16, bytes = begin < end ? (end + 15) / 16 * 16 - from : 0;
+            arrive_with_bytes(full(turn, warp), u32(bytes));
+            if (bytes > 0) {
+                u8* const to = (u8*)(stage(turn) + rows + turned(WARPS - 1, warp) * Offset(GAP)) + lead();
+                begin_copy(to + i64(from - first), (const u8*)from, u32(bytes), full(turn, warp));
+            }
         }
     }
 
@@ -121,13 +128,13 @@ struct Work {
     /// Leaves the total of this warp's rows, and gives S over them.
     Acc leave_total(u32 turn, u32 warp) const {
         const Chunk chunk = this->chunk(turn);
+        wait(full(turn, warp), turn / STAGES & 1);
+        if (lane == 0) {
+            begin_load(turn + AHEAD, warp);
+        }
         // Lane k's is the total of row k, and of lanes behind the same again.
         Acc total = padding();
         if (chunk.is_whole()) {
-            wait(full(turn, warp), turn / STAGES & 1);
-            if (lane == 0) {
-                begin_load(turn + AHEAD, warp);
-            }
             Acc totals[ROWS];
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r) {
@@ -135,9 +142,9 @@ struct Work {
             }
             total = fold_rows(totals, lane);
         } else {
-#pragma unroll 1
+#pragma unroll(ROWS_AT_ONCE_LAST)
             for (u32 r = 0; r < ROWS; ++r) {
-                const Acc row = fold_lanes<SUBGROUP>(total_of(chunk.loaded(warp * ROWS + r, lane)), lane);
+                const Acc row = fold_lanes<SUBGROUP>(total_of(chunk.staged_part(warp * ROWS + r, lane)), lane);
                 total = chosen(total, row, lane % ROWS == r);
             }
         }
@@ -157,16 +164,24 @@ struct Work {
         wait(&shared.carries_known[slot], parity_of(turn));
         const Acc carries = carries_of_rows(shared.totals[slot], shared.tile_carries[slot], rows, warp, lane);
         if (chunk.is_whole()) {
-#pragma unroll(ROWS < ROWS_AT_ONCE ? ROWS : ROWS_AT_ONCE)
+            Kept kept;
+#pragma unroll(ROWS_AT_ONCE)
             for (u32 r = 0; r < ROWS; ++r) {
                 const u32 row = warp * ROWS + r;
-                chunk.store(row, lane, scan_row(chunk.staged(row, lane), shuffled(carries, r), lane), shared.exchange[warp]);
+                const Group scanned = scan_row(chunk.staged(row, lane), shuffled(carries, r), lane);
+                chunk.store(row, lane, scanned, shared.exchange[warp], kept);
             }
         } else {
-#pragma unroll 1
+            Kept unused;
+#pragma unroll(ROWS_AT_ONCE_LAST)
             for (u32 r = 0; r < ROWS; ++r) {
                 const u32 row = warp * ROWS + r;
-                chunk.store_items(row, lane, scan_row(chunk.loaded(row, lane), shuffled(carries, r), lane));
+                const Group scanned = scan_row(chunk.staged_part(row, lane), shuffled(carries, r), lane);
+                if (OUT_ALIGNED && (row + 1) * ROW <= chunk.left()) {
+                    chunk.store(row, lane, scanned, shared.exchange[warp], unused);
+                } else {
+                    chunk.store_items(row, lane, scanned);
+                }
             }
         }
         if (warp == 0) {

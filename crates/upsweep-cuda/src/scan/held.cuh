@@ -58,7 +58,7 @@ inline void end(const Scan& scan, const Control& control) {
 }
 
 /// The rows of a warp, in whole accesses or item by item.
-__forceinline__ void load(const Chunk& chunk, bool is_whole, Group (&rows)[ROWS], Exchange& exchange, u32 warp, u32 lane) {
+__forceinline__ void load(const Chunk& chunk, bool is_whole, Group (&rows)[ROWS], u32 warp, u32 lane) {
     if (!is_whole) {
 #pragma unroll
         for (u32 r = 0; r < ROWS; ++r) {
@@ -70,14 +70,11 @@ __forceinline__ void load(const Chunk& chunk, bool is_whole, Group (&rows)[ROWS]
             rows[r] = chunk.staged(warp * ROWS + r, lane);
         }
     } else {
-        InMemory items[ROWS][GROUP];
+        Access accesses[ROWS][ACCESSES];
+        read_rows(chunk.source() + Chunk::rows_of(warp), lane, accesses);
 #pragma unroll
         for (u32 r = 0; r < ROWS; ++r) {
-            chunk.load(warp * ROWS + r, lane, items[r]);
-        }
-#pragma unroll
-        for (u32 r = 0; r < ROWS; ++r) {
-            rows[r] = Chunk::grouped(items[r], lane, exchange);
+            rows[r] = Chunk::entered(accesses[r], 0);
         }
     }
 }
@@ -99,11 +96,12 @@ __forceinline__ Acc leave_total(const Group (&rows)[ROWS], Acc* totals_of_warps,
 /// Writes the rows of a warp, `before` being what comes before each group in its row, and `carries` what comes into rows.
 __forceinline__ void store(const Chunk& chunk, bool is_whole, const Group (&rows)[ROWS], const Acc (&before)[ROWS], Acc carries,
                            Exchange& exchange, u32 warp, u32 lane) {
+    Kept kept;
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
         const Group scanned = prefixes(rows[r], then(shuffled(carries, r), before[r]));
         if (is_whole) {
-            chunk.store(warp * ROWS + r, lane, scanned, exchange);
+            chunk.store(warp * ROWS + r, lane, scanned, exchange, kept);
         } else {
             chunk.store_items(warp * ROWS + r, lane, scanned);
         }
@@ -133,7 +131,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     if (serves) {
         control.mark = mark_of_run(scan.state);
     } else {
-        load(chunk, is_whole, rows, exchange, warp, lane);
+        load(chunk, is_whole, rows, warp, lane);
         upto = leave_total(rows, shared.totals, warp, lane);
     }
     // Totals of workers are known.

@@ -17,15 +17,15 @@ fn lag_and_ahead(chunk_bytes: u32, most: u32) -> (u32, u32) {
 }
 
 /// Bytes of shared memory, besides stages, that a workgroup needs at most: totals and carries of workers, barriers; and of each
-/// of 16 workers a row, if it puts rows in another order before it writes them.
-fn shared_besides(types: &Types, lies: Lies) -> u32 {
+/// of 16 workers a row, if it puts rows in another order before it writes them, as those of two accesses to a lane.
+fn shared_besides(types: &Types) -> u32 {
     let bytes = types.output.size() as u32;
-    let exchange = if bytes > 4 || !lies.out_aligned { 16 * LANES as u32 * bytes } else { 0 };
+    let exchange = if bytes > 4 { 16 * LANES as u32 * bytes } else { 0 };
     (8 << 10) + exchange
 }
 
-/// Bytes of a stage between the rows of two workers, of arrays that do not begin where a copy may.
-const GAP: u32 = 16;
+/// Bytes of a line of memory. A staged chunk has as much room more, or each worker's rows if they begin where no copy may.
+const LINE: u32 = 128;
 
 /// Registers that a thread needs besides what it holds, for each word of a value, so that none are spilled.
 const REGISTERS: u32 = 56;
@@ -61,8 +61,8 @@ pub(crate) struct Shape {
     warps: u32,
     /// Rows of a warp.
     rows: u32,
-    /// Bytes of the rows of a warp, where they are staged.
-    rows_bytes: u32,
+    /// Bytes of a chunk where it is staged.
+    stage_bytes: u32,
     pub(super) waits: Waits,
     /// Workgroups of a multiprocessor that its shared memory and registers allow.
     pub(super) at_once: u32,
@@ -76,20 +76,23 @@ impl Shape {
         lies: Lies,
         policy: WorkgroupPolicy,
     ) -> Self {
-        let most = facts.shared_bytes_most.saturating_sub(shared_besides(types, lies));
+        let most = facts.shared_bytes_most.saturating_sub(shared_besides(types));
         let (mut warps, mut rows) = warps_and_rows(policy, 16);
-        let gap = if lies.aligned { 0 } else { GAP };
-        let rows_bytes = |rows: u32| rows * (LANES * types.item.size()) as u32 + gap;
-        while 3 * warps * rows_bytes(rows) > most && rows > 4 {
+        let stage_bytes = |warps: u32, rows: u32| {
+            let room = if lies.aligned { LINE } else { warps * LINE };
+            warps * rows * (LANES * types.item.size()) as u32 + room
+        };
+        while 3 * stage_bytes(warps, rows) > most && rows > 4 {
             rows /= 2;
         }
-        while 3 * warps * rows_bytes(rows) > most && warps > ROWS as u32 / rows {
+        while 3 * stage_bytes(warps, rows) > most && warps > ROWS as u32 / rows {
             warps /= 2;
         }
-        let (lag, ahead) = lag_and_ahead(warps * rows_bytes(rows), most);
+        let (lag, ahead) = lag_and_ahead(stage_bytes(warps, rows), most);
         let waits = Waits::Staged { lag, ahead };
-        let mut shape = Self { warps, rows, rows_bytes: rows_bytes(rows), waits, at_once: 1 };
-        let bytes = shape.shared_bytes() + shared_besides(types, lies);
+        let mut shape =
+            Self { warps, rows, stage_bytes: stage_bytes(warps, rows), waits, at_once: 1 };
+        let bytes = shape.shared_bytes() + shared_besides(types);
         let registers = REGISTERS * types.held().words().min(2);
         let at_once = shape.fit(facts, registers).min(facts.shared_bytes_of_each / bytes);
         shape.at_once = at_once.clamp(1, 4);
@@ -139,7 +142,7 @@ impl Shape {
         while registers(rows) * WARP * (warps + 1) > facts.registers_of_each && rows > 4 {
             rows /= 2;
         }
-        let mut shape = Self { warps, rows, rows_bytes: 0, waits, at_once: 1 };
+        let mut shape = Self { warps, rows, stage_bytes: 0, waits, at_once: 1 };
         shape.at_once = shape.fit(facts, registers(rows)).clamp(1, 16);
         shape
     }
@@ -173,7 +176,7 @@ impl Shape {
 
     pub(super) fn shared_bytes(&self) -> u32 {
         match self.waits {
-            Waits::Staged { lag, ahead } => (lag + 1 + ahead) * self.warps * self.rows_bytes,
+            Waits::Staged { lag, ahead } => (lag + 1 + ahead) * self.stage_bytes,
             Waits::Held { .. } | Waits::Alone { .. } => 0,
         }
     }

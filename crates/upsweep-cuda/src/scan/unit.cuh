@@ -73,30 +73,14 @@ struct Chunk {
         }
     }
 
-    /// The items of a row, every 32nd for each lane, from where they lie.
-    __forceinline__ void load(u32 row, u32 lane, InMemory (&items)[GROUP]) const {
-        const InMemory* from = stage + turned(CHUNK - ROW, row * ROW);
+    /// The same of a chunk of which a part is staged, with padding behind the end.
+    Group staged_part(u32 row, u32 lane) const {
+        Group group = staged(row, lane);
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
-            items[k] = from[k * SUBGROUP + lane];
+            group.at[k] = chosen(padding(), group.at[k], row * ROW + lane * GROUP + k < left());
         }
-    }
-
-    /// A lane's group of a row that was loaded.
-    static __forceinline__ Group grouped(const InMemory (&items)[GROUP], u32 lane, Exchange& exchange) {
-        __syncwarp();
-#pragma unroll
-        for (u32 k = 0; k < GROUP; ++k) {
-            ((InMemory*)exchange.in)[k * SUBGROUP + lane] = items[k];
-        }
-        __syncwarp();
-        const Offset place = turned(SUBGROUP - 1, lane);
-        Access accesses[ACCESSES];
-#pragma unroll
-        for (u32 a = 0; a < ACCESSES; ++a) {
-            accesses[a] = exchange.in[place * Offset(ACCESSES) + Offset(a)];
-        }
-        return entered(accesses, 0);
+        return group;
     }
 
     /// The group that these accesses hold, the second first if `turn`.
@@ -135,37 +119,58 @@ struct Chunk {
         return group;
     }
 
-    /// Writes a row; every access of the warp to neighbouring bytes.
-    void store(u32 row, u32 lane, const Group& group, Exchange& exchange) const {
+    /// Writes a row, its warp's rows one after another; every access of the warp to neighbouring bytes.
+    __forceinline__ void store(u32 row, u32 lane, const Group& group, Exchange& exchange, Kept& kept) const {
         OutAccess accesses[OUT_ACCESSES];
         pack_group(group, accesses);
         const u64 row_at = first + row * ROW;
-        OutAccess* to = (OutAccess*)(scan.output + (REVERSE ? scan.items - row_at - ROW : row_at));
-        const Offset place = turned(SUBGROUP - 1, lane);
+        const OutMemory* begin = scan.output + (REVERSE ? scan.items - row_at - ROW : row_at);
+        OutAccess* to = (OutAccess*)begin;
+        // Of the warp's first group and its last one, what lies in no access of its own goes by itself.
+        bool is_apart = false;
         if constexpr (!OUT_ALIGNED) {
-            __syncwarp();
-#pragma unroll
-            for (u32 a = 0; a < OUT_ACCESSES; ++a) {
-                exchange.out[place * Offset(OUT_ACCESSES) + Offset(a)] = accesses[a];
+            const u32 skew = u64(begin) % sizeof(OutAccess);
+            to = (OutAccess*)((const u8*)begin - skew) + (REVERSE && skew > 0);
+            move_to_accesses(accesses, kept, lane, skew);
+            is_apart = lane == 0 && row % ROWS == 0;
+            if (is_apart || (lane == SUBGROUP - 1 && row % ROWS == ROWS - 1)) {
+                store_part(row, lane, group, is_apart, skew);
             }
-            __syncwarp();
-#pragma unroll
-            for (u32 k = 0; k < GROUP; ++k) {
-                ((OutMemory*)to)[k * SUBGROUP + lane] = ((const OutMemory*)exchange.out)[k * SUBGROUP + lane];
-            }
-        } else if constexpr (OUT_ACCESSES == 2) {
+        }
+        const Offset place = turned(SUBGROUP - 1, lane);
+        if constexpr (OUT_ACCESSES == 2) {
             // Every other four lanes write their second access first, so that no two lanes want one bank.
             const bool turn = place & 4;
             __syncwarp();
             exchange.out[2 * place + turn] = turn ? accesses[1] : accesses[0];
             exchange.out[2 * place + !turn] = turn ? accesses[0] : accesses[1];
             __syncwarp();
-            to[lane] = exchange.out[lane];
-            to[SUBGROUP + lane] = exchange.out[SUBGROUP + lane];
-        } else {
+#pragma unroll
+            for (u32 a = 0; a < 2; ++a) {
+                const u32 number = a * SUBGROUP + lane;
+                if (OUT_ALIGNED || row % ROWS > 0 || number / 2 != u32(turned(SUBGROUP - 1, 0))) {
+                    to[number] = exchange.out[number];
+                }
+            }
+        } else if (!is_apart) {
 #pragma unroll
             for (u32 a = 0; a < OUT_ACCESSES; ++a) {
                 to[place * Offset(OUT_ACCESSES) + Offset(a)] = accesses[a];
+            }
+        }
+    }
+
+    /// Writes the items of a group that no access holds together with the one before it, if it is the first of its warp; else those
+    /// that would lie in the access of one behind it.
+    void store_part(u32 row, u32 lane, const Group& group, bool is_first, u32 skew) const {
+        constexpr u32 SIZE = sizeof(OutMemory), ITEMS = sizeof(OutAccess) / SIZE;
+        // Items of the group in its own accesses are those from the scan's start on; in memory, that is from the other end in reverse.
+        const u32 own = GROUP - (REVERSE ? (ITEMS - skew / SIZE) % ITEMS : skew / SIZE);
+        OutMemory* to = scan.output + place(first);
+#pragma unroll
+        for (u32 k = 0; k < GROUP; ++k) {
+            if (is_first == k < own) {
+                to[step(row * ROW + lane * GROUP + k)] = pack_one(stored(group.at[k]));
             }
         }
     }

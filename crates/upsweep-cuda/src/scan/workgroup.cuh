@@ -64,7 +64,8 @@ inline void store_apart(const Chunk& chunk, u32 row, u32 place, const Group& gro
 template <bool WHOLE>
 inline void store_group(const Chunk& chunk, u32 row, u32 place, const Group& group, Exchange& exchange) {
     if (WHOLE && OUT_ALIGNED && !BLOCKED) {
-        chunk.store(row, place, group, exchange);
+        Kept unused;
+        chunk.store(row, place, group, exchange, unused);
     } else if (OUT_ALIGNED && (WHOLE || is_checked(chunk, row, place))) {
         store_apart(chunk, row, place, group);
     } else {
