@@ -192,8 +192,7 @@ impl Operator<u32> for LastSet {
     fn source(&self, language: Language) -> Option<Source> {
         (language == Language::Cuda).then(|| Source {
             combine: "return right == 0u ? left : right;".into(),
-            identity: "0u".into(),
-            padding: "0u".into(),
+            ..Source::default()
         })
     }
 }
