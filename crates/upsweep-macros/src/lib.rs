@@ -43,8 +43,8 @@ fn output(expanded: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
 ///
 /// laws::check(&LastSet, &[0, 1, 2, 7])?;
 /// let device = Device::cpu();
-/// assert_eq!(reduce(&device, &[3, 0, 5, 0], LastSet)?, 5);
-/// assert_eq!(inclusive_scan(&device, &[3, 0, 5, 0], LastSet)?.into_vec()?, [3, 3, 5, 5]);
+/// assert_eq!(reduce(&device, &[3u32, 0, 5, 0], LastSet)?, 5);
+/// assert_eq!(inclusive_scan(&device, &[3u32, 0, 5, 0], LastSet)?.into_vec()?, [3, 3, 5, 5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[proc_macro_attribute]
@@ -72,7 +72,7 @@ pub fn operator(arguments: TokenStream, item: TokenStream) -> TokenStream {
 ///     added(left, right, 4_000_000_007)
 /// }
 ///
-/// assert_eq!(reduce(&Device::cpu(), &[4_000_000_000, 10], SumOfResidues)?, 3);
+/// assert_eq!(reduce(&Device::cpu(), &[4_000_000_000u32, 10], SumOfResidues)?, 3);
 /// # Ok::<(), upsweep::Error>(())
 /// ```
 #[proc_macro_attribute]

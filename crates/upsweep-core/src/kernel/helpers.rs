@@ -117,9 +117,20 @@ pub(super) static HELPERS: &[Helper] = helpers! {
     "min" FLOATS, TWO => "$T", "return select(select(select(b, a, a < b), b, @is_nan(a)), a, @is_nan(b));";
     "max" FLOATS, TWO => "$T", "return select(select(select(b, a, a > b), b, @is_nan(a)), a, @is_nan(b));";
     "clamp" FLOATS, THREE => "$T", "let most = select(a, b, a < b); return select(most, c, most > c);";
-    "floor" FLOATS, ONE => "$T", "return floor(a);", cuda "return floor$f(a);";
-    "ceil" FLOATS, ONE => "$T", "return ceil(a);", cuda "return ceil$f(a);";
-    "trunc" FLOATS, ONE => "$T", "return @copysign(trunc(a), a);", cuda "return trunc$f(a);";
+    "floor" &["f32"], ONE => "$T", "return floor(a);", cuda "return floor$f(a);";
+    "ceil" &["f32"], ONE => "$T", "return ceil(a);", cuda "return ceil$f(a);";
+    "trunc" &["f32"], ONE => "$T", "return trunc(a);", cuda "return trunc$f(a);";
+    "floor" &["f64"], ONE => "$T",
+        "let whole = @trunc(a); return select(whole, whole - $T(1), a < whole);", cuda "return floor$f(a);";
+    "ceil" &["f64"], ONE => "$T",
+        "let whole = @trunc(a); return select(whole, whole + $T(1), a > whole);", cuda "return ceil$f(a);";
+    // lavapipe (Mesa 22.3) cuts off by way of 32 bits, so the bits behind the point are taken away here.
+    "trunc" &["f64"], ONE => "$T",
+        "let bits = @to_bits(a); let power = u32(bits >> $FRACTION) & 0x7ffu; \
+         if (power < 1023u) { return @from_bits(bits & $SIGN); } \
+         if (power >= 1075u) { return a; } \
+         return @from_bits(bits & ~(($U(1) << (1075u - power)) - $U(1)));",
+        cuda "return trunc$f(a);";
     "fract" FLOATS, ONE => "$T", "return a - @trunc(a);";
     "round" FLOATS, ONE => "$T",
         "let whole = @trunc(a); return select(whole, whole + @copysign($T(1), a), @abs(a - whole) >= $T(0.5));";

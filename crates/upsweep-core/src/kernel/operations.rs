@@ -142,14 +142,15 @@ impl Module {
         }
     }
 
-    /// An expression of unsigned integers, as one of these.
-    fn by_unsigned(&self, scalar: Scalar, text: impl Fn(&str) -> String) -> String {
+    /// What wraps: an operator between integers, by way of unsigned ones where the language wants that.
+    fn wrapping(&self, scalar: Scalar, left: &str, sign: &str, right: &str, both: bool) -> String {
         // WGSL's integers wrap by themselves.
-        if scalar.is_signed() && self.spelling.0 == Language::Cuda {
-            format!("{}({})", scalar.name(), text(scalar.unsigned().name()))
-        } else {
-            text("")
+        if !scalar.is_signed() || self.spelling.0 == Language::Wgsl {
+            return format!("({left} {sign} {right})");
         }
+        let (name, unsigned) = (scalar.name(), scalar.unsigned().name());
+        let right = if both { format!("{unsigned}({right})") } else { right.to_owned() };
+        format!("{name}({unsigned}({left}) {sign} {right})")
     }
 
     pub(super) fn unary(&mut self, operator: Unary, value: Operand) -> Result<Operand, Refused> {
@@ -224,7 +225,7 @@ impl Module {
             let amount = format!("({} & {}u)", amount.text, bits(dtype) - 1);
             let text = match operator {
                 Binary::Shr => format!("({a} >> {amount})"),
-                _ => self.by_unsigned(scalar, |unsigned| format!("({unsigned}({a}) << {amount})")),
+                _ => self.wrapping(scalar, a, sign, &amount, false),
             };
             return self.of(self.narrow(dtype, text), dtype);
         }
@@ -234,9 +235,7 @@ impl Module {
             }
             Binary::Rem => self.help("rem", scalar, &[a, b]),
             Binary::Div if !scalar.is_float() => self.help("div", scalar, &[a, b]),
-            Binary::Add | Binary::Sub | Binary::Mul => self.by_unsigned(scalar, |unsigned| {
-                format!("({unsigned}({a}) {sign} {unsigned}({b}))")
-            }),
+            Binary::Add | Binary::Sub | Binary::Mul => self.wrapping(scalar, a, sign, b, true),
             _ => format!("({a} {sign} {b})"),
         };
         self.of(self.narrow(dtype, text), dtype)
