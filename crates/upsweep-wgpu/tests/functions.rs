@@ -257,9 +257,8 @@ fn functions_in_wgsl_mean_what_they_mean_in_rust() {
                 for (input, expected) in case.inputs.iter().zip(&case.expected) {
                     let found = extended(of, found.next().expect("a word for each call"));
                     let Some(expected) = *expected else { continue };
-                    if !case.accepts(found, expected, case.units)
-                        && !(flushes && is_lost(of, found, expected))
-                    {
+                    let accepted = case.accepts(found, expected, case.units);
+                    if !accepted && !(flushes && is_lost(of, found, expected)) {
                         wrong.push(format!(
                             "{name}: {}{input:x?}: {found:x}, not {expected:x}",
                             case.name
