@@ -177,7 +177,7 @@ fn structures_are_elements() {
     let found: Vec<_> =
         fields.iter().map(|(name, offset, dtype)| (*name, *offset, dtype.name())).collect();
     assert_eq!(found, [("weight", 0, "f64"), ("value", 8, "f32"), ("count", 12, "u32")]);
-    assert!(!Weighted::EXACT);
+    const { assert!(!Weighted::EXACT) };
     let samples = [(0.5, 1.0, 1), (0.5, 2.0, u32::MAX), (3.0, -1.0, 7)];
     let samples = samples.map(|(weight, value, count)| Weighted { weight, value, count });
     laws::check(&Heaviest, &samples).expect("a maximum");
