@@ -53,7 +53,15 @@ pub(crate) fn full() -> Result<()> {
         }
     })?;
     let compiler = compiler.as_deref();
-    steps.step("tests", || tests(Some(&python), drivers, validator, compiler))?;
+    let mut cpp = false;
+    steps.step("C++, in which the host runs functions for CUDA", || match tools::cpp() {
+        Ok(()) => {
+            cpp = true;
+            Ok(String::new())
+        }
+        Err(why) => not_done(&why),
+    })?;
+    steps.step("tests", || tests(Some(&python), drivers, (validator, cpp), compiler))?;
     steps.step("three steps in one submission", || one_submission(drivers))?;
     steps.step("GPU tests under the Khronos validation layer", || validation(drivers))?;
     steps.step("summation vectors, checked by another program", || vectors(&python))?;
@@ -74,7 +82,8 @@ pub(crate) fn quick() -> Result<()> {
     format_and_lints(&mut steps)?;
     steps.step("tests", || {
         let (python, drivers) = (tools::python_if_made(), vulkan::software_if_made());
-        tests(python.as_deref(), drivers.as_deref(), false, nvrtc::if_made().as_deref())
+        let needed = (false, false);
+        tests(python.as_deref(), drivers.as_deref(), needed, nvrtc::if_made().as_deref())
     })?;
     steps.summary();
     Ok(())
@@ -127,12 +136,12 @@ fn documentation(steps: &mut Steps) -> Result<()> {
 
 /// Unit tests, integration tests and the examples of the documentation. With a Python, the
 /// program's results are compared with numpy's. With Vulkan drivers, GPUs take part in all tests of
-/// devices, and a device that is missing is a failure. With a validator, or the compiler of CUDA kernels, so is its
-/// absence.
+/// devices, and a device that is missing is a failure. With a validator, a compiler of C++, or the
+/// one of CUDA kernels, so is its absence.
 fn tests(
     python: Option<&Path>,
     drivers: Option<&str>,
-    validator: bool,
+    (validator, cpp): (bool, bool),
     compiler: Option<&Path>,
 ) -> Result<String> {
     let mut test = cargo("test --workspace");
@@ -146,6 +155,9 @@ fn tests(
     }
     if validator {
         test.env("UPSWEEP_TEST_SPIRV_VAL", "required");
+    }
+    if cpp {
+        test.env("UPSWEEP_TEST_CPP", "required");
     }
     if let Some(folder) = compiler {
         nvrtc::select(&mut test, folder);

@@ -9,6 +9,8 @@
 //! - [`Backend`]: the one seam. Nothing above it knows a vendor.
 //! - [`ReduceState`] and [`ScanState`]: an array that comes in chunks; [`Tree`] and [`Carry`]: what
 //!   is known of the items so far.
+//! - [`kernel`]: functions of the caller's, from Rust to the languages of GPUs.
+//! - [`laws`]: whether an operator keeps what it promises.
 //! - [`LadderStep`] and [`Rungs`]: the seven classic steps of a sum on a GPU.
 //! - [`summation`]: the order in which floats are combined, the same on every device.
 //! - [`mod@reference`]: the obvious sequential answers that every backend is held to.
@@ -23,7 +25,9 @@ mod element;
 mod error;
 mod float16;
 mod indexed;
+pub mod kernel;
 mod ladder;
+pub mod laws;
 mod limits;
 mod operator;
 mod problem;

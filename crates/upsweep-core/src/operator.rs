@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::Element;
+use crate::{Dtype, Element};
 
 /// A language that kernels are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -14,15 +14,15 @@ pub enum Language {
     Cuda,
 }
 
-/// An operator's text in the language of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// An operator's text in the language of a kernel. Integers of 8 and 16 bits are held in 32.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Source {
+    /// Structures and functions that the body needs; they stand in front of it.
+    pub declarations: Cow<'static, str>,
     /// Body of a function `combine(left, right)` that returns the combined value.
     pub combine: Cow<'static, str>,
-    /// An expression for the identity.
-    pub identity: Cow<'static, str>,
-    /// An expression for the padding; see [`Operator::padding`].
-    pub padding: Cow<'static, str>,
+    /// Types of numbers that the text computes with, besides those of the items.
+    pub numbers: Cow<'static, [Dtype]>,
 }
 
 /// An associative operator on values of type `A`.

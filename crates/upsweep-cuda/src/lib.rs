@@ -53,6 +53,8 @@ mod compile;
 mod device;
 mod driver;
 #[cfg(test)]
+mod functions;
+#[cfg(test)]
 mod kernels;
 mod ladder;
 mod launch;

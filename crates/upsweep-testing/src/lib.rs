@@ -8,6 +8,7 @@
 //! - [`Guarded`] is memory with a chosen start, poisoned, between two bands that must stay.
 //! - [`Affine`], [`Compose`], [`Last`], [`LastSet`], [`SaturatingSum`], [`Explosive`] are operators of a user's.
 //! - [`check_reduce`], [`check_scan`], [`check_scan_in_place`] hold every device to the oracle.
+//! - [`kernels`]: annotated functions, and what every device must make of them.
 //! - [`ladder`] gives arrays for the steps of the ladder.
 //! - [`vectors`] reads, makes and checks the committed results of the summation specification.
 
@@ -17,6 +18,7 @@ mod check;
 mod devices;
 mod guarded;
 mod input;
+pub mod kernels;
 pub mod ladder;
 pub mod lengths;
 mod operators;
@@ -32,5 +34,7 @@ pub use devices::{
 };
 pub use guarded::{Guarded, POISONS};
 pub use input::{Input, Random, random_word};
-pub use operators::{Affine, Compose, Explosive, Last, LastSet, SaturatingSum, explosive};
+pub use operators::{
+    Affine, Compose, Explosive, Last, LastSet, SaturatingSum, explosive, saturating_sum,
+};
 pub use sample::{Sample, assert_same, first_difference};

@@ -123,23 +123,10 @@ impl Operator<u32> for Last {
     }
 }
 
-/// A sum that stays at the largest value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SaturatingSum;
-
-impl Operator<u32> for SaturatingSum {
-    const NAME: &'static str = "saturating sum";
-    const COMMUTATIVE: bool = true;
-
-    #[inline(always)]
-    fn identity(&self) -> u32 {
-        0
-    }
-
-    #[inline(always)]
-    fn combine(&self, left: u32, right: u32) -> u32 {
-        left.saturating_add(right)
-    }
+/// A sum that stays at the largest value. Known to every device.
+#[upsweep::operator(identity = 0, commutative)]
+pub fn saturating_sum(left: u32, right: u32) -> u32 {
+    left.saturating_add(right)
 }
 
 /// How often [`Explosive`] may combine before it panics.
@@ -192,8 +179,7 @@ impl Operator<u32> for LastSet {
     fn source(&self, language: Language) -> Option<Source> {
         (language == Language::Cuda).then(|| Source {
             combine: "return right == 0u ? left : right;".into(),
-            identity: "0u".into(),
-            padding: "0u".into(),
+            ..Source::default()
         })
     }
 }

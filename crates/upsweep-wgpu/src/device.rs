@@ -324,7 +324,8 @@ impl Gpu {
                 reason: reason.to_owned(),
             })
         };
-        for dtype in [types.item, types.acc, types.output] {
+        let items = [types.item, types.acc, types.output];
+        for dtype in items.iter().chain(types.op.numbers()).copied() {
             match dtype {
                 Dtype::U64 | Dtype::I64 | Dtype::F64 if !self.limits.int64 => {
                     return missing(dtype, "it has no 64-bit integers");

@@ -322,8 +322,7 @@ impl Operator<u32> for Last {
     fn source(&self, _: Language) -> Option<Source> {
         Some(Source {
             combine: "return select(right, left, right == 0u);".into(),
-            identity: "0u".into(),
-            padding: "0u".into(),
+            ..Source::default()
         })
     }
 }

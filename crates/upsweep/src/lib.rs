@@ -23,7 +23,8 @@
 //!   a [`Recording`] runs in a command stream of wgpu or a stream of CUDA that is the caller's own.
 //! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk, with the bits of the whole.
 //! - [`mod@ladder`] runs and times the seven classic steps of a sum on a GPU.
-//! - [`Operator`] and [`Element`] are traits: operators and items of your own are as fast.
+//! - [`Operator`] and [`Element`] are traits: operators and items of your own are as fast. [`operator`](macro@operator) makes
+//!   an operator of a plain function, for every device; [`laws`] checks it.
 
 mod array;
 mod backend;
@@ -62,13 +63,17 @@ pub use scan::{
     inclusive_scan_in_place, inclusive_scan_into, scan_in_place_with, scan_into_with,
 };
 pub use stream::{ReduceStream, ScanStream};
+/// What the annotations write down of functions.
+#[doc(hidden)]
+pub use upsweep_core::kernel as __kernel;
 pub use upsweep_core::{
     AccessWidth, ArgMax, ArgMin, Arrangement, BitAnd, BitOr, BitXor, Bounds, CpuPolicy,
     CpuStrategy, Determinism, Direction, Dtype, Element, Error, GpuOptions, GpuReduceStrategy,
     GpuScanStrategy, Indexed, Kind, Language, Limits, Load, Max, Min, Number, Operator, Policy,
     Product, Reduce, ReduceGlobal, ReduceLocal, Result, Scan, ScanGlobal, ScanLocal, Source,
-    Strategy, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16, reference, summation,
+    Strategy, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16, laws, reference, summation,
 };
+pub use upsweep_macros::{Element, function, operator};
 pub use view::{View, ViewMut};
 /// The version of wgpu whose buffers and devices are taken.
 #[cfg(feature = "wgpu")]
@@ -78,3 +83,8 @@ pub use wgpu;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// That of the page on operators.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/operators.md")]
+struct OperatorsPage;

@@ -120,8 +120,7 @@ impl Operator<f32> for Saturating {
     fn source(&self, language: Language) -> Option<upsweep_core::Source> {
         (language == Language::Cuda).then(|| upsweep_core::Source {
             combine: "return left + right * (1.0f - left / 262144.0f);".into(),
-            identity: "0.0f".into(),
-            padding: "0.0f".into(),
+            ..upsweep_core::Source::default()
         })
     }
 }

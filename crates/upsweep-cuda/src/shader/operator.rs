@@ -28,6 +28,7 @@ pub(crate) enum Op {
         name: &'static str,
         exact: bool,
         commutative: bool,
+        declarations: String,
         combine: String,
     },
 }
@@ -58,11 +59,12 @@ impl Op {
         if let Some((_, op)) = known.into_iter().find(|(id, _)| *id == TypeId::of::<O>()) {
             return Some(op);
         }
-        let Source { combine, .. } = operator.source(Language::Cuda)?;
+        let Source { declarations, combine, .. } = operator.source(Language::Cuda)?;
         Some(Op::Custom {
             name: O::NAME,
             exact: O::EXACT,
             commutative: O::COMMUTATIVE,
+            declarations: declarations.into_owned(),
             combine: combine.into_owned(),
         })
     }
@@ -163,7 +165,8 @@ impl Op {
             Op::And => "left & right".to_owned(),
             Op::Or => "left | right".to_owned(),
             Op::Xor => "left ^ right".to_owned(),
-            Op::Custom { combine, .. } => {
+            Op::Custom { declarations, combine, .. } => {
+                text += declarations;
                 text += &format!("inline Acc combined(Acc left, Acc right) {{ {combine} }}\n");
                 narrow.replace('_', "combined(left, right)")
             }

@@ -31,11 +31,8 @@ impl<A: Element> Operator<A> for Last {
 
     fn source(&self, language: Language) -> Option<Source> {
         let text = |text: &'static str| text.into();
-        (language == Language::Cuda).then(|| Source {
-            combine: text("return right;"),
-            identity: text("0"),
-            padding: text("0"),
-        })
+        (language == Language::Cuda)
+            .then(|| Source { combine: text("return right;"), ..Source::default() })
     }
 }
 

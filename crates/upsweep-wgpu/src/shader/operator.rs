@@ -6,7 +6,8 @@
 use core::any::TypeId;
 
 use upsweep_core::{
-    BitAnd, BitOr, BitXor, Element, Extreme, Language, Max, Min, Operator, Product, Source, Sum,
+    BitAnd, BitOr, BitXor, Dtype, Element, Extreme, Language, Max, Min, Operator, Product, Source,
+    Sum,
 };
 
 use super::types::Scalar;
@@ -28,7 +29,10 @@ pub(crate) enum Op {
         name: &'static str,
         exact: bool,
         commutative: bool,
+        declarations: String,
         combine: String,
+        /// Types that the text computes with besides.
+        numbers: Vec<Dtype>,
     },
 }
 
@@ -58,12 +62,14 @@ impl Op {
         if let Some((_, op)) = known.into_iter().find(|(id, _)| *id == TypeId::of::<O>()) {
             return Some(op);
         }
-        let Source { combine, .. } = operator.source(Language::Wgsl)?;
+        let Source { declarations, combine, numbers } = operator.source(Language::Wgsl)?;
         Some(Op::Custom {
             name: O::NAME,
             exact: O::EXACT,
             commutative: O::COMMUTATIVE,
+            declarations: declarations.into_owned(),
             combine: combine.into_owned(),
+            numbers: numbers.into_owned(),
         })
     }
 
@@ -79,6 +85,14 @@ impl Op {
             Op::First(Extreme::Smallest) => "argmin",
             Op::First(Extreme::Largest) => "argmax",
             Op::Custom { name, .. } => name,
+        }
+    }
+
+    /// The types that its text computes with, besides those of items.
+    pub(crate) fn numbers(&self) -> &[Dtype] {
+        match self {
+            Op::Custom { numbers, .. } => numbers,
+            _ => &[],
         }
     }
 
@@ -161,7 +175,8 @@ impl Op {
             Op::And => "left & right".to_owned(),
             Op::Or => "left | right".to_owned(),
             Op::Xor => "left ^ right".to_owned(),
-            Op::Custom { combine, .. } => {
+            Op::Custom { declarations, combine, .. } => {
+                text += declarations;
                 text += &format!("fn combined(left: Acc, right: Acc) -> Acc {{ {combine} }}\n");
                 narrow.replace('_', "combined(left, right)")
             }

@@ -1,0 +1,53 @@
+//! The text of an operator, made when it is first asked for.
+
+use std::sync::OnceLock;
+
+use super::{Function, Module, Refused};
+use crate::{Language, Source};
+
+/// What an operator answers when it is asked for its text.
+#[derive(Debug, Default)]
+pub struct Texts {
+    wgsl: OnceLock<Result<Source, Refused>>,
+    cuda: OnceLock<Result<Source, Refused>>,
+}
+
+impl Texts {
+    /// Nothing has been asked for.
+    pub const fn new() -> Self {
+        Self { wgsl: OnceLock::new(), cuda: OnceLock::new() }
+    }
+
+    /// The text of an operator that combines by this function.
+    ///
+    /// # Errors
+    /// [`Refused`], where the language cannot say it.
+    pub fn source(
+        &'static self,
+        function: &'static Function,
+        language: Language,
+    ) -> Result<Source, Refused> {
+        let text = match language {
+            Language::Wgsl => &self.wgsl,
+            Language::Cuda => &self.cuda,
+        };
+        let made = text.get_or_init(|| {
+            let mut module = Module::new(language);
+            let name = module.function(function)?;
+            Ok(Source {
+                declarations: module.text().to_owned().into(),
+                combine: format!("return {name}(left, right);").into(),
+                numbers: module.numbers().to_vec().into(),
+            })
+        });
+        match made {
+            // What is kept for ever is lent for ever.
+            Ok(made) => Ok(Source {
+                declarations: (&*made.declarations).into(),
+                combine: (&*made.combine).into(),
+                numbers: (&*made.numbers).into(),
+            }),
+            Err(refused) => Err(refused.clone()),
+        }
+    }
+}

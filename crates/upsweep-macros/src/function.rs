@@ -1,0 +1,176 @@
+//! `#[function]`: a function, and beside it what it says.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::visit_mut::{self, VisitMut};
+use syn::{BinOp, Expr, FnArg, ItemFn, PatType, Result, ReturnType, Type};
+
+use crate::expression::at;
+use crate::scope::Scope;
+
+/// A function that kernels can say: its parameters and its result.
+pub(crate) struct Signature {
+    pub(crate) parameters: Vec<PatType>,
+    pub(crate) result: Type,
+}
+
+impl Signature {
+    pub(crate) fn of(function: &ItemFn) -> Result<Self> {
+        let signature = &function.sig;
+        if let Some(word) = &signature.asyncness {
+            return at(word, "a kernel's function waits for nothing; write a plain `fn`");
+        }
+        if let Some(word) = &signature.unsafety {
+            return at(word, "a kernel's function is safe; write a plain `fn`");
+        }
+        if let Some(abi) = &signature.abi {
+            return at(abi, "a kernel's function is Rust's; write a plain `fn`");
+        }
+        if let Some(generic) = signature.generics.params.first() {
+            return at(generic, "kernels have no generic functions; write one for each type");
+        }
+        let mut parameters = Vec::new();
+        for input in &signature.inputs {
+            match input {
+                FnArg::Typed(typed) => parameters.push(typed.clone()),
+                FnArg::Receiver(own) => {
+                    return at(
+                        own,
+                        "kernels have functions without `self`; give the value a name and a type",
+                    );
+                }
+            }
+        }
+        let ReturnType::Type(_, result) = &signature.output else {
+            return at(&signature.ident, "a kernel's function returns a value, as in `-> u32`");
+        };
+        Ok(Self { parameters, result: (**result).clone() })
+    }
+}
+
+/// The type of kernels that a type of the source is.
+pub(crate) fn type_of(of: &Type) -> Result<TokenStream> {
+    match of {
+        Type::Reference(_) => {
+            return at(of, "kernels have no references; write the type of the value");
+        }
+        Type::Slice(_) | Type::Array(_) => {
+            return at(
+                of,
+                "kernels have no arrays; write a tuple, or a structure with a field for each",
+            );
+        }
+        Type::Infer(_) => return at(of, "write the type; kernels are made before it is inferred"),
+        Type::ImplTrait(_) | Type::TraitObject(_) => {
+            return at(of, "kernels have no traits; write a type");
+        }
+        _ => {}
+    }
+    Ok(quote_spanned!(of.span()=> <#of as ::upsweep::__kernel::Described>::TYPE))
+}
+
+/// The function as it is, and a type of its name that says its tree.
+pub(crate) fn expand(function: &ItemFn) -> Result<TokenStream> {
+    let Signature { parameters, result } = Signature::of(function)?;
+    let name = &function.sig.ident;
+    let text = name.to_string();
+    let mut scope = Scope::of(name);
+    let mut trees = Vec::new();
+    for PatType { pat, ty, .. } in &parameters {
+        let (pattern, of) = (scope.binding(pat)?, type_of(ty)?);
+        trees.push(quote!((#pattern, #of)));
+    }
+    let of = type_of(&result)?;
+    let body = scope.block(&function.block)?;
+    let checked = checked(function);
+    let visibility = &function.vis;
+    let span = name.span();
+    // A structure with braces stands beside the function in another namespace: whoever can name the one can name the other.
+    let callable = quote_spanned! {span=>
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, dead_code, reason = "it has the name of the function whose tree it carries")]
+        #visibility struct #name {}
+    };
+    let has_inline = function.attrs.iter().any(|attribute| attribute.path().is_ident("inline"));
+    let inline = (!has_inline).then(|| quote!(#[inline]));
+    Ok(quote! {
+        #inline
+        #function
+
+        #callable
+
+        const _: () = {
+            #checked
+
+            static FUNCTION: ::upsweep::__kernel::Function = ::upsweep::__kernel::Function {
+                name: #text,
+                parameters: &[#(#trees),*],
+                result: #of,
+                body: #body,
+            };
+
+            impl ::upsweep::__kernel::Callable for #name {
+                const FUNCTION: &'static ::upsweep::__kernel::Function = &FUNCTION;
+            }
+        };
+    })
+}
+
+/// A copy of the function that nobody calls, in which operands pass through a function that takes numbers alone: so Rust sees
+/// that no operator or method of a caller's own is meant.
+fn checked(function: &ItemFn) -> TokenStream {
+    let mut copy = function.clone();
+    copy.attrs.clear();
+    copy.vis = syn::Visibility::Inherited;
+    Guard.visit_block_mut(&mut copy.block);
+    quote! {
+        #[allow(warnings, clippy::all, reason = "a copy of code that is looked at as it was written")]
+        #copy
+    }
+}
+
+struct Guard;
+
+impl VisitMut for Guard {
+    fn visit_expr_mut(&mut self, expression: &mut Expr) {
+        visit_mut::visit_expr_mut(self, expression);
+        match expression {
+            Expr::Binary(binary) if !matches!(binary.op, BinOp::And(_) | BinOp::Or(_)) => {
+                guard(&mut binary.right);
+                if !is_assignment(&binary.op) {
+                    guard(&mut binary.left);
+                }
+            }
+            Expr::Unary(unary) => guard(&mut unary.expr),
+            Expr::MethodCall(call) => guard(&mut call.receiver),
+            _ => {}
+        }
+    }
+}
+
+fn is_assignment(operator: &BinOp) -> bool {
+    matches!(
+        operator,
+        BinOp::AddAssign(_)
+            | BinOp::SubAssign(_)
+            | BinOp::MulAssign(_)
+            | BinOp::DivAssign(_)
+            | BinOp::RemAssign(_)
+            | BinOp::BitAndAssign(_)
+            | BinOp::BitOrAssign(_)
+            | BinOp::BitXorAssign(_)
+            | BinOp::ShlAssign(_)
+            | BinOp::ShrAssign(_)
+    )
+}
+
+fn guard(expression: &mut Box<Expr>) {
+    // Literals are numbers, and have no type of their own yet.
+    if matches!(**expression, Expr::Lit(_)) {
+        return;
+    }
+    let span = expression.span();
+    let inner = &**expression;
+    **expression = Expr::Verbatim(quote_spanned!(span=> ::upsweep::__kernel::operand(#inner)));
+}
