@@ -10,7 +10,7 @@ use upsweep_testing::kernels::cuda::{argument, word};
 use upsweep_testing::kernels::{Case, cases};
 
 use crate::launch::{Arguments, Launch};
-use crate::reduce::Reduction;
+use crate::reduce::{Reads, Reduction};
 use crate::shader::Types;
 use crate::{Memory, testing};
 
@@ -58,7 +58,8 @@ fn text(cases: &[Case]) -> String {
 fn operators_stand_in_kernels() {
     let Some(compiler) = testing::compiler() else { return };
     let types = Types::of::<u32, u32, u32, _>(&SaturatingSum).expect("it has a text");
-    let (_, shader) = Reduction::kernel("cuda:0", &types, &<_>::default(), 1 << 28, 16)
+    let reads = Reads { width: 16, skewed: false };
+    let (_, shader) = Reduction::kernel("cuda:0", &types, &<_>::default(), 1 << 28, reads)
         .unwrap_or_else(|error| panic!("{error}"));
     let text = shader.text();
     assert!(text.contains("rust_saturating_add_u32"), "{text}");
