@@ -195,14 +195,25 @@ fn software_vulkan() -> Result<(Option<String>, String)> {
     }
 }
 
+/// What the step of the tests built, by name: another call of cargo, for one package, would build half of it again.
+fn built(name: &str) -> Result<String> {
+    let messages = output(&mut cargo("test --workspace --no-run --quiet --message-format json"))?;
+    messages
+        .lines()
+        .filter_map(|line| line.split_once("\"executable\":\"")?.1.split('"').next())
+        .find(|path| path.rsplit('/').next().is_some_and(|file| file.starts_with(name)))
+        .map(str::to_owned)
+        .ok_or_else(|| format!("cargo named no binary {name}"))
+}
+
 /// The example of recording into a command stream, on every software device.
 fn one_submission(drivers: Option<&str>) -> Result<String> {
     let Some(drivers) = drivers else {
         return not_done("there are no software Vulkan devices");
     };
+    let binary = built("one_submission")?;
     for device in ["wgpu:0", "wgpu:1"] {
-        // The profile of the tests, so that nothing is built again.
-        let mut example = cargo("run --profile test -p upsweep --example one_submission --");
+        let mut example = program(&binary);
         vulkan::select(&mut example, drivers);
         let lines = run_and_keep(example.arg(device), |line| line.ends_with("as on the host"))?;
         if lines.is_empty() {
@@ -217,7 +228,7 @@ fn validation(drivers: Option<&str>) -> Result<String> {
     let Some(drivers) = drivers else {
         return not_done("there are no software Vulkan devices");
     };
-    let mut test = cargo("test -p upsweep-wgpu --test validation");
+    let mut test = program(built("validation-")?);
     // Nothing is known from before, so that the trial of the device is watched too.
     test.env("UPSWEEP_CACHE_DIR", "");
     test.env("VK_LAYER_PATH", vulkan::validation_layer_folder());
@@ -245,15 +256,9 @@ fn memcheck() -> Result<String> {
     if let Err(why) = tools::valgrind() {
         return not_done(&why);
     }
-    // Everything, as in the step of the tests, so that nothing is built again.
-    let messages = output(&mut cargo("test --workspace --no-run --quiet --message-format json"))?;
-    let binary = messages
-        .lines()
-        .filter_map(|line| line.split_once("\"executable\":\"")?.1.split('"').next())
-        .find(|path| path.rsplit('/').next().is_some_and(|name| name.starts_with("upsweep_cpu-")))
-        .ok_or("cargo named no test binary of upsweep-cpu")?;
+    let binary = built("upsweep_cpu-")?;
     let mut valgrind = program("valgrind");
-    valgrind.args(["--quiet", "--error-exitcode=9", "--leak-check=no", binary, "simd::"]);
+    valgrind.args(["--quiet", "--error-exitcode=9", "--leak-check=no", &binary, "simd::"]);
     valgrind.env("UPSWEEP_TEST_ISA", "avx2");
     let results = run_and_keep(&mut valgrind, |line| line.starts_with("test result:"))?;
     match results.first() {
