@@ -18,6 +18,9 @@ const GPU_VARIABLE: &str = "UPSWEEP_TEST_GPU";
 /// Functions in one shader.
 const BATCH: usize = 24;
 
+/// Results of a function that are shown if they are wrong.
+const EXAMPLES: usize = 4;
+
 /// An argument out of its two words.
 fn argument(of: Type, at: usize) -> String {
     let (low, high) = (format!("input[at + {at}u]"), format!("input[at + {}u]", at + 1));
@@ -159,6 +162,18 @@ fn extended(of: Type, word: u64) -> u64 {
     }
 }
 
+/// Whether WGSL leaves a quotient to devices: if the divisor is beyond 2^126; and if it is cut off, on which side of a whole
+/// number it was.
+fn is_left_open(case: &Case, input: &[u64], found: u64, expected: u64) -> bool {
+    let cut = case.name.ends_with("of_f32::div_euclid");
+    if !cut && !case.name.ends_with("of_f32::div") {
+        return false;
+    }
+    let [divisor, found, expected] =
+        [input[1], found, expected].map(|word| f32::from_bits(word as u32));
+    divisor.abs() > 2f32.powi(126) || cut && (found - expected).abs() <= 1.0
+}
+
 /// Whether two results differ by no more than what a device loses that takes subnormal numbers for 0.
 fn is_lost(of: Type, found: u64, expected: u64) -> bool {
     match of {
@@ -254,25 +269,24 @@ fn functions_in_wgsl_mean_what_they_mean_in_rust() {
             let mut found = run(&device, &queue, batch).into_iter();
             for case in batch {
                 let of = case.function.result;
+                let mut examples = Vec::new();
                 for (input, expected) in case.inputs.iter().zip(&case.expected) {
                     let found = extended(of, found.next().expect("a word for each call"));
                     let Some(expected) = *expected else { continue };
-                    let accepted = case.accepts(found, expected, case.units)
+                    let accepted = is_left_open(case, input, found, expected)
+                        || case.accepts(found, expected, case.units)
                         || flushes && is_lost(of, found, expected);
                     if !accepted {
-                        wrong.push(format!(
-                            "{name}: {}{input:x?}: {found:x}, not {expected:x}",
-                            case.name
-                        ));
+                        examples.push(format!("{input:x?} gives {found:x}, not {expected:x}"));
                     }
+                }
+                if !examples.is_empty() {
+                    let (times, shown) = (examples.len(), examples.len().min(EXAMPLES));
+                    let examples = examples[..shown].join("; ");
+                    wrong.push(format!("{name}: {}, {times} times: {examples}", case.name));
                 }
             }
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} wrong, such as\n{}",
-        wrong.len(),
-        wrong[..wrong.len().min(80)].join("\n")
-    );
+    assert!(wrong.is_empty(), "{} functions wrong\n{}", wrong.len(), wrong.join("\n"));
 }

@@ -64,8 +64,13 @@ pub(super) static HELPERS: &[Helper] = helpers! {
     "max" INTEGERS, TWO => "$T", "return select(b, a, a > b);";
     "clamp" INTEGERS, THREE => "$T", "let most = select(a, b, a < b); return select(most, c, most > c);";
     "abs_diff" INTEGERS, TWO => "$U", "return select($U(a) - $U(b), $U(b) - $U(a), a < b);";
-    "saturating_add" UNSIGNED, TWO => "$T", "let room = ~a; return a + select(b, room, room < b);";
-    "saturating_sub" UNSIGNED, TWO => "$T", "return a - select(b, a, a < b);";
+    // By the carry out of the last bit: NVIDIA's driver for Vulkan (580) takes `a + min(b, ~a)` of 64 bits for a sum of 32 that ends.
+    "saturating_add" UNSIGNED, TWO => "$T",
+        "let sum = a + b; let carry = (a & b) | ((a | b) & ~sum); \
+         return select(sum, ~$T(0), (carry & $T($SIGN)) != $T(0));";
+    "saturating_sub" UNSIGNED, TWO => "$T",
+        "let rest = a - b; let borrow = (~a & b) | ((~a | b) & rest); \
+         return select(rest, $T(0), (borrow & $T($SIGN)) != $T(0));";
     "saturating_add" SIGNED, TWO => "$T",
         "let sum = $T($U(a) + $U(b)); let end = select($T($REST), $T($SIGN), a < $T(0)); \
          return select(sum, end, ((a ^ sum) & (b ^ sum)) < $T(0));";
@@ -116,7 +121,9 @@ pub(super) static HELPERS: &[Helper] = helpers! {
     // Order and parts of floats. With a NaN the other value, as in Rust.
     "min" FLOATS, TWO => "$T", "return select(select(select(b, a, a < b), b, @is_nan(a)), a, @is_nan(b));";
     "max" FLOATS, TWO => "$T", "return select(select(select(b, a, a > b), b, @is_nan(a)), a, @is_nan(b));";
-    "clamp" FLOATS, THREE => "$T", "let most = select(a, b, a < b); return select(most, c, most > c);";
+    // What is chosen by a comparison, a driver may take for a minimum that knows no NaN.
+    "clamp" FLOATS, THREE => "$T",
+        "let most = select(a, b, a < b); return select(select(most, c, most > c), a, @is_nan(a));";
     "floor" &["f32"], ONE => "$T", "return floor(a);", cuda "return floor$f(a);";
     "ceil" &["f32"], ONE => "$T", "return ceil(a);", cuda "return ceil$f(a);";
     "trunc" &["f32"], ONE => "$T", "return trunc(a);", cuda "return trunc$f(a);";

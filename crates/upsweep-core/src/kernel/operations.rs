@@ -317,12 +317,18 @@ impl Module {
         let [zero, least, most] = [0, least, most].map(|end| self.integer(new, end));
         let head =
             self.spelling.head(&name, &[("value".to_owned(), old.name().to_owned())], new.name());
+        let mut whole = format!("{}(value)", new.name());
+        if (old, new) == (Scalar::F32, Scalar::U64) {
+            // Word by word, each exactly: NVIDIA's driver for Vulkan (580) fills the lower one with ones where the upper is not 0.
+            let words = "(u64(u32(value * 0x1p-32f)) << 32u) | \
+                         u64(u32(value - trunc(value * 0x1p-32f) * 0x1p32f))";
+            whole = self.spelling.either(words.to_owned(), whole);
+        }
         self.declare(
             &name,
             &format!(
                 "{head} {{ if ({is_nan}) {{ return {zero}; }} if (value <= {low}) {{ return {least}; }} \
-                 if (value >= {high}) {{ return {most}; }} return {}(value); }}\n",
-                new.name()
+                 if (value >= {high}) {{ return {most}; }} return {whole}; }}\n"
             ),
         );
         format!("{name}({text})")

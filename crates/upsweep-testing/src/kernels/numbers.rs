@@ -100,6 +100,7 @@ macro_rules! floats {
                 fn recip(a: $type) -> $type { a.recip() }
                 fn rem(a: $type, b: $type) -> $type { a % b }
                 fn rem_euclid(a: $type, b: $type) -> $type { a.rem_euclid(b) }
+                #[units(3)]
                 fn div_euclid(a: $type, b: $type) -> $type { a.div_euclid(b) }
                 fn order(a: $type, b: $type) -> u32 {
                     (a < b) as u32 | ((a <= b) as u32) << 1 | ((a > b) as u32) << 2
