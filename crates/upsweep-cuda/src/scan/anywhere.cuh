@@ -9,9 +9,11 @@
 /// Accesses that hold a group.
 constexpr u32 ACCESSES = GROUP / ACCESS_ITEMS, OUT_ACCESSES = GROUP / OUT_ACCESS_ITEMS;
 
-/// Words of a group, and the most of a neighbour's that lie in its accesses.
-constexpr u32 GROUP_WORDS = GROUP * sizeof(InMemory) / 4, MORE_WORDS = (sizeof(Access) - sizeof(InMemory) + 3) / 4;
-constexpr u32 OUT_GROUP_WORDS = GROUP * sizeof(OutMemory) / 4, OUT_MORE_WORDS = (sizeof(OutAccess) - sizeof(OutMemory) + 3) / 4;
+/// Words of a group, and the most of a neighbour's that lie in its accesses; one where an access is an item, and nobody asks.
+constexpr u32 more_words(u32 access, u32 item) { return access == item ? 1 : (access - item + 3) / 4; }
+constexpr u32 GROUP_WORDS = GROUP * sizeof(InMemory) / 4, MORE_WORDS = more_words(sizeof(Access), sizeof(InMemory));
+constexpr u32 OUT_GROUP_WORDS = GROUP * sizeof(OutMemory) / 4;
+constexpr u32 OUT_MORE_WORDS = more_words(sizeof(OutAccess), sizeof(OutMemory));
 
 /// Staged rows begin as many bytes behind a multiple of LINE as they do in memory: others are copied more slowly, by a twentieth.
 constexpr u32 LINE = 128;
@@ -105,7 +107,7 @@ __forceinline__ void read_rows(const InMemory* run, u32 lane, Access (&rows)[ROW
 
 /// What a lane keeps of a row while its warp writes rows one after another: the words next to the neighbour that comes after it.
 struct Kept {
-    u32 words[OUT_MORE_WORDS < 1 ? 1 : OUT_MORE_WORDS];
+    u32 words[OUT_MORE_WORDS];
 };
 
 /// Makes accesses of groups that begin `skew` bytes behind accesses: out of its own group and what the lane before it has, of the row
