@@ -30,6 +30,12 @@ pub struct Case {
 }
 
 impl Case {
+    /// Whether it calls what a library of C's or CUDA's computes in its own way: all else is exact in those languages, quotients and
+    /// roots too.
+    pub fn is_of_library(&self) -> bool {
+        self.name.contains("::transcendental::")
+    }
+
     /// Whether a result is right: any NaN, either zero of those that `min` may choose, and what `units` allow.
     pub fn accepts(&self, found: u64, expected: u64, units: u32) -> bool {
         if found == expected {
