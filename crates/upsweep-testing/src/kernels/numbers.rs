@@ -169,7 +169,7 @@ mod transcendental {
         fn tan(a: f32) -> f32 {
             // Away from 0, so that no unit of the tangent is several of the result.
             let tangent = a.clamp(-1.0, 1.0).tan();
-            if tangent < 0.0 { tangent - 1.0 } else { tangent + 1.0 }
+            if a.is_sign_negative() { tangent - 1.0 } else { tangent + 1.0 }
         }
         #[units(64)]
         fn powf(a: f32, b: f32) -> f32 { a.clamp(-10.0, 10.0).powf(b.clamp(-4.0, 4.0)) }
