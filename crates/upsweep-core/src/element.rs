@@ -1,6 +1,7 @@
 //! What may stand in an array, and how an item becomes the type it is combined in.
 
 use core::fmt::{Debug, Display};
+use std::borrow::Cow;
 
 use bytemuck::{AnyBitPattern, NoUninit};
 use half::{bf16, f16};
@@ -109,7 +110,7 @@ impl core::str::FromStr for Dtype {
 }
 
 /// What a backend must know of an element besides its Rust type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
     /// A number of a known type: kernels exist for it on every device that has the type.
@@ -125,10 +126,58 @@ pub enum Kind {
     Opaque,
 }
 
+impl Kind {
+    /// The type of the number, if it is one.
+    pub const fn number(self) -> Option<Dtype> {
+        match self {
+            Kind::Number(dtype) => Some(dtype),
+            _ => None,
+        }
+    }
+
+    /// Bytes of one item: those of a structure end with its last field. 0 if nothing is known of it.
+    pub fn size(self) -> usize {
+        match self {
+            Kind::Number(dtype) => dtype.size(),
+            Kind::Struct { fields, .. } => {
+                fields.last().map_or(0, |(_, offset, dtype)| offset + dtype.size())
+            }
+            Kind::Opaque => 0,
+        }
+    }
+
+    /// Offset and type of each number that an item consists of.
+    pub fn numbers(self) -> impl Iterator<Item = (usize, Dtype)> + Clone {
+        let (own, fields) = match self {
+            Kind::Number(dtype) => (Some((0, dtype)), &[][..]),
+            Kind::Struct { fields, .. } => (None, fields),
+            Kind::Opaque => (None, &[][..]),
+        };
+        own.into_iter().chain(fields.iter().map(|(_, offset, dtype)| (*offset, *dtype)))
+    }
+}
+
+impl From<Dtype> for Kind {
+    fn from(dtype: Dtype) -> Self {
+        Kind::Number(dtype)
+    }
+}
+
+impl Display for Kind {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.pad(match self {
+            Kind::Number(dtype) => dtype.name(),
+            Kind::Struct { name, .. } => name,
+            Kind::Opaque => "a type of the CPU's",
+        })
+    }
+}
+
 /// What may stand in an array.
 ///
 /// Implemented for the twelve number types of [`Dtype`] and for [`Indexed`](crate::Indexed).
-/// Implement it for a structure of your own to reduce and scan arrays of it: such a type is
+/// `#[derive(Element)]` implements it for a structure of numbers, on every device. A type that the
+/// derive does not know can be an element by hand, of which the CPU alone has arrays. Either is
 /// combined as itself (`type Acc = Self`).
 ///
 /// ```
@@ -162,6 +211,35 @@ pub trait Element: Copy + Send + Sync + Debug + PartialEq + 'static {
 
     /// A result as it is stored; rounds to nearest, ties to even, where it must round.
     fn from_acc(acc: Self::Acc) -> Self;
+
+    /// Items as devices hold them, [`Kind::size`] bytes each: numbers where they are, structures
+    /// in a copy. `None` for a type that only the CPU can handle.
+    fn bytes(items: &[Self]) -> Option<Cow<'_, [u8]>> {
+        let _ = items;
+        None
+    }
+
+    /// The item that a device holds as these bytes. `None` for a type that only the CPU can
+    /// handle, and unless there are as many.
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let _ = bytes;
+        None
+    }
+
+    /// Replaces items by those whose bytes `fill` writes. Where there is an error, they hold
+    /// anything.
+    ///
+    /// # Errors
+    /// Those of `fill`.
+    fn fill<E>(items: &mut [Self], fill: impl FnOnce(&mut [u8]) -> Result<(), E>) -> Result<(), E> {
+        let size = Self::KIND.size();
+        let mut bytes = vec![0; items.len() * size];
+        fill(&mut bytes)?;
+        for (item, bytes) in items.iter_mut().zip(bytes.chunks_exact(size.max(1))) {
+            *item = Self::from_bytes(bytes).unwrap_or(*item);
+        }
+        Ok(())
+    }
 }
 
 /// How an item becomes the type it is combined in.
@@ -208,6 +286,18 @@ macro_rules! number {
             #[inline(always)]
             fn from_acc(acc: $acc) -> Self {
                 $from_acc(acc)
+            }
+            fn bytes(items: &[Self]) -> Option<Cow<'_, [u8]>> {
+                Some(Cow::Borrowed(bytemuck::cast_slice(items)))
+            }
+            fn from_bytes(bytes: &[u8]) -> Option<Self> {
+                bytemuck::try_pod_read_unaligned(bytes).ok()
+            }
+            fn fill<E>(
+                items: &mut [Self],
+                fill: impl FnOnce(&mut [u8]) -> Result<(), E>,
+            ) -> Result<(), E> {
+                fill(bytemuck::cast_slice_mut(items))
             }
         }
         impl Number for $type {

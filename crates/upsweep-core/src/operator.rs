@@ -19,6 +19,10 @@ pub enum Language {
 pub struct Source {
     /// Structures and functions that the body needs; they stand in front of it.
     pub declarations: Cow<'static, str>,
+    /// The name of the structure that values are, among the declarations: its fields have the
+    /// names that [`kernel::field`](crate::kernel::field) gives those of the element, in the same
+    /// order. Empty if values are numbers.
+    pub structure: Cow<'static, str>,
     /// Body of a function `combine(left, right)` that returns the combined value.
     pub combine: Cow<'static, str>,
     /// Types of numbers that the text computes with, besides those of the items.

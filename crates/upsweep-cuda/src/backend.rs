@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use upsweep_core::{
-    Dtype, Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Limits, Number,
+    Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Kind, Limits, Number,
     Operator, Reduce, Result, Scan, Widen, WorkgroupPolicy,
 };
 use upsweep_gpu::Primitives;
-use upsweep_gpu::bits::{bytes, number, words};
+use upsweep_gpu::bits::{bytes, kind, words};
 
 use crate::device::Gpu;
 use crate::mailbox::Mailbox;
 use crate::memory::Buffer;
 use crate::reduce::{Init, ReduceOptions, Reduction};
 use crate::scan::{ScanOptions, Scanning};
-use crate::shader::{Op, Types};
+use crate::shader::Types;
 use crate::slice::Slice;
 use crate::{reduce, scan};
 
@@ -45,9 +45,9 @@ impl Workspace {
     }
 }
 
-/// The bits of a start value.
+/// The words of a start value.
 pub(crate) fn init_words<A: Element>(init: Option<A>) -> Init {
-    init.map(|init| words(init).unwrap_or_default())
+    init.map(words)
 }
 
 impl Gpu {
@@ -60,33 +60,30 @@ impl Gpu {
         O: Operator<A>,
     {
         let untranslated = Error::OperatorUntranslated { operator: O::NAME, language: "CUDA C++" };
-        match Types::of::<T, A, U, O>(operator) {
-            Some(types) => Ok(types),
-            None if Op::of(operator).is_none() => Err(untranslated),
-            None => number::<T>(self.id())
-                .and_then(|_| number::<A>(self.id()))
-                .and_then(|_| number::<U>(self.id()))
-                .and(Err(untranslated)),
-        }
+        let types = Types::of::<T, A, U, O>(operator).ok_or(untranslated)?;
+        kind::<T>(self.id())
+            .and_then(|_| kind::<A>(self.id()))
+            .and_then(|_| kind::<U>(self.id()))?;
+        Ok(types)
     }
 
     /// The items in the device's memory; `uploaded` keeps those that were brought there.
     pub(crate) fn on_device<'a, T: Element>(
         self: &Arc<Self>,
         input: Source<'a, T>,
-        dtype: Dtype,
+        kind: Kind,
         uploaded: &'a mut Option<Buffer>,
     ) -> Result<Slice<'a>> {
         match input {
-            Source::Device(slice) if slice.dtype() == dtype => Ok(slice),
+            Source::Device(slice) if slice.kind() == kind => Ok(slice),
             Source::Device(slice) => Err(Error::Buffer {
-                reason: format!("a slice of {} is not one of {dtype}", slice.dtype()),
+                reason: format!("a slice of {} is not one of {kind}", slice.kind()),
             }),
             Source::Host(items) => {
-                let data = bytes(items).unwrap_or_default();
+                let data = bytes(items);
                 let buffer = Buffer::new(self, data.len() as u64)?;
-                buffer.write(0, data)?;
-                Slice::at(uploaded.insert(buffer).pointer(), dtype, items.len() as u64)
+                buffer.write(0, &data)?;
+                Slice::at(uploaded.insert(buffer).pointer(), kind, items.len() as u64)
             }
         }
     }
@@ -155,7 +152,7 @@ impl Primitives for Gpu {
         O: Operator<A>,
     {
         let mut uploaded = None;
-        let input = self.on_device(input, number::<T>(self.id())?, &mut uploaded)?;
+        let input = self.on_device(input, kind::<T>(self.id())?, &mut uploaded)?;
         let (stream, options) = (self.stream(), options.into());
         Gpu::reduce_into::<T, A, O>(self, workspace, stream, input, result, problem, &options)
     }

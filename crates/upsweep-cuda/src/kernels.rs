@@ -8,6 +8,11 @@ use upsweep_core::{
     ScanLocal, Strategy, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16,
 };
 
+use upsweep_testing::{
+    AddedPowers, Around, BothTagged, Extent, Joined, LargestStretch, Pair, Powers, Recurrence,
+    Recurs, Stretch, Tagged, Wide, WideSum,
+};
+
 use crate::bytes;
 use crate::device::Facts;
 use crate::ladder;
@@ -18,7 +23,7 @@ use crate::testing;
 
 fn types<T, A, U, O>() -> Types
 where
-    T: Number + Widen<A>,
+    T: Widen<A>,
     A: Element,
     U: Element,
     O: Operator<A> + Default,
@@ -38,6 +43,19 @@ fn spread() -> Vec<Types> {
         types::<u16, u64, u64, BitXor>(),
         types::<f16, f32, f16, Sum>(),
         types::<bf16, f32, f32, Max>(),
+    ]
+}
+
+/// Structures of every size, whether they commute or not.
+fn structures() -> Vec<Types> {
+    vec![
+        types::<Pair, Pair, Pair, Joined>(),
+        types::<Recurrence, Recurrence, Recurrence, Recurs>(),
+        types::<Powers, Powers, Powers, AddedPowers>(),
+        types::<Stretch, Stretch, Stretch, LargestStretch>(),
+        types::<Tagged, Tagged, Tagged, BothTagged>(),
+        types::<Wide, Wide, Wide, WideSum>(),
+        types::<Extent, Extent, Extent, Around>(),
     ]
 }
 
@@ -161,7 +179,7 @@ fn scans_compile() {
     for (number, types) in spread().iter().enumerate() {
         for (turn, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][(number + turn) % 2];
-            let form = Form { bounds, direction, everywhere: true };
+            let form = Form { bounds, direction, everywhere: true, only_total: false };
             let lies =
                 Lies { width: 16, aligned: number % 4 != 3, out_aligned: (number + turn) % 5 != 4 };
             let policy = policies()[(number / 2 + 2 * turn) % 4];
@@ -177,6 +195,48 @@ fn scans_compile() {
     }
 }
 
+#[test]
+fn structures_compile() {
+    let archs = archs(80);
+    for (turn, types) in structures().iter().enumerate() {
+        let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
+        let facts = Facts { arch, ..testing::facts(arch) };
+        let device = ("cuda:0", &facts);
+        let lies = Lies { width: 16, aligned: turn % 2 == 0, out_aligned: turn % 3 > 0 };
+        let forms = [Form { only_total: false, ..Form::TOTAL }, Form::TOTAL];
+        let in_order = GpuScanStrategy {
+            load: Load {
+                arrangement: Arrangement::Striped,
+                width: AccessWidth::Bytes16,
+                tail: Tail::Exact,
+            },
+            local: ScanLocal::Cooperative,
+            global: ScanGlobal::ReduceThenScan,
+        };
+        for (items, form, strategy) in [
+            (1 << 28, forms[0], None),
+            (1 << 16, forms[0], None),
+            (1 << 28, forms[0], Some(in_order)),
+            (1 << 28, forms[1], Some(in_order)),
+        ] {
+            let options = ScanOptions { strategy, ..ScanOptions::default() };
+            let kernels = Scanning::kernels(device, types, form, items, lies, &options);
+            let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
+            shaders.iter().for_each(|shader| compile(shader, arch));
+        }
+        if types.op.is_commutative() {
+            let size = types.item.size() as u32;
+            let whole = !(size.is_power_of_two() && size <= 16);
+            let reads =
+                Reads { width: if whole { size } else { 16 }, skewed: turn % 2 == 0 && !whole };
+            let options = ReduceOptions::default();
+            let kernel = Reduction::kernel("cuda:0", types, &options, 1 << 28, reads);
+            let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
+            compile(&shader, arch);
+        }
+    }
+}
+
 /// Scans whose threads hold their items, of every type, aligned and not; policies, forms and architectures in turn.
 #[test]
 fn scans_in_registers_compile() {
@@ -186,7 +246,7 @@ fn scans_in_registers_compile() {
             let turn = 2 * turn + usize::from(aligned);
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn / 2 % 2];
             let direction = [Direction::Forward, Direction::Reverse][turn / 3 % 2];
-            let form = Form { bounds, direction, everywhere: true };
+            let form = Form { bounds, direction, everywhere: true, only_total: false };
             let lies = Lies { width: 16, aligned, out_aligned: turn % 3 > 0 };
             let policy = policies()[turn / 2 % 4];
             let options = ScanOptions { policy, ..ScanOptions::default() };
@@ -216,7 +276,7 @@ fn scans_without_a_serving_warp_compile() {
             }
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
             let direction = [Direction::Forward, Direction::Reverse][turn / 2 % 2];
-            let form = Form { bounds, direction, everywhere };
+            let form = Form { bounds, direction, everywhere, only_total: false };
             let lies = Lies {
                 width: bytes(load.width),
                 aligned: turn % 7 != 6,
@@ -268,8 +328,7 @@ fn the_ladder_compiles() {
 
 #[test]
 fn what_cannot_be_is_refused_by_name() {
-    let form =
-        |everywhere| Form { bounds: Bounds::Inclusive, direction: Direction::Forward, everywhere };
+    let form = |everywhere| Form { everywhere, only_total: false, ..Form::TOTAL };
     let refused = |facts: &Facts, types: &Types, form, name: &str| {
         let strategy = name.parse::<GpuScanStrategy>().expect("a name");
         let width = bytes(strategy.load.width);

@@ -161,6 +161,16 @@ impl Arguments {
         Self { words: [0; MOST_WORDS], starts: [0; MOST_ARGUMENTS], count: 0, used: 0 }
     }
 
+    /// The same with more of the last argument, a structure: an even number of words, behind whole words of 8 bytes.
+    #[must_use]
+    pub(crate) fn and(mut self, more: &[u32]) -> Self {
+        for pair in more.chunks_exact(2) {
+            self.words[self.used] = u64::from(pair[0]) | u64::from(pair[1]) << 32;
+            self.used += 1;
+        }
+        self
+    }
+
     /// Another argument: a number, an address, or a structure with the layout of C.
     ///
     /// # Panics
@@ -323,6 +333,7 @@ mod tests {
     #[test]
     fn arguments_lie_one_behind_another_in_whole_words() {
         let arguments = Arguments::new().with(7u32).with(1u64 << 40).with([1u32, 2, 3]).with(9u8);
+        assert_eq!(arguments.clone().and(&[4, 5]).words[5..7], [4 | 5 << 32, 0]);
         assert_eq!(arguments.count, 4);
         assert_eq!(arguments.starts[..4], [0, 1, 2, 4]);
         assert_eq!(arguments.words[..5], [7, 1 << 40, 1 | 2 << 32, 3, 9]);

@@ -1,11 +1,11 @@
 //! Where a kernel leaves a result for the host: memory of the host that the device writes to.
 //!
 //! ```text
-//!   bytes 0 … 3  lower half of the value    4 … 7  number of the message
-//!   bytes 8 … 11 upper half of the value   12 … 15 number of the message
+//!   bytes 0 … 3  word 0 of the result    4 … 7  number of the message
+//!   bytes 8 … 11 word 1                 12 … 15 number of the message      …
 //! ```
-//! Each half is stored together with the number of the message, so that it proves itself: the kernel need not wait, as a fence
-//! would, until the host's memory has one before it stores the other. The host looks at both: so a small result needs one
+//! Each word is stored together with the number of the message, so that it proves itself: the kernel need not wait, as a fence
+//! would, until the host's memory has one before it stores the other. The host looks at all: so a small result needs one
 //! launch, no copy, and no wait of the driver's, which costs some ten microseconds.
 
 use core::sync::atomic::Ordering;
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use cudarc::driver::CudaStream;
 use upsweep_core::Result;
+use upsweep_gpu::bits::{MOST_WORDS, Words};
 
 use crate::device::Gpu;
 use crate::mapped::Mapped;
@@ -32,18 +33,25 @@ const LOOKS: u32 = 64;
 pub(crate) struct Mailbox {
     gpu: Arc<Gpu>,
     memory: Mapped,
+    /// Words of a message.
+    words: usize,
     /// Number of the last message that was asked for.
     number: u32,
 }
 
 impl Mailbox {
-    /// An empty mailbox.
+    /// An empty mailbox for messages of so many words.
     ///
     /// # Errors
     /// Those of the device.
-    pub(crate) fn new(gpu: &Arc<Gpu>) -> Result<Self> {
+    pub(crate) fn new(gpu: &Arc<Gpu>, words: u32) -> Result<Self> {
         let memory = gpu.did("allocating a mailbox", Mapped::new(gpu.context()))?;
-        Ok(Self { gpu: Arc::clone(gpu), memory, number: 0 })
+        Ok(Self { gpu: Arc::clone(gpu), memory, words: words as usize, number: 0 })
+    }
+
+    /// Words of a message.
+    pub(crate) fn words(&self) -> u32 {
+        self.words as u32
     }
 
     /// The address that kernels know it by, and the number to write for the next message. It is never 0.
@@ -57,10 +65,10 @@ impl Mailbox {
     ///
     /// # Errors
     /// As [`wait`](Mailbox::wait).
-    pub(crate) fn take(&self, stream: &CudaStream) -> Result<u64> {
+    pub(crate) fn take(&self, stream: &CudaStream) -> Result<Words> {
         let message = self.wait(stream)?;
-        for half in [0, 1] {
-            self.memory.word(half).store(0, Ordering::Relaxed);
+        for word in 0..self.words {
+            self.memory.word(word).store(0, Ordering::Relaxed);
         }
         Ok(message)
     }
@@ -70,7 +78,7 @@ impl Mailbox {
     /// # Errors
     /// [`Error::DeviceFailed`](upsweep_core::Error::DeviceFailed) if all work in the stream is done and there is no
     /// message, or the device failed.
-    pub(crate) fn wait(&self, stream: &CudaStream) -> Result<u64> {
+    pub(crate) fn wait(&self, stream: &CudaStream) -> Result<Words> {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             for _ in 0..LOOKS {
@@ -85,12 +93,13 @@ impl Mailbox {
     }
 
     /// The message, if it has come.
-    fn look(&self) -> Option<u64> {
-        let half = |number| {
+    fn look(&self) -> Option<Words> {
+        let mut message = [0; MOST_WORDS];
+        for (number, to) in message[..self.words].iter_mut().enumerate() {
             let word = self.memory.word(number).load(Ordering::Acquire);
-            ((word >> 32) as u32 == self.number).then_some(u64::from(word as u32))
-        };
-        Some(half(0)? | half(1)? << 32)
+            *to = ((word >> 32) as u32 == self.number).then_some(word as u32)?;
+        }
+        Some(message)
     }
 }
 

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use cudarc::driver::{CudaContext, DriverError, result, sys};
 
-/// Bytes of it: a line of the host's cache.
-pub(crate) const BYTES: usize = 64;
+/// Bytes of it: two lines of the host's cache, with room for the longest result. Most lie in the first.
+pub(crate) const BYTES: usize = 128;
 
-/// A line of the host's memory, all bits 0 at first. Whoever drops it sees to it that no kernel writes to it any more.
+/// Some of the host's memory, all bits 0 at first. Whoever drops it sees to it that no kernel writes to it any more.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     context: Arc<CudaContext>,
@@ -24,7 +24,7 @@ unsafe impl Send for Mapped {}
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
-    /// A line of its own.
+    /// Memory of its own.
     pub(crate) fn new(context: &Arc<CudaContext>) -> Result<Self, DriverError> {
         context.bind_to_thread()?;
         let flags = sys::CU_MEMHOSTALLOC_DEVICEMAP | sys::CU_MEMHOSTALLOC_PORTABLE;

@@ -4,11 +4,11 @@ use core::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::{result, sys};
-use upsweep_core::{Dtype, Element, Error, Result};
+use upsweep_core::{Element, Error, Kind, Result};
 
 use crate::device::Gpu;
 use crate::slice::Slice;
-use upsweep_gpu::bits::{bytes, bytes_mut, from_words, number};
+use upsweep_gpu::bits::{bytes, kind, zeros};
 
 /// Bytes of a pattern that is brought to the device once and copied there.
 const PATTERN: usize = 64 << 10;
@@ -115,7 +115,7 @@ impl Drop for Buffer {
 #[derive(Clone, Debug)]
 pub struct Memory {
     buffer: Arc<Buffer>,
-    dtype: Dtype,
+    kind: Kind,
     items: u64,
 }
 
@@ -123,7 +123,7 @@ impl Memory {
     /// Room for `len` items of type `T`, all bits 0.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], and [`Error::ElementUnsupported`] for anything but numbers.
+    /// [`Error::OutOfMemory`], and [`Error::ElementUnsupported`] for what kernels do not have.
     pub fn new<T: Element>(gpu: &Arc<Gpu>, len: usize) -> Result<Self> {
         let memory = Self::room::<T>(gpu, len)?;
         memory.buffer.set(0)?;
@@ -136,11 +136,11 @@ impl Memory {
     /// # Errors
     /// As [`new`](Memory::new).
     pub fn room<T: Element>(gpu: &Arc<Gpu>, len: usize) -> Result<Self> {
-        let dtype = number::<T>(gpu.id())?;
+        let kind = kind::<T>(gpu.id())?;
         let bytes =
             len.checked_mul(size_of::<T>()).ok_or(Error::OutOfMemory { bytes: usize::MAX })?;
         let buffer = Arc::new(Buffer::new(gpu, bytes as u64)?);
-        Ok(Self { buffer, dtype, items: len as u64 })
+        Ok(Self { buffer, kind, items: len as u64 })
     }
 
     /// A copy of `items`.
@@ -149,7 +149,7 @@ impl Memory {
     /// As [`new`](Memory::new).
     pub fn holding<T: Element>(gpu: &Arc<Gpu>, items: &[T]) -> Result<Self> {
         let memory = Self::room::<T>(gpu, items.len())?;
-        memory.buffer.write(0, bytes(items).unwrap_or_default())?;
+        memory.buffer.write(0, &bytes(items))?;
         Ok(memory)
     }
 
@@ -160,8 +160,8 @@ impl Memory {
     pub fn filled<T: Element>(gpu: &Arc<Gpu>, len: usize, value: T) -> Result<Self> {
         let memory = Self::room::<T>(gpu, len)?;
         let pattern = vec![value; len.min(PATTERN / size_of::<T>().max(1))];
-        let pattern = bytes(&pattern).unwrap_or_default();
-        memory.buffer.write(0, pattern)?;
+        let pattern = bytes(&pattern);
+        memory.buffer.write(0, &pattern)?;
         let (mut done, all) = (pattern.len() as u64, memory.buffer.bytes);
         // What is there is copied behind itself, twice as much each time.
         while done < all {
@@ -186,7 +186,7 @@ impl Memory {
             return Err(Error::LengthMismatch { input: items.len(), output: self.len() });
         }
         self.check::<T>()?;
-        self.buffer.write(0, bytes(items).unwrap_or_default())
+        self.buffer.write(0, &bytes(items))
     }
 
     /// A copy in the host's memory. Waits for what writes the items in the device's own stream.
@@ -195,22 +195,21 @@ impl Memory {
     /// Those of the device.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
         let gpu = self.gpu();
-        let number = self.check::<T>()?;
-        let unknown = || gpu.failed(format!("an array of unknown type {number}"));
-        let zero = from_words::<T>([0; 2]).ok_or_else(unknown)?;
-        let mut items = vec![zero; self.len()];
+        self.check::<T>()?;
+        let unknown = || gpu.failed(format!("an array of unknown type {}", self.kind));
+        let mut items = zeros(self.len()).ok_or_else(unknown)?;
         gpu.read_back(&self.slice(), &mut items)?;
         Ok(items)
     }
 
     /// Checks that items have this type.
-    fn check<T: Element>(&self) -> Result<Dtype> {
-        let number = number::<T>(self.gpu().id())?;
-        if number != self.dtype {
-            let reason = format!("an array of {} is used as one of {number}", self.dtype);
+    fn check<T: Element>(&self) -> Result<()> {
+        let kind = kind::<T>(self.gpu().id())?;
+        if kind != self.kind {
+            let reason = format!("an array of {} is used as one of {kind}", self.kind);
             return Err(Error::Buffer { reason });
         }
-        Ok(number)
+        Ok(())
     }
 
     /// The device.
@@ -221,7 +220,7 @@ impl Memory {
     /// All items.
     pub fn slice(&self) -> Slice<'_> {
         // The buffer was made for so many items of this type.
-        match Slice::at(self.buffer.pointer, self.dtype, self.items) {
+        match Slice::at(self.buffer.pointer, self.kind, self.items) {
             Ok(slice) => slice,
             Err(_) => unreachable!("allocations begin at multiples of 256"),
         }
@@ -242,15 +241,16 @@ impl Gpu {
     /// Copies items of the device to the host, and waits for it.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::ElementUnsupported`] for anything but numbers, and those of the device.
+    /// [`Error::LengthMismatch`], [`Error::ElementUnsupported`] for what kernels do not have, and those of the device.
     pub fn read_back<T: Element>(&self, from: &Slice<'_>, to: &mut [T]) -> Result<()> {
         if from.items != to.len() as u64 {
             return Err(Error::LengthMismatch { input: from.len(), output: to.len() });
         }
-        number::<T>(self.id())?;
-        let to = bytes_mut(to).unwrap_or_default();
-        // SAFETY: whoever made the slice promised that the memory is there.
-        self.in_order(&self.stream, &[from], || unsafe { self.copy_out(from.pointer, to) })
+        kind::<T>(self.id())?;
+        T::fill(to, |to| {
+            // SAFETY: whoever made the slice promised that the memory is there.
+            self.in_order(&self.stream, &[from], || unsafe { self.copy_out(from.pointer, to) })
+        })
     }
 
     /// Copies bytes to the device in its own stream, and waits until they are read.

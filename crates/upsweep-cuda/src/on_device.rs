@@ -6,6 +6,8 @@ use std::sync::Arc;
 use cudarc::driver::{CudaSlice, sys};
 use upsweep_core::{Dtype, Error, Reduce, Scan, Sum, bf16, f16, reference};
 
+use upsweep_gpu::bits::MOST_WORDS;
+
 use crate::launch::{Arguments, Kernel, Launch};
 use crate::mailbox::{self, Mailbox};
 use crate::memory::{Buffer, POISON};
@@ -81,7 +83,7 @@ fn arrays_of_cudarc_are_slices() {
     let items: Vec<u16> = (0..1001).collect();
     let array: CudaSlice<u16> = stream.clone_htod(&items).expect("an array");
     let all = Slice::of(&array).expect("a slice");
-    assert_eq!((all.len(), all.dtype(), all.width()), (1001, Dtype::U16, 16));
+    assert_eq!((all.len(), all.kind(), all.width()), (1001, Dtype::U16.into(), 16));
     let mut found = vec![0u16; 1001];
     gpu.read_back(&all, &mut found).expect("it can be read");
     assert_eq!(found, items);
@@ -97,33 +99,38 @@ fn arrays_of_cudarc_are_slices() {
 }
 
 /// Leaves what it is given, `delay` clocks later.
-const LEAVES: &str = "extern \"C\" __global__ void leaves(u64* mailbox, u32 number, u64 value, long long delay) {\n\
+const LEAVES: &str = "constexpr u32 RESULT_WORDS = 16u;\n\
+                      struct ResultWords { u32 at[RESULT_WORDS]; };\n";
+const LEAVES_KERNEL: &str = "extern \"C\" __global__ void leaves(u64* mailbox, u32 number, u64 value, long long delay) {\n\
                       \x20   const long long begin = clock64();\n\
                       \x20   while (clock64() - begin < delay) {}\n\
-                      \x20   leave_message(mailbox, number, value);\n}\n";
+                      \x20   ResultWords words;\n\
+                      \x20   for (u32 k = 0; k < RESULT_WORDS; ++k) words.at[k] = u32(value >> 32 * (k % 2)) ^ k / 2;\n\
+                      \x20   leave_message(mailbox, number, words);\n}\n";
 
 fn leaves_text() -> String {
-    [include_str!("shader/names.cuh"), mailbox::TEXT, LEAVES].concat()
+    [include_str!("shader/names.cuh"), LEAVES, mailbox::TEXT, LEAVES_KERNEL].concat()
 }
 
 #[test]
 fn a_mailbox_brings_each_message_once() {
     let Some(gpu) = testing::gpu() else { return };
     let leaves = kernel(&gpu, &leaves_text(), "leaves");
-    let mut mailbox = Mailbox::new(&gpu).expect("a mailbox");
+    let mut mailbox = Mailbox::new(&gpu, MOST_WORDS as u32).expect("a mailbox");
     let foreign = gpu.context().new_stream().expect("a stream");
     for round in 0..1000u64 {
         // Now and then so late that the driver waits.
         let delay = if round % 200 == 7 { 4_000_000i64 } else { 0 };
         let stream = if round % 2 == 0 { gpu.stream() } else { &foreign };
         let (device, number) = mailbox.next();
-        // Both halves of what is left change.
+        // All words of what is left change.
         let value = (round * round) << 20;
         let arguments = Arguments::new().with(device).with(number).with(value).with(delay);
         // SAFETY: the arguments are the kernel's, and the mailbox outlives it.
         unsafe { gpu.launch(stream, &leaves, &one_block(1), &arguments) }.expect("it is launched");
         let message = mailbox.wait(stream).expect("a message");
-        assert_eq!(message, value);
+        let word = |k: usize| (value >> (32 * (k % 2))) as u32 ^ (k / 2) as u32;
+        assert_eq!(message, core::array::from_fn::<u32, MOST_WORDS, _>(word));
     }
     mailbox.next();
     let error = mailbox.wait(gpu.stream()).expect_err("nothing was launched").to_string();

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 
 use cudarc::driver::{CudaStream, sys};
 use upsweep_core::{Element, Result, Strategy};
-use upsweep_gpu::bits::from_words;
+use upsweep_gpu::bits::from_memory;
 
 use crate::device::Gpu;
 use crate::launch::Ready;
@@ -129,9 +129,8 @@ impl<A: Element> Awaited<A> {
     /// no run was begun, or the device failed.
     pub fn wait(&mut self, stream: &CudaStream) -> Result<A> {
         let gpu = &self.recording.gpu;
-        let bits = self.mailbox.take(stream)?;
+        let found = self.mailbox.take(stream)?;
         gpu.settle()?;
-        from_words([bits as u32, (bits >> 32) as u32])
-            .ok_or_else(|| gpu.failed("a result of an unknown type"))
+        from_memory(&found).ok_or_else(|| gpu.failed("a result of an unknown type"))
     }
 }

@@ -5,10 +5,11 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaEvent, CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop};
-use upsweep_core::{Dtype, Error, Number, Result};
+use upsweep_core::{Error, Kind, Number, Result};
 use upsweep_gpu::Part;
 
 use crate::device::Gpu;
+use crate::shader::types::alignment;
 
 /// Bytes of the widest access of a thread.
 const WIDEST: u64 = 16;
@@ -21,7 +22,7 @@ const WIDEST: u64 = 16;
 pub struct Slice<'a> {
     /// Address of the first item.
     pub(crate) pointer: u64,
-    pub(crate) dtype: Dtype,
+    pub(crate) kind: Kind,
     pub(crate) items: u64,
     owner: Option<Owner<'a>>,
     memory: PhantomData<&'a [u8]>,
@@ -45,17 +46,18 @@ fn event_of<'a>(mut guard: SyncOnDrop<'a>) -> Option<&'a CudaEvent> {
 }
 
 impl<'a> Slice<'a> {
-    /// `items` items of type `dtype` from address `pointer` of the device's memory on.
+    /// `items` items of this kind from address `pointer` of the device's memory on.
     ///
     /// # Errors
-    /// [`Error::Buffer`] if the items are not aligned to their own size, or reach over the end of all addresses.
+    /// [`Error::Buffer`] if the items are not aligned to their own size, structures to the largest power of two up to 16 that
+    /// divides theirs, or reach over the end of all addresses.
     ///
     /// # Safety
     /// The memory can be reached by the device that the slice is used on, until all work on it is done; while
     /// something is written to it, nothing else reads or writes it. Of the 16 bytes, counted from a multiple of 16, in which an
     /// array begins or ends, all can be read; CUDA allocates no less.
-    pub unsafe fn from_raw(pointer: u64, dtype: Dtype, items: u64) -> Result<Self> {
-        Self::at(pointer, dtype, items)
+    pub unsafe fn from_raw(pointer: u64, kind: impl Into<Kind>, items: u64) -> Result<Self> {
+        Self::at(pointer, kind, items)
     }
 
     /// All items of an array of cudarc's, or of a part of one, to read.
@@ -85,19 +87,20 @@ impl<'a> Slice<'a> {
     }
 
     /// As [`from_raw`](Slice::from_raw), for memory that is known.
-    pub(crate) fn at(pointer: u64, dtype: Dtype, items: u64) -> Result<Self> {
-        let size = dtype.size() as u64;
-        if !pointer.is_multiple_of(size) {
+    pub(crate) fn at(pointer: u64, kind: impl Into<Kind>, items: u64) -> Result<Self> {
+        let kind = kind.into();
+        if !pointer.is_multiple_of(alignment(kind)) {
             return Err(Error::Buffer {
-                reason: format!("items of {dtype} cannot begin at address {pointer:#x}"),
+                reason: format!("items of {kind} cannot begin at address {pointer:#x}"),
             });
         }
+        let size = kind.size() as u64;
         if items.checked_mul(size).and_then(|bytes| bytes.checked_add(pointer)).is_none() {
             return Err(Error::Buffer {
-                reason: format!("there is no room for {items} items of {dtype}"),
+                reason: format!("there is no room for {items} items of {kind}"),
             });
         }
-        Ok(Self { pointer, dtype, items, owner: None, memory: PhantomData })
+        Ok(Self { pointer, kind, items, owner: None, memory: PhantomData })
     }
 
     /// The items of these numbers.
@@ -110,7 +113,7 @@ impl<'a> Slice<'a> {
             let reason = format!("items {start} to {end} are not among {} items", self.items);
             return Err(Error::Buffer { reason });
         }
-        let pointer = self.pointer + range.start * self.dtype.size() as u64;
+        let pointer = self.pointer + range.start * self.kind.size() as u64;
         Ok(Self { pointer, items: range.end - range.start, ..*self })
     }
 
@@ -124,9 +127,9 @@ impl<'a> Slice<'a> {
         self.pointer
     }
 
-    /// Type of the items.
-    pub fn dtype(&self) -> Dtype {
-        self.dtype
+    /// What the items are.
+    pub fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Number of items.
@@ -141,7 +144,7 @@ impl<'a> Slice<'a> {
 
     /// Bytes of all items.
     pub(crate) fn bytes(&self) -> u64 {
-        self.items * self.dtype.size() as u64
+        self.items * self.kind.size() as u64
     }
 
     /// The width in bytes, at most 16, of the widest access that may begin at the first item.
@@ -179,8 +182,8 @@ impl Part for Slice<'_> {
         Slice::len(self)
     }
 
-    fn part(&self, dtype: Dtype, range: Range<usize>) -> Self {
-        let pointer = self.pointer + range.start as u64 * dtype.size() as u64;
+    fn part(&self, kind: Kind, range: Range<usize>) -> Self {
+        let pointer = self.pointer + range.start as u64 * kind.size() as u64;
         Self { pointer, items: range.len() as u64, ..*self }
     }
 }
@@ -232,6 +235,8 @@ impl Gpu {
 
 #[cfg(test)]
 mod tests {
+    use upsweep_core::Dtype;
+
     use super::*;
 
     fn slice(pointer: u64, dtype: Dtype, items: u64) -> Slice<'static> {
@@ -250,7 +255,7 @@ mod tests {
     fn parts_are_among_the_items() {
         let all = slice(0x1000, Dtype::U32, 10);
         let part = all.part(3..10).expect("it is among them");
-        assert_eq!((part.pointer(), part.len(), part.dtype()), (0x100c, 7, Dtype::U32));
+        assert_eq!((part.pointer(), part.len(), part.kind()), (0x100c, 7, Dtype::U32.into()));
         assert!(part.part(7..7).expect("it is among them").is_empty());
         for (start, end) in [(0, 8), (8, 8), (5, 4)] {
             assert!(part.part(start..end).is_err());

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use upsweep_core::{Direction, Dtype, Error, Result};
+use upsweep_core::{Direction, Error, Kind, Result};
 
 /// Items in a device's memory, as a backend knows them.
 pub trait Part: Copy {
@@ -14,9 +14,9 @@ pub trait Part: Copy {
         self.len() == 0
     }
 
-    /// The items of these numbers, which are among them; they have this type.
+    /// The items of these numbers, which are among them; they are of this kind.
     #[must_use]
-    fn part(&self, dtype: Dtype, range: Range<usize>) -> Self;
+    fn part(&self, kind: Kind, range: Range<usize>) -> Self;
 }
 
 /// Items to read.
@@ -52,10 +52,10 @@ impl<T, S: Part> Source<'_, T, S> {
     }
 
     /// The items of these numbers.
-    pub(crate) fn part(&self, dtype: Dtype, range: Range<usize>) -> Self {
+    pub(crate) fn part(&self, kind: Kind, range: Range<usize>) -> Self {
         match self {
             Source::Host(all) => Source::Host(&all[range]),
-            Source::Device(slice) => Source::Device(slice.part(dtype, range)),
+            Source::Device(slice) => Source::Device(slice.part(kind, range)),
         }
     }
 }
@@ -75,10 +75,10 @@ impl<T, S: Part> Target<'_, T, S> {
     }
 
     /// The items of these numbers.
-    pub(crate) fn part(&mut self, dtype: Dtype, range: Range<usize>) -> Target<'_, T, S> {
+    pub(crate) fn part(&mut self, kind: Kind, range: Range<usize>) -> Target<'_, T, S> {
         match self {
             Target::Host(all) => Target::Host(&mut all[range]),
-            Target::Device(slice) => Target::Device(slice.part(dtype, range)),
+            Target::Device(slice) => Target::Device(slice.part(kind, range)),
         }
     }
 }

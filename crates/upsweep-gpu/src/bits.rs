@@ -1,119 +1,199 @@
-//! Numbers as bytes and words, where their type is one that kernels know.
+//! Items as bytes of memory, and values as words that kernels hold them in.
 
-use castaway::cast;
-use upsweep_core::{Dtype, Element, Error, Kind, Result, bf16, f16};
+use std::borrow::Cow;
 
-/// The number type of `T`; `None` if it is a structure.
-pub fn dtype_of<T: Element>() -> Option<Dtype> {
-    match T::KIND {
-        Kind::Number(dtype) => Some(dtype),
-        _ => None,
-    }
-}
+use upsweep_core::{Dtype, Element, Error, Kind, Result};
 
-/// The number type of `T`, for calls of a device of this id.
+/// Most words of a value in a kernel.
+pub const MOST_WORDS: usize = 16;
+
+/// Most bytes of an item.
+pub const MOST_BYTES: usize = 4 * MOST_WORDS;
+
+/// The words of a value as kernels hold it: of each number one word, or two, the low one first; of short integers 32 bits, of
+/// short floats those of an `f32`. Behind them there are zeros.
+pub type Words = [u32; MOST_WORDS];
+
+/// What an item of type `T` is, for kernels of a device of this id.
 ///
 /// # Errors
-/// [`Error::ElementUnsupported`] if it is a structure.
-pub fn number<T: Element>(device: &str) -> Result<Dtype> {
-    dtype_of::<T>().ok_or_else(|| Error::ElementUnsupported {
+/// [`Error::ElementUnsupported`] if they have no such items.
+pub fn kind<T: Element>(device: &str) -> Result<Kind> {
+    let refused = |reason: String| Error::ElementUnsupported {
         device: device.to_owned(),
         element: core::any::type_name::<T>().to_owned(),
-        reason: "it is not a number".to_owned(),
-    })
-}
-
-macro_rules! numbers {
-    ($value:expr, $found:ident => $result:expr; $($type:ident)*) => { $(
-        if let Ok($found) = cast!($value, $type) {
-            return Some($result);
-        }
-    )* };
-}
-
-macro_rules! slices {
-    ($items:expr, $found:ident => $result:expr; $($type:ident)*) => { $(
-        if let Ok($found) = cast!($items, &[$type]) {
-            return Some($result);
-        }
-    )* };
-}
-
-macro_rules! mut_slices {
-    ($items:expr, $found:ident => $result:expr; $($type:ident)*) => {{
-        let items = $items;
-        $(
-            let items = match cast!(items, &mut [$type]) {
-                Ok($found) => return Some($result),
-                Err(items) => items,
-            };
-        )*
-        let _ = items;
-    }};
-}
-
-/// The bits of a number, in two words, low word first; `None` for anything else.
-pub fn words<T: Element>(value: T) -> Option<[u32; 2]> {
-    fn split(bits: u64) -> [u32; 2] {
-        [bits as u32, (bits >> 32) as u32]
+        reason,
+    };
+    let Kind::Struct { fields, .. } = T::KIND else {
+        return match T::KIND {
+            Kind::Opaque => Err(refused("it is neither a number nor a structure of them".into())),
+            kind => Ok(kind),
+        };
+    };
+    let (size, own) =
+        (size_of::<T>(), fields.iter().map(|(.., dtype)| dtype.size()).sum::<usize>());
+    if size != own || T::bytes(&[]).is_none() {
+        return Err(refused("it does not say how it lies in memory; derive `Element`".to_owned()));
     }
-    numbers!(value, found => split(found as u64); u8 u16 u32 u64);
-    numbers!(value, found => split(found as i64 as u64); i8 i16 i32 i64);
-    numbers!(value, found => split(u64::from(found.to_bits())); f32);
-    numbers!(value, found => split(found.to_bits()); f64);
-    // Short floats are combined in `f32`.
-    numbers!(value, found => split(u64::from(found.to_f32().to_bits())); f16 bf16);
-    None
+    if !size.is_multiple_of(4) {
+        return Err(refused(format!(
+            "{size} bytes are no whole words of 4; fill them with a field"
+        )));
+    }
+    if size > MOST_BYTES || words_of(T::KIND) > MOST_WORDS {
+        return Err(refused(format!("kernels hold at most {MOST_WORDS} words of 32 bits")));
+    }
+    Ok(T::KIND)
 }
 
-/// A number from its bits; `None` for anything else. Short floats have bits of their own here.
-pub fn from_words<T: Element>(words: [u32; 2]) -> Option<T> {
-    let bits = u64::from(words[0]) | u64::from(words[1]) << 32;
-    macro_rules! number {
-        ($($type:ident $value:expr;)*) => { $(
-            if dtype_of::<T>() == Some(<$type as upsweep_core::Number>::DTYPE) {
-                return cast!($value, T).ok();
+/// How many words a kernel holds an item of this kind in.
+pub fn words_of(kind: Kind) -> usize {
+    kind.numbers().map(|(_, dtype)| words_of_number(dtype)).sum()
+}
+
+fn words_of_number(dtype: Dtype) -> usize {
+    dtype.size().div_ceil(4)
+}
+
+/// The words of a value, which is a number or a structure of them and no short float: kernels combine those in `f32`.
+pub fn words<T: Element>(value: T) -> Words {
+    let mut words = [0; MOST_WORDS];
+    let items = [value];
+    let Some(bytes) = T::bytes(&items) else { return words };
+    let mut at = words.iter_mut();
+    for (offset, dtype) in T::KIND.numbers() {
+        let bytes = &bytes[offset..offset + dtype.size()];
+        let fill =
+            if dtype.is_signed_integer() && bytes[bytes.len() - 1] >= 0x80 { 0xff } else { 0 };
+        for piece in bytes.chunks(4) {
+            let mut word = [fill; 4];
+            word[..piece.len()].copy_from_slice(piece);
+            if let Some(at) = at.next() {
+                *at = u32::from_le_bytes(word);
             }
-        )* };
+        }
     }
-    number! {
-        u8 bits as u8; u16 bits as u16; u32 bits as u32; u64 bits;
-        i8 bits as i8; i16 bits as i16; i32 bits as i32; i64 bits as i64;
-        f16 f16::from_bits(bits as u16); bf16 bf16::from_bits(bits as u16);
-        f32 f32::from_bits(bits as u32); f64 f64::from_bits(bits);
-    }
-    None
+    words
 }
 
-/// The bytes of numbers; `None` for anything else.
-pub fn bytes<T: Element>(items: &[T]) -> Option<&[u8]> {
-    slices!(items, found => bytemuck::cast_slice(found);
-        u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64);
-    None
+/// A value from its words; `None` for a type that kernels do not hold.
+pub fn from_words<T: Element>(words: &Words) -> Option<T> {
+    let mut bytes = [0; MOST_BYTES];
+    let mut words = words.iter();
+    for (offset, dtype) in T::KIND.numbers() {
+        for start in (0..dtype.size()).step_by(4) {
+            let piece = start..dtype.size().min(start + 4);
+            let count = piece.len();
+            let piece = bytes.get_mut(offset + piece.start..offset + piece.end)?;
+            piece.copy_from_slice(&words.next()?.to_le_bytes()[..count]);
+        }
+    }
+    T::from_bytes(&bytes[..T::KIND.size().min(MOST_BYTES)])
 }
 
-/// The bytes of numbers, to write; `None` for anything else.
-pub fn bytes_mut<T: Element>(items: &mut [T]) -> Option<&mut [u8]> {
-    mut_slices!(items, found => bytemuck::cast_slice_mut(found);
-        u8 u16 u32 u64 i8 i16 i32 i64 f16 bf16 f32 f64);
-    None
+/// An item from the words of memory that a device keeps it in.
+pub fn from_memory<T: Element>(words: &Words) -> Option<T> {
+    T::from_bytes(bytemuck::cast_slice(words).get(..T::KIND.size())?)
+}
+
+/// The bytes of items, whose [`kind`] is known; else none.
+pub fn bytes<T: Element>(items: &[T]) -> Cow<'_, [u8]> {
+    T::bytes(items).unwrap_or_default()
+}
+
+/// So many items all of whose bytes are 0.
+pub fn zeros<T: Element>(count: usize) -> Option<Vec<T>> {
+    let zero = T::from_bytes(&vec![0; T::KIND.size()])?;
+    Some(vec![zero; count])
 }
 
 #[cfg(test)]
 mod tests {
-    use upsweep_core::Indexed;
+    use upsweep_core::{Indexed, bf16, f16};
 
     use super::*;
 
+    /// As `#[derive(Element)]` would have it.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[repr(C)]
+    struct Mixed {
+        wide: f64,
+        short: i16,
+        bytes: [u8; 2],
+    }
+
+    impl Element for Mixed {
+        type Acc = Self;
+        const KIND: Kind = Kind::Struct {
+            name: "Mixed",
+            fields: &[
+                ("wide", 0, Dtype::F64),
+                ("short", 8, Dtype::I16),
+                ("first", 10, Dtype::U8),
+                ("second", 11, Dtype::U8),
+            ],
+        };
+        const EXACT: bool = false;
+        fn to_acc(self) -> Self {
+            self
+        }
+        fn from_acc(acc: Self) -> Self {
+            acc
+        }
+        fn bytes(items: &[Self]) -> Option<Cow<'_, [u8]>> {
+            let of = |item: &Self| {
+                let short = item.short.to_le_bytes();
+                [&item.wide.to_le_bytes()[..], &short, &item.bytes].concat()
+            };
+            Some(items.iter().flat_map(of).collect())
+        }
+        fn from_bytes(bytes: &[u8]) -> Option<Self> {
+            Some(Self {
+                wide: f64::from_le_bytes(bytes.get(..8)?.try_into().ok()?),
+                short: i16::from_le_bytes(bytes.get(8..10)?.try_into().ok()?),
+                bytes: bytes.get(10..12)?.try_into().ok()?,
+            })
+        }
+    }
+
     #[test]
-    fn a_number_is_its_bits() {
-        assert_eq!(words(-2i16).and_then(from_words::<i16>), Some(-2));
-        assert_eq!(words(1.5f64).and_then(from_words::<f64>), Some(1.5));
-        assert_eq!(words(f16::from_f32(1.5)), Some([1.5f32.to_bits(), 0]));
-        assert_eq!(from_words::<bf16>([0x3fc0, 0]), Some(bf16::from_f32(1.5)));
-        assert_eq!(bytes(&[1u16, 2]), Some(&[1, 0, 2, 0][..]));
-        let structure = number::<Indexed<u32>>("gpu:0");
-        assert!(matches!(structure, Err(Error::ElementUnsupported { .. })), "{structure:?}");
-        assert_eq!(number::<u8>("gpu:0"), Ok(Dtype::U8));
+    fn a_value_is_its_words() {
+        assert_eq!(words(-2i16)[..2], [u32::MAX - 1, 0]);
+        assert_eq!(from_words(&words(-2i16)), Some(-2i16));
+        assert_eq!(words(1.5f64)[..2], [0, 0x3ff8_0000]);
+        assert_eq!(from_words(&words(1.5f64)), Some(1.5f64));
+        assert_eq!(from_words(&words(bf16::from_f32(1.5))), Some(bf16::from_f32(1.5)));
+        assert_eq!(from_words(&words(f16::MIN)), Some(f16::MIN));
+        let mixed = Mixed { wide: -0.25, short: -3, bytes: [200, 7] };
+        assert_eq!(words(mixed)[..6], [0, 0xbfd0_0000, u32::MAX - 2, 200, 7, 0]);
+        assert_eq!(words_of(Mixed::KIND), 5);
+        assert_eq!(from_words(&words(mixed)), Some(mixed));
+    }
+
+    #[test]
+    fn an_item_is_its_bytes() {
+        assert_eq!(bytes(&[1u16, 2])[..], [1, 0, 2, 0]);
+        let mut memory = [0; MOST_WORDS];
+        memory[0] = 0x3ff0_u32 << 16 | 0xabcd;
+        assert_eq!(from_memory(&memory), Some(0xabcdu16));
+        assert_eq!(zeros::<i64>(3), Some(vec![0; 3]));
+        let mixed = [Mixed { wide: 2.0, short: 1, bytes: [3, 4] }; 2];
+        let mut read = zeros(2).expect("a structure");
+        assert_ne!(mixed[..], read);
+        let all = bytes(&mixed);
+        Mixed::fill(&mut read, |to| {
+            to.copy_from_slice(&all);
+            Ok::<_, Error>(())
+        })
+        .expect("bytes");
+        assert_eq!(mixed[..], read);
+    }
+
+    #[test]
+    fn kernels_have_numbers_and_structures_of_them() {
+        assert_eq!(kind::<u8>("gpu:0"), Ok(Kind::Number(Dtype::U8)));
+        assert_eq!(kind::<Mixed>("gpu:0").map(Kind::size), Ok(12));
+        let refused = kind::<Indexed<u32>>("gpu:0");
+        assert!(matches!(refused, Err(Error::ElementUnsupported { .. })), "{refused:?}");
     }
 }

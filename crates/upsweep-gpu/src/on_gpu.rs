@@ -13,7 +13,7 @@ use upsweep_core::{
 };
 
 use crate::arrays::{Part, Source, Target, check_lengths, pieces};
-use crate::bits::number;
+use crate::bits::kind;
 
 /// The primitives of a GPU, on arrays that it holds at once.
 pub trait Primitives: Send + Sync + Sized {
@@ -307,11 +307,11 @@ impl<G: Primitives> Backend for OnGpu<G> {
             Source::Host(_) => self.most_items(size_of::<T>()),
             Source::Device(_) => usize::MAX,
         };
-        let dtype = number::<T>(self.gpu.id())?;
+        let kind = kind::<T>(self.gpu.id())?;
         let mut start = 0;
         while start < chunk.len() {
             let items = state.piece((chunk.len() - start).min(most));
-            let piece = chunk.part(dtype, start..start + items);
+            let piece = chunk.part(kind, start..start + items);
             let total = self.gpu.reduce(workspace, piece, &problem, &self.options)?;
             state.push(total, items);
             start += items;
@@ -382,7 +382,7 @@ impl<G: Primitives> Backend for OnGpu<G> {
         check_lengths(chunk.len(), output.len())?;
         self.gpu.check_types::<T, U::Acc, U, O>(&state.parts().0.operator)?;
         state.check(chunk.len())?;
-        let (from, to) = (number::<T>(self.gpu.id())?, number::<U>(self.gpu.id())?);
+        let (from, to) = (kind::<T>(self.gpu.id())?, kind::<U>(self.gpu.id())?);
         let host = matches!(chunk, Source::Host(_)) || matches!(output, Target::Host(_));
         let most = self.most_items(size_of::<T>().max(size_of::<U>()));
         let most = if host { most } else { usize::MAX };

@@ -34,6 +34,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let mut checks = Vec::new();
     let mut exact = Vec::new();
     let mut sizes = Vec::new();
+    let mut packed = Vec::new();
+    let mut unpacked = Vec::new();
     for field in &fields.named {
         let (ident, of) = (&field.ident, &field.ty);
         let field_text = ident.as_ref().map(ToString::to_string);
@@ -53,6 +55,12 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             );
         });
         sizes.push(quote!(::core::mem::size_of::<#of>()));
+        let place = quote!(
+            ::core::mem::offset_of!(#name, #ident)
+                ..::core::mem::offset_of!(#name, #ident) + ::core::mem::size_of::<#of>()
+        );
+        packed.push(quote!(bytes[#place].copy_from_slice(&item.#ident.to_ne_bytes());));
+        unpacked.push(quote!(#ident: <#of>::from_ne_bytes(bytes.get(#place)?.try_into().ok()?)));
     }
     checks.push(quote_spanned! {name.span()=>
         assert!(
@@ -91,6 +99,24 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 #[inline(always)]
                 fn from_acc(acc: Self) -> Self {
                     acc
+                }
+
+                fn bytes(
+                    items: &[Self],
+                ) -> ::core::option::Option<::std::borrow::Cow<'_, [u8]>> {
+                    const SIZE: usize = ::core::mem::size_of::<#name>();
+                    let mut all = ::std::vec![0u8; items.len() * SIZE];
+                    for (item, bytes) in items.iter().zip(all.chunks_exact_mut(SIZE)) {
+                        #(#packed)*
+                    }
+                    ::core::option::Option::Some(::std::borrow::Cow::Owned(all))
+                }
+
+                fn from_bytes(bytes: &[u8]) -> ::core::option::Option<Self> {
+                    if bytes.len() != ::core::mem::size_of::<#name>() {
+                        return ::core::option::Option::None;
+                    }
+                    ::core::option::Option::Some(Self { #(#unpacked),* })
                 }
             }
         };

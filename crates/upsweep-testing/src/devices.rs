@@ -41,12 +41,15 @@ impl TestDevice {
     /// Whether it can compute with elements of all these kinds.
     pub fn supports(&self, kinds: &[Kind]) -> bool {
         let limits = self.device.limits();
+        let has = |(_, dtype)| match dtype {
+            Dtype::U64 | Dtype::I64 => limits.int64,
+            Dtype::F64 => limits.float64,
+            _ => true,
+        };
         !self.is_gpu()
             || kinds.iter().all(|kind| match kind {
-                Kind::Number(Dtype::U64 | Dtype::I64) => limits.int64,
-                Kind::Number(Dtype::F64) => limits.float64,
-                Kind::Number(_) => true,
-                _ => false,
+                Kind::Opaque | Kind::Struct { name: "Indexed", .. } => false,
+                kind => kind.numbers().all(has),
             })
     }
 

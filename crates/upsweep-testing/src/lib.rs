@@ -7,6 +7,7 @@
 //!   that a device chose.
 //! - [`Guarded`] is memory with a chosen start, poisoned, between two bands that must stay.
 //! - [`Affine`], [`Compose`], [`Last`], [`LastSet`], [`SaturatingSum`], [`Explosive`] are operators of a user's.
+//! - [`Pair`] to [`Extent`] are structures of numbers of all sizes, with operators.
 //! - [`check_reduce`], [`check_scan`], [`check_scan_in_place`] hold every device to the oracle.
 //! - [`kernels`]: annotated functions, and what every device must make of them.
 //! - [`ladder`] gives arrays for the steps of the ladder.
@@ -23,6 +24,7 @@ pub mod ladder;
 pub mod lengths;
 mod operators;
 mod sample;
+mod structures;
 pub mod vectors;
 
 pub use check::{
@@ -38,3 +40,8 @@ pub use operators::{
     Affine, Compose, Explosive, Last, LastSet, SaturatingSum, explosive, saturating_sum,
 };
 pub use sample::{Sample, assert_same, first_difference};
+pub use structures::{
+    AddedPowers, Around, BothTagged, Extent, InSteps, Joined, LargestStretch, Pair, Powers,
+    Recurrence, Recurs, Step, Stretch, Tagged, Wide, WideSum, added_powers, around, both_tagged,
+    in_steps, joined, largest_stretch, recurs, wide_sum,
+};

@@ -11,7 +11,7 @@ pub trait Sample: Element {
     /// The element that a random word stands for.
     fn sample(input: Input, word: u64) -> Self;
 
-    /// The bits; every NaN gives the same ones, because its payload is not specified.
+    /// The bits, of a structure a hash of them; every NaN gives the same ones, because its payload is not specified.
     fn bits(self) -> u64;
 
     /// The element with these bits, cut off to its size.

@@ -4,10 +4,10 @@ use core::ops::Range;
 use std::sync::{Arc, Weak};
 
 use upsweep_core::{
-    Dtype, Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Limits, Number,
+    Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Kind, Limits, Number,
     Operator, Reduce, Result, Scan, Widen, WorkgroupPolicy,
 };
-use upsweep_gpu::bits::{bytes, bytes_mut, number, words};
+use upsweep_gpu::bits::{bytes, kind, words};
 use upsweep_gpu::{Part, Primitives};
 
 use crate::device::Gpu;
@@ -59,9 +59,9 @@ impl Workspace {
     }
 }
 
-/// The bits of a start value.
+/// The words of a start value.
 pub(crate) fn init_words<A: Element>(init: Option<A>) -> Init {
-    init.map(|init| words(init).unwrap_or_default())
+    init.map(words)
 }
 
 impl Gpu {
@@ -76,12 +76,12 @@ impl Gpu {
         let op = Op::of(operator)
             .ok_or(Error::OperatorUntranslated { operator: O::NAME, language: "WGSL" })?;
         Ok(Types {
-            item: number::<T>(self.id())?,
-            acc: number::<A>(self.id())?,
-            output: number::<U>(self.id())?,
+            item: kind::<T>(self.id())?,
+            acc: kind::<A>(self.id())?,
+            output: kind::<U>(self.id())?,
             op,
-            identity: words(operator.identity()).unwrap_or_default(),
-            padding: words(operator.padding()).unwrap_or_default(),
+            identity: words(operator.identity()),
+            padding: words(operator.padding()),
         })
     }
 
@@ -103,14 +103,14 @@ impl Gpu {
     pub(crate) fn on_device<'a, T: Element>(
         &self,
         input: Source<'a, T>,
-        dtype: Dtype,
+        kind: Kind,
         uploaded: &'a mut Option<wgpu::Buffer>,
     ) -> Result<Slice<'a>> {
         match input {
             Source::Device(slice) => Ok(slice),
             Source::Host(items) => {
-                let buffer = self.upload("items", bytes(items).unwrap_or_default())?;
-                Slice::new(uploaded.insert(buffer), dtype, 0, items.len() as u64)
+                let buffer = self.upload("items", &bytes(items))?;
+                Slice::new(uploaded.insert(buffer), kind, 0, items.len() as u64)
             }
         }
     }
@@ -118,15 +118,14 @@ impl Gpu {
     /// Copies items of the device to the host, and waits for it.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::ElementUnsupported`] for anything but numbers, and those of the device.
+    /// [`Error::LengthMismatch`], [`Error::ElementUnsupported`] for what kernels do not have, and those of the device.
     pub fn read_back<T: Element>(&self, from: Slice<'_>, to: &mut [T]) -> Result<()> {
         if from.items != to.len() as u64 {
             return Err(Error::LengthMismatch { input: from.len(), output: to.len() });
         }
-        number::<T>(self.id())?;
+        kind::<T>(self.id())?;
         self.settle()?;
-        let to = bytes_mut(to).unwrap_or_default();
-        self.download(from.buffer, from.offset, to)
+        T::fill(to, |to| self.download(from.buffer, from.offset, to))
     }
 }
 
@@ -135,8 +134,8 @@ impl Part for Slice<'_> {
         Slice::len(self)
     }
 
-    fn part(&self, dtype: Dtype, range: Range<usize>) -> Self {
-        let offset = self.offset + range.start as u64 * dtype.size() as u64;
+    fn part(&self, kind: Kind, range: Range<usize>) -> Self {
+        let offset = self.offset + range.start as u64 * kind.size() as u64;
         Slice { buffer: self.buffer, offset, items: range.len() as u64 }
     }
 }

@@ -9,6 +9,7 @@ use upsweep_core::{Dtype, Error, Limits, Result};
 use wgpu::{BindingResource, BufferUsages, Features};
 
 use upsweep_gpu::Folder;
+use upsweep_gpu::bits::MOST_BYTES;
 
 use crate::cache::Pipelines;
 use crate::faults::Unchecked;
@@ -325,7 +326,8 @@ impl Gpu {
             })
         };
         let items = [types.item, types.acc, types.output];
-        for dtype in items.iter().chain(types.op.numbers()).copied() {
+        let items = items.iter().flat_map(|kind| kind.numbers()).map(|(_, dtype)| dtype);
+        for dtype in items.chain(types.op.numbers().iter().copied()) {
             match dtype {
                 Dtype::U64 | Dtype::I64 | Dtype::F64 if !self.limits.int64 => {
                     return missing(dtype, "it has no 64-bit integers");
@@ -398,7 +400,7 @@ impl Gpu {
         bytes: u64,
         usage: BufferUsages,
     ) -> Result<wgpu::Buffer> {
-        let size = bytes.next_multiple_of(16).max(16);
+        let size = bytes.next_multiple_of(16).max(MOST_BYTES as u64);
         let out_of_memory =
             Error::OutOfMemory { bytes: usize::try_from(bytes).unwrap_or(usize::MAX) };
         if size > self.device.limits().max_buffer_size {

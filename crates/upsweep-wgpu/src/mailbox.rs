@@ -1,6 +1,7 @@
 //! Small results on their way to the host.
 
 use upsweep_core::Result;
+use upsweep_gpu::bits::MOST_BYTES;
 use wgpu::BufferUsages;
 
 use crate::device::Gpu;
@@ -15,7 +16,9 @@ pub(crate) struct Mailbox {
 }
 
 impl Mailbox {
-    const BYTES: u64 = 16;
+    /// Room for the longest result, and behind it for the word that says whether it may be trusted.
+    pub(crate) const FAULT: u64 = MOST_BYTES as u64;
+    pub(crate) const BYTES: u64 = Self::FAULT + 16;
 
     pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
         let kernels = BufferUsages::STORAGE;
@@ -33,10 +36,10 @@ impl Mailbox {
     /// whether it may be trusted.
     pub(crate) fn send(&self, encoder: &mut wgpu::CommandEncoder, state: Option<&wgpu::Buffer>) {
         if let Some(host) = &self.host {
-            encoder.copy_buffer_to_buffer(&self.device, 0, host, 0, 8);
+            encoder.copy_buffer_to_buffer(&self.device, 0, host, 0, Self::FAULT);
         }
         if let Some(state) = state {
-            encoder.copy_buffer_to_buffer(state, FAULT, self.host(), 8, 4);
+            encoder.copy_buffer_to_buffer(state, FAULT, self.host(), Self::FAULT, 4);
         }
     }
 

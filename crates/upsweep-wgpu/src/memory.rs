@@ -7,7 +7,7 @@ use wgpu::BufferUsages;
 
 use crate::device::Gpu;
 use crate::slice::Slice;
-use upsweep_gpu::bits::{bytes, from_words, number};
+use upsweep_gpu::bits::{bytes, kind, zeros};
 
 /// Items in a buffer of their own.
 #[derive(Clone, Debug)]
@@ -28,9 +28,9 @@ impl Memory {
     /// Room for `len` items of type `T`, all bits 0.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], and [`Error::ElementUnsupported`] for anything but numbers.
+    /// [`Error::OutOfMemory`], and [`Error::ElementUnsupported`] for what kernels do not have.
     pub fn new<T: Element>(gpu: &Arc<Gpu>, len: usize) -> Result<Self> {
-        number::<T>(gpu.id())?;
+        kind::<T>(gpu.id())?;
         let bytes =
             len.checked_mul(size_of::<T>()).ok_or(Error::OutOfMemory { bytes: usize::MAX })?;
         let buffer = gpu.buffer("array", bytes as u64, USAGE)?;
@@ -43,7 +43,7 @@ impl Memory {
     /// As [`new`](Memory::new).
     pub fn holding<T: Element>(gpu: &Arc<Gpu>, items: &[T]) -> Result<Self> {
         let memory = Self::new::<T>(gpu, items.len())?;
-        memory.write(bytes(items).unwrap_or_default())?;
+        memory.write(&bytes(items))?;
         Ok(memory)
     }
 
@@ -54,7 +54,7 @@ impl Memory {
     pub fn filled<T: Element>(gpu: &Arc<Gpu>, len: usize, value: T) -> Result<Self> {
         let memory = Self::new::<T>(gpu, len)?;
         let items = vec![value; len.min(PIECE / size_of::<T>().max(1))];
-        let piece = bytes(&items).unwrap_or_default();
+        let piece = bytes(&items);
         let mut left = len * size_of::<T>();
         while left > 0 {
             let take = left.min(piece.len());
@@ -72,7 +72,7 @@ impl Memory {
         if items.len() != self.len() {
             return Err(Error::LengthMismatch { input: items.len(), output: self.len() });
         }
-        self.write(bytes(items).unwrap_or_default())
+        self.write(&bytes(items))
     }
 
     fn write(&self, bytes: &[u8]) -> Result<()> {
@@ -90,7 +90,7 @@ impl Memory {
             word[..rest.len()].copy_from_slice(rest);
             self.gpu.write(&self.buffer, at + whole.len() as u64, &word)?;
         }
-        if bytes.len() == PIECE {
+        if bytes.len() > PIECE / 2 {
             // What is on its way takes memory of the host until it is submitted.
             self.gpu.scoped(|| self.gpu.queue.submit([]))?;
         }
@@ -102,10 +102,9 @@ impl Memory {
     /// # Errors
     /// Those of the device.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>> {
-        let number = number::<T>(self.gpu.id())?;
-        let unknown = || self.gpu.failed(format!("an array of unknown type {number}"));
-        let zero = from_words::<T>([0; 2]).ok_or_else(unknown)?;
-        let mut items = vec![zero; self.len()];
+        let kind = kind::<T>(self.gpu.id())?;
+        let unknown = || self.gpu.failed(format!("an array of unknown type {kind}"));
+        let mut items = zeros(self.len()).ok_or_else(unknown)?;
         self.gpu.read_back(self.slice(), &mut items)?;
         Ok(items)
     }

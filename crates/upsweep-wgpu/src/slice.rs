@@ -1,6 +1,8 @@
 //! Ranges of buffers.
 
-use upsweep_core::{Dtype, Error, Result};
+use upsweep_core::{Dtype, Error, Kind, Result};
+
+use crate::shader::types::{is_whole, width_of};
 
 /// Items in a range of a buffer. The buffer is the caller's or ours; nothing is copied.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +27,7 @@ pub(crate) struct Window {
 }
 
 impl<'a> Slice<'a> {
-    /// `items` items of type `dtype` from byte `offset` of `buffer` on.
+    /// `items` items of this kind from byte `offset` of `buffer` on.
     ///
     /// The buffer must be of the device that it is used on. One of another device of the same [`wgpu::Instance`] is
     /// an error when it is used; of another instance wgpu cannot tell, and may take another buffer for it.
@@ -33,21 +35,26 @@ impl<'a> Slice<'a> {
     /// # Errors
     /// [`Error::Buffer`] if the buffer is too short, its usage does not contain `STORAGE`, or the items are not
     /// aligned to their own size.
-    pub fn new(buffer: &'a wgpu::Buffer, dtype: Dtype, offset: u64, items: u64) -> Result<Self> {
+    pub fn new(
+        buffer: &'a wgpu::Buffer,
+        kind: impl Into<Kind>,
+        offset: u64,
+        items: u64,
+    ) -> Result<Self> {
+        let kind = kind.into();
         let refused = |reason| Err(Error::Buffer { reason });
-        let end =
-            items.checked_mul(dtype.size() as u64).and_then(|bytes| bytes.checked_add(offset));
+        let end = items.checked_mul(kind.size() as u64).and_then(|bytes| bytes.checked_add(offset));
         if end.is_none_or(|end| end > buffer.size()) {
             return refused(format!(
-                "a buffer of {} bytes does not hold {items} items of {dtype} from byte {offset} on",
+                "a buffer of {} bytes does not hold {items} items of {kind} from byte {offset} on",
                 buffer.size()
             ));
         }
         if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
             return refused(format!("a buffer needs usage STORAGE, and has {:?}", buffer.usage()));
         }
-        if !offset.is_multiple_of(dtype.size() as u64) {
-            return refused(format!("items of {dtype} cannot begin at byte {offset}"));
+        if !offset.is_multiple_of(kind.size() as u64) {
+            return refused(format!("items of {kind} cannot begin at byte {offset}"));
         }
         Ok(Self { buffer, offset, items })
     }
@@ -91,10 +98,13 @@ impl<'a> Slice<'a> {
 
     /// The width of accesses, at most `wanted` bytes, with which every item can be reached, and whether the first
     /// item begins an access.
-    pub(crate) fn access(&self, dtype: Dtype, alignment: u64, wanted: u32) -> (u32, bool) {
-        let size = dtype.size() as u64;
+    pub(crate) fn access(&self, kind: Kind, alignment: u64, wanted: u32) -> (u32, bool) {
+        if is_whole(kind) {
+            return (width_of(kind, wanted), true);
+        }
+        let size = kind.size() as u64;
         let end = self.offset + self.items * size;
-        let mut width = u64::from(wanted);
+        let mut width = u64::from(width_of(kind, wanted));
         // Bindings begin at multiples of more than 16 bytes, and hold whole accesses only.
         while width > size.max(4) && end.next_multiple_of(width) > self.buffer.size() {
             width /= 2;
@@ -106,46 +116,56 @@ impl<'a> Slice<'a> {
     /// but the last of a multiple of `multiple` items. At least one.
     pub(crate) fn windows(
         &self,
-        dtype: Dtype,
+        kind: Kind,
         most: u64,
         alignment: u64,
         multiple: u64,
     ) -> Vec<Window> {
-        self.windows_of(dtype, most, alignment, multiple, false)
+        self.windows_of(kind, most, alignment, multiple, false)
     }
 
     /// As [`windows`](Slice::windows), from the end backwards if `turned`.
     pub(crate) fn windows_of(
         &self,
-        dtype: Dtype,
+        kind: Kind,
         most: u64,
         alignment: u64,
         multiple: u64,
         turned: bool,
     ) -> Vec<Window> {
-        let held = (most - alignment - 16) / dtype.size() as u64 / multiple * multiple;
+        let held = (most - grain(kind, alignment) - 16) / kind.size() as u64 / multiple * multiple;
         let count = self.items.div_ceil(held).max(1);
         (0..count)
             .map(|index| {
                 let before = index * held;
                 let items = held.min(self.items - before);
                 let first = if turned { self.items - before - items } else { before };
-                self.window(dtype, alignment, first, items as u32)
+                self.window(kind, alignment, first, items as u32)
             })
             .collect()
     }
 
     /// The piece of `items` items from number `first` on.
-    pub(crate) fn window(&self, dtype: Dtype, alignment: u64, first: u64, items: u32) -> Window {
-        let size = dtype.size() as u64;
+    pub(crate) fn window(&self, kind: Kind, alignment: u64, first: u64, items: u32) -> Window {
+        let size = kind.size() as u64;
         let byte = self.offset + first * size;
-        let offset = byte / alignment * alignment;
+        let grain = grain(kind, alignment);
+        let offset = byte / grain * grain;
         let end = byte + u64::from(items) * size;
         // Whole accesses of every width, as far as the buffer goes.
-        let bytes =
-            (end - offset).next_multiple_of(16).max(16).min((self.buffer.size() - offset) / 4 * 4);
+        let bytes = (end - offset)
+            .next_multiple_of(16)
+            .max(16.max(size))
+            .min((self.buffer.size() - offset) / 4 * 4);
         Window { first, items, offset, bytes, start: ((byte - offset) / size) as u32 }
     }
+}
+
+/// Where bindings may begin: at multiples of the device's alignment, of which each is one of an item's size.
+pub(crate) fn grain(kind: Kind, alignment: u64) -> u64 {
+    // Alignments are powers of two, of no less than 32.
+    let size = kind.size() as u64;
+    alignment * (size >> size.trailing_zeros())
 }
 
 impl Window {

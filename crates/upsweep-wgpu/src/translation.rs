@@ -25,7 +25,7 @@ use crate::reduce::{self, Reduction};
 use crate::scan::{self, Form, Lies, Scanning};
 use crate::shader::{Op, Shader, Types};
 use crate::{ladder, litmus, probe};
-use upsweep_gpu::bits::words;
+use upsweep_gpu::bits::{MOST_WORDS, words};
 
 /// If it is `required`, a run without `spirv-val` fails.
 const VALIDATOR_VARIABLE: &str = "UPSWEEP_TEST_SPIRV_VAL";
@@ -99,7 +99,8 @@ impl Translator {
 
     /// Translates a kernel for a device with these facts.
     fn translate(&mut self, facts: &Facts, shader: &Shader, context: &str) {
-        let dtypes = [shader.types.item, shader.types.acc, shader.types.output];
+        let kinds = [shader.types.item, shader.types.acc, shader.types.output];
+        let dtypes: Vec<_> = kinds.iter().flat_map(|kind| kind.numbers()).map(|n| n.1).collect();
         self.translate_text(facts, &shader.text(), &shader.entries, &dtypes, context);
     }
 
@@ -292,14 +293,14 @@ fn accepted_by_validator(words: &[u32], newest: bool, context: &str) {
     assert!(said.status.success(), "{context}: {text}{}", String::from_utf8_lossy(&said.stdout));
 }
 
-fn types<T: Number, A: Number, U: Number, O: Operator<A>>(operator: O) -> Types {
+fn types<T: Element, A: Element, U: Element, O: Operator<A>>(operator: O) -> Types {
     Types {
-        item: T::DTYPE,
-        acc: A::DTYPE,
-        output: U::DTYPE,
+        item: T::KIND,
+        acc: A::KIND,
+        output: U::KIND,
         op: Op::of(&operator).expect("it has a text in WGSL"),
-        identity: words(operator.identity()).expect("a number"),
-        padding: words(operator.padding()).expect("a number"),
+        identity: words(operator.identity()),
+        padding: words(operator.padding()),
     }
 }
 
@@ -369,7 +370,7 @@ fn every_cell_of_a_reduction() {
                     let made =
                         reduce_kernel(&mut translator, &facts, types, strategy, aligned, policy);
                     let needs = local != ReduceLocal::SharedMemory && facts.subgroup == 1;
-                    let atomic = global == ReduceGlobal::Atomic && types.acc == Dtype::F32;
+                    let atomic = global == ReduceGlobal::Atomic && types.acc == Dtype::F32.into();
                     assert_eq!(made.is_err(), needs || atomic, "{strategy:?}: {made:?}");
                     ran[kind] += usize::from(made.is_ok());
                 }
@@ -462,6 +463,7 @@ fn form(number: usize, everywhere: bool) -> Form {
         direction: if number & 2 == 0 { Direction::Forward } else { Direction::Reverse },
         in_place: number & 4 > 0,
         everywhere,
+        only_total: false,
     }
 }
 
@@ -494,7 +496,7 @@ fn every_cell_of_a_scan() {
                     );
                     let needs = local == ScanLocal::Cooperative && facts.subgroup == 1;
                     let nests = everywhere
-                        && types.acc == Dtype::F32
+                        && types.acc == Dtype::F32.into()
                         && (local == ScanLocal::Blelloch
                             || global == ScanGlobal::ScanThenPropagate);
                     assert_eq!(made.is_err(), needs || nests, "{strategy:?}: {made:?}");
@@ -611,7 +613,8 @@ fn every_search_for_a_position() {
             for extreme in [Extreme::Smallest, Extreme::Largest] {
                 let op = Op::First(extreme);
                 let of_sum = types::<$item, <$item as Element>::Acc, <$item as Element>::Acc, _>(Sum);
-                let types = Types { op, identity: [0; 2], padding: [0; 2], ..of_sum };
+                let [identity, padding] = [[0; MOST_WORDS]; 2];
+                let types = Types { op, identity, padding, ..of_sum };
                 by_default(&mut translator, &types, &mut counts, true, false);
             }
         )* };

@@ -9,7 +9,7 @@ use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
 use upsweep_core::Extreme;
 pub(crate) use upsweep_cuda::Cuda;
 use upsweep_cuda::{Gpu, Probe, Slice, Source, Target, Workspace};
-use upsweep_gpu::bits::number;
+use upsweep_gpu::bits::kind;
 
 pub use awaited::Awaited;
 
@@ -171,9 +171,9 @@ impl<'a, T: Element> View<'a, T> {
     /// [`Recording`] that is bound to it is gone; while something is written to it, nothing else reads or writes it.
     /// What was done to it before is done, or is in the stream of the call.
     pub unsafe fn of_cuda_pointer(pointer: u64, len: usize) -> Result<Self> {
-        let dtype = number::<T>("cuda")?;
+        let kind = kind::<T>("cuda")?;
         // SAFETY: as promised to this function.
-        let slice = unsafe { Slice::from_raw(pointer, dtype, len as u64) }?;
+        let slice = unsafe { Slice::from_raw(pointer, kind, len as u64) }?;
         Ok(Self { items: Items::Device(foreign(slice)) })
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use upsweep_core::Extreme;
-use upsweep_gpu::bits::number;
+use upsweep_gpu::bits::kind;
 pub(crate) use upsweep_wgpu::Wgpu;
 pub use upsweep_wgpu::{DispatchProfile, Profile, Quartiles};
 use upsweep_wgpu::{Gpu, Slice, Source, Target};
@@ -151,8 +151,8 @@ fn range_of<T: Element>(
     offset: u64,
     len: usize,
 ) -> Result<memory::Range<'_>> {
-    let dtype = number::<T>("wgpu")?;
-    let slice = Slice::new(buffer, dtype, offset, len as u64)?;
+    let kind = kind::<T>("wgpu")?;
+    let slice = Slice::new(buffer, kind, offset, len as u64)?;
     Ok(memory::Range::Wgpu(Range { slice, gpu: None }))
 }
 

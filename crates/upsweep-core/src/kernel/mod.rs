@@ -6,7 +6,7 @@
 //!
 //! - [`Function`] … [`Method`]: the tree; [`Type`], [`Struct`], [`Value`]: types and constants.
 //! - [`Described`]: which Rust types there are in kernels; [`Callable`]: which functions.
-//! - [`Module`]: functions become text; [`Texts`]: an operator's text, made once.
+//! - [`Module`]: functions become text; [`field`]: what fields are called there; [`Texts`]: an operator's text, made once.
 
 mod helpers;
 mod lower;
@@ -17,7 +17,7 @@ mod texts;
 mod tree;
 mod types;
 
-pub use module::{Module, Refused};
+pub use module::{Module, Refused, field};
 pub use texts::Texts;
 pub use tree::{Arm, Binary, Block, Expression, Function, Method, Pattern, Statement, Unary};
 pub use types::{Described, Operand, Struct, Type, Value};

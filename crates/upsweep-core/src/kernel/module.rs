@@ -221,8 +221,8 @@ pub(super) fn place(number: usize) -> String {
     format!("at_{number}")
 }
 
-/// The field of a structure.
-pub(super) fn field(name: &str) -> String {
+/// The name in a kernel of a structure's field.
+pub fn field(name: &str) -> String {
     match name.parse() {
         Ok(number) => place(number),
         Err(_) => mangled(name, 0),

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::{Function, Module, Refused};
+use super::{Function, Module, Refused, Type};
 use crate::{Language, Source};
 
 /// What an operator answers when it is asked for its text.
@@ -34,8 +34,13 @@ impl Texts {
         let made = text.get_or_init(|| {
             let mut module = Module::new(language);
             let name = module.function(function)?;
+            let structure = match function.result {
+                Type::Struct(_) => module.type_name(function.result)?,
+                _ => String::new(),
+            };
             Ok(Source {
                 declarations: module.text().to_owned().into(),
+                structure: structure.into(),
                 combine: format!("return {name}(left, right);").into(),
                 numbers: module.numbers().to_vec().into(),
             })
@@ -44,6 +49,7 @@ impl Texts {
             // What is kept for ever is lent for ever.
             Ok(made) => Ok(Source {
                 declarations: (&*made.declarations).into(),
+                structure: (&*made.structure).into(),
                 combine: (&*made.combine).into(),
                 numbers: (&*made.numbers).into(),
             }),

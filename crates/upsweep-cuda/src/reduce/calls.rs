@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
-use upsweep_core::{Element, Error, Extreme, Number, Operator, Reduce, Result, Strategy, Widen};
-use upsweep_gpu::bits::from_words;
+use upsweep_core::{
+    Element, Error, Extreme, GpuScanStrategy, Number, Operator, Reduce, ReduceGlobal, ReduceLocal,
+    Result, ScanGlobal, ScanLocal, Strategy, Widen,
+};
+use upsweep_gpu::bits::{Words, from_memory};
 
 use super::{Init, ReduceOptions, Reduction, To, policy};
 use crate::backend::{Source, Workspace, init_words};
@@ -12,6 +15,7 @@ use crate::device::Gpu;
 use crate::launch::Ready;
 use crate::mailbox::Mailbox;
 use crate::record::{Awaited, Recording};
+use crate::scan::{Form, ScanOptions, Scanning};
 use crate::shader::Types;
 use crate::slice::Slice;
 
@@ -34,9 +38,8 @@ impl Gpu {
     {
         let types = self.types::<T, A, A, O>(&problem.operator)?;
         let init = init_words(problem.init);
-        let found = self.reduce_bits(workspace, input, types, init, options)?;
-        from_words([found as u32, (found >> 32) as u32])
-            .ok_or_else(|| self.failed("a result of an unknown type"))
+        let found = self.reduce_words(workspace, input, types, init, options)?;
+        from_memory(&found).ok_or_else(|| self.failed("a result of an unknown type"))
     }
 
     /// The first position of an extreme; `None` if there are no items.
@@ -51,23 +54,26 @@ impl Gpu {
         options: &ReduceOptions,
     ) -> Result<Option<u64>> {
         let types = Types::of_position(T::DTYPE, extreme);
-        let position = self.reduce_bits(workspace, input, types, None, options)?;
+        let found = self.reduce_words(workspace, input, types, None, options)?;
+        let position = u64::from(found[0]) | u64::from(found[1]) << 32;
         Ok((position != u64::MAX).then_some(position))
     }
 
-    fn reduce_bits<T: Element>(
+    /// The words of memory of a result.
+    fn reduce_words<T: Element>(
         self: &Arc<Self>,
         workspace: &mut Workspace,
         input: Source<'_, T>,
         types: Types,
         init: Init,
         options: &ReduceOptions,
-    ) -> Result<u64> {
+    ) -> Result<Words> {
         let mut uploaded = None;
         let input = self.on_device(input, types.item, &mut uploaded)?;
+        let words = types.result_words();
         let mut mailbox = match workspace.mailbox.take() {
-            Some(mailbox) => mailbox,
-            None => Mailbox::new(self)?,
+            Some(mailbox) if mailbox.words() == words => mailbox,
+            _ => Mailbox::new(self, words)?,
         };
         let (address, message) = mailbox.next();
         let to = To::Mailbox(address, message);
@@ -150,7 +156,7 @@ impl Gpu {
     {
         let types = self.types::<T, A, A, O>(&problem.operator)?;
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
-        let mut mailbox = Mailbox::new(self)?;
+        let mut mailbox = Mailbox::new(self, types.result_words())?;
         let (address, message) = mailbox.next();
         let (to, init) = (To::Mailbox(address, message), init_words(problem.init));
         let ready = self.ready_reduction(workspace, types, &input, to, init, options)?;
@@ -225,6 +231,9 @@ impl Gpu {
         init: Init,
         options: &ReduceOptions,
     ) -> Result<Ready> {
+        if !types.op.is_commutative() {
+            return self.ready_in_order(workspace, types, input, to, init, options);
+        }
         let suits = |(of, reduction): &(ReduceOptions, Reduction)| {
             of == options && reduction.suits(&types, input, options)
         };
@@ -236,6 +245,46 @@ impl Gpu {
         }
         match &workspace.reduction {
             Some((_, reduction)) => reduction.bind(self, input, to, init),
+            None => Err(self.failed("a reduction that was just made is gone")),
+        }
+    }
+
+    /// The launches of a reduction whose operator does not commute.
+    fn ready_in_order(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        types: Types,
+        input: &Slice<'_>,
+        to: To,
+        init: Init,
+        options: &ReduceOptions,
+    ) -> Result<Ready> {
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
+        if strategy.global != ReduceGlobal::MultiLevel || strategy.local != ReduceLocal::Cooperative
+        {
+            return Err(Error::NotCommutative {
+                strategy: Strategy::GpuReduce(strategy).to_string(),
+                operator: types.op.name(),
+            });
+        }
+        let of_scan = GpuScanStrategy {
+            load: strategy.load,
+            local: ScanLocal::Cooperative,
+            global: ScanGlobal::ReduceThenScan,
+        };
+        let of_scan =
+            ScanOptions { strategy: Some(of_scan), policy: options.policy, stalled: None };
+        let suits = |(of, scanning): &(ScanOptions, Scanning)| {
+            *of == of_scan && scanning.suits(&types, Form::TOTAL, input, input)
+        };
+        if !workspace.scanning.as_ref().is_some_and(suits) {
+            let items = input.items.max(workspace.items);
+            workspace.scanning = None;
+            let made = Scanning::new(self, types, Form::TOTAL, items, [input, input], &of_scan)?;
+            workspace.scanning = Some((of_scan, made));
+        }
+        match &workspace.scanning {
+            Some((_, scanning)) => scanning.bind_total(self, input, to, init),
             None => Err(self.failed("a reduction that was just made is gone")),
         }
     }

@@ -6,7 +6,7 @@ inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark
     if (threadIdx.x > 0) {
         return;
     }
-    Total* const collected = (Total*)&reduce.state->total;
+    Total* const collected = (Total*)reduce.state->total;
     add_to_total(collected, total);
     // What was added is there before it is counted, and is seen by whoever counts last.
     __threadfence();

@@ -13,15 +13,17 @@ use std::sync::Arc;
 
 use upsweep_core::summation::{LANES, TILE};
 use upsweep_core::{
-    Arrangement, Dtype, Error, GpuReduceStrategy, ReduceGlobal, ReduceLocal, Result, Strategy,
-    Tail, WorkgroupPolicy,
+    Arrangement, Dtype, Error, GpuReduceStrategy, Kind, ReduceGlobal, ReduceLocal, Result,
+    Strategy, Tail, WorkgroupPolicy,
 };
+
+use upsweep_gpu::bits::{MOST_WORDS, Words};
 
 use crate::device::Gpu;
 use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::mailbox;
 use crate::memory::Buffer;
-use crate::shader::types::access;
+use crate::shader::types::{access, width_of};
 use crate::shader::{Held, Op, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state};
 use crate::slice::Slice;
 
@@ -36,13 +38,14 @@ pub struct ReduceOptions {
 
 /// The strategy and policy of a sum of integers, where none are asked for.
 pub(crate) fn choice(items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy) {
-    let [item, acc, output] = [Dtype::U32; 3];
-    let types = Types { item, acc, output, op: Op::Sum, identity: [0; 2], padding: [0; 2] };
+    let [item, acc, output] = [Kind::Number(Dtype::U32); 3];
+    let [identity, padding] = [[0; MOST_WORDS]; 2];
+    let types = Types { item, acc, output, op: Op::Sum, identity, padding };
     (policy::strategy(&types), policy::policy(items * item_bytes as u64))
 }
 
-/// The start value, as bits.
-pub(crate) type Init = Option<[u32; 2]>;
+/// The words of the start value.
+pub(crate) type Init = Option<Words>;
 
 /// Where a result goes.
 #[derive(Clone, Copy, Debug)]
@@ -53,11 +56,28 @@ pub(crate) enum To {
     Mailbox(u64, u32),
 }
 
+/// Where a result goes, and whether there is a start value, whose words follow: `result.cuh`.
+pub(crate) fn outcome(to: To, init: Init) -> [u64; 3] {
+    let has_init = u64::from(init.is_some()) << 32;
+    match to {
+        To::Device(result) => [result, 0, has_init],
+        To::Mailbox(mailbox, message) => [0, mailbox, u64::from(message) | has_init],
+    }
+}
+
+/// The words of a start value at the end of the last argument, if there is one.
+pub(crate) fn with_init(arguments: Arguments, types: &Types, init: Init) -> Arguments {
+    arguments.and(&init.unwrap_or_default()[..types.init_words() as usize])
+}
+
 /// Looks for a word that another workgroup has written or will write at once: some seconds of them.
 pub(crate) const LOOKS: u64 = 1 << 22;
 
 /// Most words of values that a lane of the last workgroup has on their way.
 const AT_ONCE: u32 = 8;
+
+/// Where a result goes.
+pub(crate) const RESULT: &str = include_str!("result.cuh");
 
 /// What a warp folds by shuffles.
 const SHUFFLES: &str = include_str!("shuffles.cuh");
@@ -66,8 +86,11 @@ const SHUFFLES: &str = include_str!("shuffles.cuh");
 const WARP: u32 = 32;
 const MOST_THREADS: u32 = 512;
 
+/// Bytes of the widest access of a number.
+const WIDEST: u32 = 16;
+
 /// Accesses of a thread that are on their way at once: half of its registers, if they have 16 bytes; and fewer if its lanes
-/// need more than a quarter of its registers.
+/// need more than a quarter of its registers; half as many beside more than an eighth for structures.
 const ACCESSES_HELD: u64 = 16;
 const ACCESSES_HELD_CLOSE: u64 = 4;
 const MOST_WORDS_OF_LANES: u32 = 32;
@@ -114,9 +137,10 @@ impl Shape {
         let blocked = strategy.load.arrangement == Arrangement::Blocked;
         let team = (if blocked { accesses / LEAST_RUN } else { accesses }).min(WARP);
         let words = LANES as u32 / team * types.held().words();
-        // Beside so many lanes of its own a thread needs twice the registers, unless whole tiles are loaded striped.
-        let is_close =
-            (blocked || strategy.load.tail == Tail::Checked) && words > MOST_WORDS_OF_LANES;
+        // Beside so many lanes of its own a thread needs twice the registers, unless whole tiles of numbers are loaded striped.
+        let is_structure = matches!(types.held(), Held::Structure(_));
+        let checks = blocked || strategy.load.tail == Tail::Checked;
+        let is_close = (checks || is_structure) && words > MOST_WORDS_OF_LANES;
         let most_threads = if is_close { MOST_THREADS / 2 } else { MOST_THREADS };
         let leaves_lanes = strategy.local != ReduceLocal::Cooperative && !types.is_exact();
         let most =
@@ -171,8 +195,12 @@ impl Reads {
     /// As wide as asked for. Lanes that are turned round are seen by an operator that commutes but for rounding: that one gets
     /// accesses that may begin where the array does.
     fn of(types: &Types, input: &Slice<'_>, options: &ReduceOptions) -> Self {
-        let asked = options.strategy.map_or(16, |strategy| crate::bytes(strategy.load.width));
-        let asked = asked.max(types.item.size() as u32);
+        let asked = options.strategy.map_or(WIDEST, |strategy| crate::bytes(strategy.load.width));
+        let asked = width_of(types.item, asked.max(types.item.size() as u32));
+        if !asked.is_power_of_two() || asked > WIDEST {
+            // An access is an item.
+            return Self { width: asked, skewed: false };
+        }
         if is_ordered(types) {
             return Self { width: asked.min(input.width()), skewed: false };
         }
@@ -277,11 +305,13 @@ impl Reduction {
         let finds = matches!(types.held(), Held::Position(_));
         let words = LANES as u32 / shape.team * types.held().words();
         let is_close = words > MOST_WORDS_OF_LANES;
+        let is_structure = matches!(types.held(), Held::Structure(_));
         let held = match () {
             () if finds => keys_held(types, width),
             () if is_close => ACCESSES_HELD_CLOSE,
-            () if blocked => ACCESSES_HELD.min(BYTES_HELD_BLOCKED / u64::from(width)),
-            () => ACCESSES_HELD,
+            () if words > MOST_WORDS_OF_LANES / 2 && is_structure => ACCESSES_HELD / 2,
+            () if blocked => ACCESSES_HELD.min(BYTES_HELD_BLOCKED / u64::from(width)).max(1),
+            () => ACCESSES_HELD * u64::from(WIDEST) / u64::from(width.max(WIDEST)),
         };
         let shader = Shader {
             types: types.clone(),
@@ -311,6 +341,7 @@ impl Reduction {
                 SUBGROUP,
                 PUBLISHED,
                 mailbox::TEXT,
+                RESULT,
                 include_str!("reduce.cuh"),
                 include_str!("slots.cuh"),
                 include_str!("tile.cuh"),
@@ -363,20 +394,9 @@ impl Reduction {
 
     /// The launch of a reduction of `input`.
     pub(crate) fn bind(&self, gpu: &Gpu, input: &Slice<'_>, to: To, init: Init) -> Result<Ready> {
-        let (result, mailbox, message) = match to {
-            To::Device(result) => (result, 0, 0),
-            To::Mailbox(mailbox, message) => (0, mailbox, message),
-        };
-        let [low, high] = init.unwrap_or_default();
-        let words = [
-            input.pointer(),
-            self.state.pointer(),
-            input.items,
-            result,
-            mailbox,
-            u64::from(message) | u64::from(init.is_some()) << 32,
-            u64::from(low) | u64::from(high) << 32,
-        ];
+        let array = [input.pointer(), self.state.pointer(), input.items];
+        let [result, mailbox, message] = outcome(to, init);
+        let words = [array[0], array[1], array[2], result, mailbox, message];
         let workgroups = self.shape.workgroups(self.reads.dealt(&self.types, input));
         let folding = u64::from(self.one_folds && workgroups > 1);
         let workgroups = u32::try_from(workgroups + folding)
@@ -387,7 +407,7 @@ impl Reduction {
             shared_bytes: 0,
             cooperative: false,
         };
-        let arguments = Arguments::new().with(words);
+        let arguments = with_init(Arguments::new().with(words), &self.types, init);
         // SAFETY: `Reduce` in `reduce.cuh` has these fields. The caller's slices are the device's memory; the state has a
         // place for every workgroup of the longest array.
         let ready = unsafe { Ready::new(&self.kernel, launch, arguments, Some(&self.state)) };

@@ -8,9 +8,9 @@ inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark
         return;
     }
     const u32 word = words_of(total).at[0];
-    const u64 before = atomicAdd(&reduce.state->total, u64(word) << 32 | 1);
+    const u64 before = atomicAdd(reduce.state->total, u64(word) << 32 | 1);
     if (u32(before) + 1 == gridDim.x) {
-        reduce.state->total = 0;
+        reduce.state->total[0] = 0;
         write_result(reduce, acc_of(Words{{u32(before >> 32) + word}}));
     }
 }

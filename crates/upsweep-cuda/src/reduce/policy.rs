@@ -8,7 +8,7 @@ use upsweep_core::{
 use crate::shader::{Op, Types};
 
 /// The strategy where none is asked for: sums of 32-bit integers by one atomic that counts workgroups too, all else by the
-/// last workgroup.
+/// last workgroup; what does not commute in several launches.
 pub(crate) fn strategy(types: &Types) -> GpuReduceStrategy {
     GpuReduceStrategy {
         load: Load {
@@ -17,7 +17,11 @@ pub(crate) fn strategy(types: &Types) -> GpuReduceStrategy {
             tail: Tail::Exact,
         },
         local: ReduceLocal::Cooperative,
-        global: if packs(types) { ReduceGlobal::Atomic } else { ReduceGlobal::LastBlock },
+        global: match () {
+            () if !types.op.is_commutative() => ReduceGlobal::MultiLevel,
+            () if packs(types) => ReduceGlobal::Atomic,
+            () => ReduceGlobal::LastBlock,
+        },
     }
 }
 
@@ -29,6 +33,7 @@ pub(crate) fn packs(types: &Types) -> bool {
 /// Whether the device adds four items of an access at once.
 pub(crate) fn sums_bytes(types: &Types, width: u32) -> bool {
     let sums = [(Dtype::U8, Dtype::U32), (Dtype::I8, Dtype::I32)];
+    let sums = sums.map(|(item, acc)| (item.into(), acc.into()));
     types.op == Op::Sum && width >= 4 && sums.contains(&(types.item, types.acc))
 }
 

@@ -29,26 +29,8 @@ struct Reduce {
     const InMemory* input;
     State* state;
     u64 items;
-    /// Where the result goes: memory of the device, or a mailbox and the number of the message; or nowhere.
-    Result* result;
-    u64* mailbox;
-    u32 message;
-    /// Whether there is a start value, and its bits.
-    u32 has_init;
-    u32 init[2];
+    Outcome to;
 };
 
 /// Writes the result. One thread.
-inline void write_result(const Reduce& reduce, Acc total) {
-    Acc value = reduce.items == 0 ? identity() : total;
-    if (reduce.has_init) {
-        const Acc start = init(reduce.init[0], reduce.init[1]);
-        value = reduce.items == 0 ? start : combine(start, total);
-    }
-    if (reduce.result) {
-        *reduce.result = Result(result_bits(value));
-    }
-    if (reduce.mailbox) {
-        leave_message(reduce.mailbox, reduce.message, result_bits(value));
-    }
-}
+inline void write_result(const Reduce& reduce, Acc total) { write_outcome(reduce.to, reduce.items, total); }

@@ -178,8 +178,9 @@ constexpr u32 ROWS_HELD_LAST = CHECKED ? ROWS_HELD : ROWS_HELD < 8 || ACCESSES >
 
 /// Folds the rows of a whole tile.
 __forceinline__ void add_whole_rows(const Reduce& reduce, const Tile& tile, u32 member, Lanes& lanes) {
-    // Of an unrolled loop all accesses are on their way at once, for which there are no registers beside twice the lanes.
-#pragma unroll(BLOCKED || FINDS ? 1 : ROWS)
+    // Of an unrolled loop all accesses are on their way at once, for which there are no registers beside twice the lanes, nor
+    // beside those of long values.
+#pragma unroll(BLOCKED || FINDS || WORDS > 4 ? 1 : ROWS)
     for (u32 row = 0; row < ROWS; row += ROWS_HELD) {
         add_rows<ROWS_HELD, true>(reduce, tile, row, 0, member, lanes);
     }

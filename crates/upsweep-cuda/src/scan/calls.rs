@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::CudaStream;
 use upsweep_core::summation::WINDOW;
 use upsweep_core::{Element, Error, Operator, Result, Scan, Strategy, Widen};
-use upsweep_gpu::bits::{bytes_mut, from_words};
+use upsweep_gpu::bits::{bytes, from_memory};
 
 use super::{Form, ScanOptions, Scanning, policy};
 use crate::backend::{Source, Target, Workspace, init_words};
@@ -157,15 +157,14 @@ impl Gpu {
         match output {
             Target::Device(output) => scan(output),
             Target::Host(items) => {
-                let data = bytes_mut(items).unwrap_or_default();
-                let made = Buffer::new(self, data.len() as u64)?;
+                let count = items.len() as u64;
+                let made = Buffer::new(self, count * types.output.size() as u64)?;
                 if in_place {
-                    made.write(0, data)?;
+                    made.write(0, &bytes(items))?;
                 }
-                let count = data.len() as u64 / types.output.size() as u64;
                 scan(Slice::at(made.pointer(), types.output, count)?)?;
                 // SAFETY: the memory is ours, and has as many bytes.
-                unsafe { self.copy_out(made.pointer(), data) }
+                U::fill(items, |data| unsafe { self.copy_out(made.pointer(), data) })
             }
         }
     }
@@ -183,9 +182,8 @@ impl Gpu {
         let Some((_, scanning)) = &workspace.scanning else {
             return Err(self.failed("there was no scan that something comes in behind"));
         };
-        let bits = scanning.carry(self)?;
-        from_words([bits as u32, (bits >> 32) as u32])
-            .ok_or_else(|| self.failed("a carry of an unknown type"))
+        let found = scanning.carry(self)?;
+        from_memory(&found).ok_or_else(|| self.failed("a carry of an unknown type"))
     }
 
     /// Replaces every item by its prefix. Waits for data in the host's memory only.

@@ -10,7 +10,7 @@ struct Front {
     Acc carry, totals;
 };
 
-inline Acc start_of(const Scan& scan) { return scan.has_init ? init(scan.init[0], scan.init[1]) : padding(); }
+inline Acc start_of(const Scan& scan) { return scan.has_init ? init(scan.init) : padding(); }
 
 /// Folds windows to what comes into the one behind them. Of every 32 chunks from `from` on that are in front of `window`, each lane
 /// has a total; of others, padding.
@@ -131,7 +131,7 @@ inline Acc leave_tile_carries(Tiles tiles, Acc* tile_carries, u32 chunk, u32 lan
 /// was published is to be forgotten then.
 inline void leave(const Scan& scan, u32 mark, bool has_last, Acc out, u32 controllers) {
     if (has_last) {
-        scan.state->total = result_bits(out);
+        hand_to_host(scan.state, out);
     }
     if (mark == LAST_MARK ? atomicAdd(&scan.state->finished, 1) + 1 == controllers : has_last) {
         end_run(scan.state, mark, slots_of(scan));

@@ -33,9 +33,9 @@ struct Scan {
     State* state;
     u64 items;
     u32 chunks;
-    /// Whether there is a start value, and its bits.
+    /// Whether there is a start value, and its words.
     u32 has_init;
-    u32 init[2];
+    InitWords init;
 };
 
 /// The operator, the left operand being the one nearer to the start of the scan.

@@ -33,7 +33,7 @@ inline void leave_carries(const Scan& scan, u32 chunk, u32 lane, Shared& shared)
     const Tiles tiles = tiles_of(shared.totals, lane);
     const Acc out = leave_tile_carries(tiles, shared.tile_carries, chunk, lane, front_of(scan, chunk, lane));
     if (lane == 0 && chunk + 1 == scan.chunks) {
-        scan.state->total = result_bits(out);
+        hand_to_host(scan.state, out);
     }
 }
 

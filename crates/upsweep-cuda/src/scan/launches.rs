@@ -2,13 +2,14 @@
 
 use upsweep_core::summation::{GROUP, ROWS, TILES};
 use upsweep_core::{
-    Arrangement, Bounds, Direction, Dtype, GpuScanStrategy, ScanGlobal, ScanLocal, Tail,
+    Arrangement, Bounds, Direction, Dtype, GpuScanStrategy, Kind, ScanGlobal, ScanLocal, Tail,
 };
 
 use super::shape::{Shape, Waits};
 use super::{Form, Lies};
 use crate::device::Facts;
-use crate::reduce::{LOOKS, policy::packs};
+use crate::mailbox;
+use crate::reduce::{LOOKS, RESULT, policy::packs};
 use crate::shader::{Constants, Op, PUBLISHED, SUBGROUP, Shader, Types};
 
 /// Warps of the only workgroup of a spine.
@@ -40,18 +41,23 @@ impl Wanted<'_> {
 
     /// Whether a value that is written can be read again.
     pub(super) fn keeps(types: &Types) -> bool {
-        let rounds = matches!(types.output, Dtype::F16 | Dtype::Bf16);
+        let rounds = matches!(types.output.number(), Some(Dtype::F16 | Dtype::Bf16));
         !rounds || matches!(types.op, Op::Min | Op::Max)
     }
 
     /// The shaders, with their entry points in the order of their launches.
     pub(super) fn shaders(&self) -> Vec<Shader> {
+        if self.form.only_total {
+            let parts =
+                [HANDED_ON, SPINE, UPSWEEP, mailbox::TEXT, RESULT, include_str!("only_total.cuh")];
+            return vec![self.shader(self.alone(&parts), vec!["upsweep", "spine", "total"])];
+        }
         match self.strategy.global {
             ScanGlobal::Aggregates | ScanGlobal::LookBack | ScanGlobal::LookBackFallback => {
                 vec![self.shader(self.single_pass(), vec!["scan"])]
             }
             ScanGlobal::ReduceThenScan => {
-                let parts = [HANDED_ON, SPINE, include_str!("reduce_then_scan.cuh")];
+                let parts = [HANDED_ON, SPINE, UPSWEEP, include_str!("reduce_then_scan.cuh")];
                 vec![self.shader(self.alone(&parts), vec!["upsweep", "spine", "downsweep"])]
             }
             ScanGlobal::ScanThenPropagate => {
@@ -113,7 +119,7 @@ impl Wanted<'_> {
 
     fn shader(&self, parts: Vec<&'static str>, entries: Vec<&'static str>) -> Shader {
         // A group in as few accesses as hold it.
-        let width = |dtype: Dtype| self.lies.width.min((GROUP * dtype.size()) as u32);
+        let width = |kind: Kind| self.lies.width.min((GROUP * kind.size()) as u32);
         Shader {
             types: self.types.clone(),
             width: width(self.types.item),
@@ -126,7 +132,7 @@ impl Wanted<'_> {
 
     fn constants(&self) -> Constants {
         let Self { facts, types, strategy, form, lies, .. } = self;
-        let mut constants = self.shape.constants(facts, types.held().words().min(2));
+        let mut constants = self.shape.constants(facts, types.held().words());
         constants.extend([
             ("TILE_ROWS", ROWS as u64),
             ("WINDOW_TILES", TILES as u64),
@@ -160,6 +166,7 @@ impl Wanted<'_> {
 const KNOWN: &str = include_str!("known.cuh");
 const HANDED_ON: &str = include_str!("handed_on.cuh");
 const SPINE: &str = include_str!("spine.cuh");
+const UPSWEEP: &str = include_str!("upsweep.cuh");
 
 /// Gives a constant another value.
 fn set(constants: &mut Constants, name: &str, value: bool) {

@@ -19,11 +19,13 @@ use upsweep_core::{
     ScanLocal, Strategy, WorkgroupPolicy,
 };
 
+use upsweep_gpu::bits::{MOST_WORDS, Words};
+
 use crate::device::{Facts, Gpu};
 use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::memory::Buffer;
-use crate::reduce::Init;
-use crate::shader::types::access;
+use crate::reduce::{Init, To, outcome, with_init};
+use crate::shader::types::{access, alignment, is_whole};
 use crate::shader::{Shader, TOTAL, Types, state};
 use crate::slice::Slice;
 
@@ -57,6 +59,8 @@ pub(crate) struct Form {
     pub(crate) direction: Direction,
     /// Whether the order of summation binds.
     pub(crate) everywhere: bool,
+    /// Whether nothing is written but what comes out behind the last item.
+    pub(crate) only_total: bool,
 }
 
 impl Form {
@@ -66,8 +70,17 @@ impl Form {
             bounds: problem.bounds,
             direction: problem.direction,
             everywhere: problem.determinism == Determinism::Everywhere,
+            only_total: false,
         }
     }
+
+    /// The form of a reduction in the order of a scan.
+    pub(crate) const TOTAL: Self = Self {
+        bounds: Bounds::Inclusive,
+        direction: Direction::Forward,
+        everywhere: true,
+        only_total: true,
+    };
 }
 
 /// How arrays lie.
@@ -83,9 +96,11 @@ pub(crate) struct Lies {
 impl Lies {
     fn new(form: Form, input: &Slice<'_>, output: &Slice<'_>, width: u32) -> Self {
         let is = |slice: &Slice<'_>| {
+            // An access of its own begins where its item does.
+            let width = if is_whole(slice.kind()) { alignment(slice.kind()) } else { width.into() };
             let from_end = form.direction == Direction::Reverse;
             let turned = if from_end { slice.pointer() + slice.bytes() } else { slice.pointer() };
-            turned.is_multiple_of(u64::from(width))
+            turned.is_multiple_of(width)
         };
         Self { width, aligned: is(input), out_aligned: is(output) }
     }
@@ -128,12 +143,9 @@ impl Scanning {
             strategy: Strategy::GpuScan(strategy).to_string(),
             reason: reason.to_owned(),
         };
-        for dtype in [types.item, types.output] {
-            if access(dtype, lies.width).is_none() {
-                return Err(refused(&format!(
-                    "an access of {} bytes holds no {dtype}",
-                    lies.width
-                )));
+        for kind in [types.item, types.output] {
+            if access(kind, lies.width).is_none() {
+                return Err(refused(&format!("an access of {} bytes holds no {kind}", lies.width)));
             }
         }
         if strategy.local == ScanLocal::Blelloch && Wanted::nests(types, form) {
@@ -183,7 +195,7 @@ impl Scanning {
             if looks_back || held.chunks(items) <= at_once {
                 return held;
             }
-            if facts.arch >= ARCH_OF_BULK_COPIES {
+            if facts.arch >= ARCH_OF_BULK_COPIES && !is_whole(types.item) {
                 return Shape::staged(facts, types, lies, policy);
             }
         }
@@ -242,14 +254,12 @@ impl Scanning {
     ) -> Result<Ready> {
         let chunks = u32::try_from(self.shape.chunks(input.items))
             .map_err(|_| gpu.failed("a scan of more chunks than are counted"))?;
-        let [low, high] = init.unwrap_or_default();
         let words = [
             input.pointer(),
             output.pointer(),
             self.state.pointer(),
             input.items,
             u64::from(chunks) | u64::from(init.is_some()) << 32,
-            u64::from(low) | u64::from(high) << 32,
         ];
         let workgroups = match self.shape.waits {
             Waits::Staged { .. } | Waits::Alone { stays: true } => chunks.min(self.workgroups),
@@ -262,7 +272,7 @@ impl Scanning {
             cooperative: self.shape.is_cooperative(),
         };
         let spine = Launch { grid: [1, 1], threads: WARP * SPINE_WARPS, ..launch };
-        let arguments = Arguments::new().with(words);
+        let arguments = with_init(Arguments::new().with(words), &self.types, init);
         // SAFETY: `Scan` in `chunk.cuh` has these fields. The caller's slices are the device's memory and lie apart, or are
         // one; the state has a place for every chunk of the longest array.
         let ready = unsafe { Ready::new(&self.kernels[0], launch, arguments, Some(&self.state)) };
@@ -271,11 +281,42 @@ impl Scanning {
         }))
     }
 
-    /// The bits of what comes in behind the last scan, which was one of whole windows. Waits for it.
-    pub(crate) fn carry(&self, gpu: &Gpu) -> Result<u64> {
-        let mut bits = [0; 8];
-        // SAFETY: the state has this word.
-        unsafe { gpu.copy_out(self.state.pointer() + TOTAL, &mut bits) }?;
-        Ok(u64::from_le_bytes(bits))
+    /// The launches that find the total of `input`, in the order of its scan.
+    pub(crate) fn bind_total(
+        &self,
+        gpu: &Gpu,
+        input: &Slice<'_>,
+        to: To,
+        init: Init,
+    ) -> Result<Ready> {
+        let chunks = u32::try_from(self.shape.chunks(input.items))
+            .map_err(|_| gpu.failed("a reduction of more chunks than are counted"))?;
+        let array = [input.pointer(), 0, self.state.pointer(), input.items, u64::from(chunks)];
+        let arguments = with_init(Arguments::new().with(array), &self.types, None);
+        let arguments = with_init(arguments.with(outcome(to, init)), &self.types, init);
+        let launch = |workgroups, threads| Launch {
+            grid: [workgroups, 1],
+            threads,
+            shared_bytes: 0,
+            cooperative: false,
+        };
+        let [upsweep, spine, total] = &self.kernels[..] else {
+            return Err(gpu.failed("a reduction in order has three kernels"));
+        };
+        // SAFETY: `Scan` in `chunk.cuh` and `Outcome` in `result.cuh` have these fields; kernels that have no second argument
+        // get the first. The rest as in `bind`.
+        let ready = unsafe {
+            Ready::new(upsweep, launch(chunks, self.shape.threads()), arguments, Some(&self.state))
+        };
+        Ok(ready.then(spine, launch(1, WARP * SPINE_WARPS)).then(total, launch(1, WARP)))
+    }
+
+    /// The words of memory of what comes in behind the last scan, which was one of whole windows. Waits for it.
+    pub(crate) fn carry(&self, gpu: &Gpu) -> Result<Words> {
+        let mut found = [0; MOST_WORDS];
+        let words = &mut found[..self.types.result_words() as usize];
+        // SAFETY: the state has these words.
+        unsafe { gpu.copy_out(self.state.pointer() + TOTAL, bytemuck::cast_slice_mut(words)) }?;
+        Ok(found)
     }
 }

@@ -30,6 +30,13 @@ const LINE: u32 = 128;
 /// Registers that a thread needs besides what it holds, for each word of a value, so that none are spilled.
 const REGISTERS: u32 = 56;
 
+/// And how many more for each word of a structure beyond two: a group of items, as it is read, and its neighbours.
+const REGISTERS_OF_STRUCTURE: u32 = 24;
+
+fn of_structure(words: u32) -> u32 {
+    REGISTERS_OF_STRUCTURE * words.saturating_sub(2)
+}
+
 /// And how many more if it also does what a warp that serves the others would.
 const REGISTERS_OF_SERVING: u32 = 40;
 
@@ -93,7 +100,14 @@ impl Shape {
         let mut shape =
             Self { warps, rows, stage_bytes: stage_bytes(warps, rows), waits, at_once: 1 };
         let bytes = shape.shared_bytes() + shared_besides(types);
-        let registers = REGISTERS * types.held().words().min(2);
+        let words = types.held().words();
+        let registers = REGISTERS * words.min(2) + of_structure(words);
+        if words > 2 {
+            while shape.fit(facts, registers) == 0 && shape.warps > ROWS as u32 / rows {
+                shape.warps /= 2;
+                shape.stage_bytes = stage_bytes(shape.warps, rows);
+            }
+        }
         let at_once = shape.fit(facts, registers).min(facts.shared_bytes_of_each / bytes);
         shape.at_once = at_once.clamp(1, 4);
         shape
@@ -128,12 +142,13 @@ impl Shape {
         waits: Waits,
         (most_rows, more): (u32, u32),
     ) -> Self {
-        let words = types.held().words().min(2);
+        let (words, all_words) = (types.held().words().min(2), types.held().words());
         // A thread has 255 registers at most, and half of those of a multiprocessor are enough for a workgroup.
-        let (mut warps, mut rows) = warps_and_rows(policy, most_rows / words);
+        let (mut warps, mut rows) = warps_and_rows(policy, (most_rows / all_words).max(4));
         // The more rows there are, the more is on its way between registers.
         let of_rows = |rows: u32| (GROUP as u32 + 1) * rows + 3 * (rows - 4);
-        let registers = |rows: u32| words * (REGISTERS + of_rows(rows)) + more;
+        let structure = |rows: u32| all_words.saturating_sub(2) * of_rows(rows);
+        let registers = |rows: u32| words * (REGISTERS + of_rows(rows)) + structure(rows) + more;
         while registers(rows) * WARP * (warps + 1) > facts.registers_of_each
             && warps > ROWS as u32 / rows
         {
@@ -207,7 +222,7 @@ impl Shape {
         };
         let most = match self.waits {
             Waits::Alone { .. } => TOTALS_OF_LANE_BESIDE_ITEMS,
-            Waits::Held { looks_back: false } => TOTALS_OF_LANE_AT_ONCE * words,
+            Waits::Held { looks_back: false } => TOTALS_OF_LANE_AT_ONCE * words.min(2),
             _ if self.at_once > 2 => TOTALS_OF_LANE_CLOSE,
             _ => TOTALS_OF_LANE,
         };
@@ -215,7 +230,7 @@ impl Shape {
         let mut constants = vec![
             ("WARPS", u64::from(self.warps)),
             ("ROWS", u64::from(self.rows)),
-            ("TOTALS_OF_LANE", u64::from(totals.min(most / words))),
+            ("TOTALS_OF_LANE", u64::from(totals.min((most / words).max(1)))),
             ("WORKGROUPS_OF_MULTIPROCESSOR", u64::from(self.at_once)),
         ];
         match self.waits {

@@ -13,35 +13,35 @@ pub(crate) mod types;
 use core::fmt::Write;
 use std::sync::Arc;
 
-use upsweep_core::{Dtype, Element, Extreme, Operator, Result};
+use upsweep_core::{Dtype, Element, Extreme, Kind, Operator, Result};
+use upsweep_gpu::bits::{MOST_WORDS, Words, words as words_of};
 
 use crate::device::Gpu;
 use crate::memory::Buffer;
-use upsweep_gpu::bits::{dtype_of, words as words_of};
 
 pub(crate) use operator::{Held, Numbers, Op};
 pub(crate) use types::Scalar;
-use types::{access, in_memory, pack, unpack};
+use types::{access, declared, in_memory, pack, unpack};
 
 /// The types of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Types {
     /// Of the items that are read.
-    pub(crate) item: Dtype,
+    pub(crate) item: Kind,
     /// In which they are combined.
-    pub(crate) acc: Dtype,
+    pub(crate) acc: Kind,
     /// Of the items that are written.
-    pub(crate) output: Dtype,
+    pub(crate) output: Kind,
     /// What they are combined with.
     pub(crate) op: Op,
-    /// Bits of the operator's identity and padding.
-    pub(crate) identity: [u32; 2],
-    pub(crate) padding: [u32; 2],
+    /// Words of the operator's identity and padding.
+    pub(crate) identity: Words,
+    pub(crate) padding: Words,
 }
 
 impl Types {
-    /// Of items `T` that are combined as `A` and written as `U`; `None` for anything but numbers, and for an operator
-    /// that has no text in CUDA C++.
+    /// Of items `T` that are combined as `A` and written as `U`, all of which kernels have; `None` for an operator that has no
+    /// text in CUDA C++.
     pub(crate) fn of<T, A, U, O>(operator: &O) -> Option<Self>
     where
         T: Element,
@@ -50,33 +50,33 @@ impl Types {
         O: Operator<A>,
     {
         Some(Self {
-            item: dtype_of::<T>()?,
-            acc: dtype_of::<A>()?,
-            output: dtype_of::<U>()?,
+            item: T::KIND,
+            acc: A::KIND,
+            output: U::KIND,
             op: Op::of(operator)?,
-            identity: words_of(operator.identity())?,
-            padding: words_of(operator.padding())?,
+            identity: words_of(operator.identity()),
+            padding: words_of(operator.padding()),
         })
     }
 
     /// Of the search for a position among items of a type.
     pub(crate) fn of_position(item: Dtype, extreme: Extreme) -> Self {
-        let acc = match item {
+        let acc = Kind::Number(match item {
             Dtype::F16 | Dtype::Bf16 => Dtype::F32,
             item => item,
-        };
-        let (identity, padding) = ([0; 2], [0; 2]);
-        Self { item, acc, output: acc, op: Op::First(extreme), identity, padding }
+        });
+        let (identity, padding) = ([0; MOST_WORDS], [0; MOST_WORDS]);
+        Self { item: item.into(), acc, output: acc, op: Op::First(extreme), identity, padding }
     }
 
     /// How values are held while they are combined.
     pub(crate) fn held(&self) -> Held {
-        self.op.held(Scalar::of(self.acc))
+        self.op.held(self.acc)
     }
 
     /// Whether the grouping of items cannot be seen in the result.
     pub(crate) fn is_exact(&self) -> bool {
-        self.op.is_exact(Scalar::of(self.acc))
+        self.op.is_exact(self.acc)
     }
 
     /// What the last word of a value is combined with to be in the order of unsigned integers.
@@ -91,19 +91,35 @@ impl Types {
         // A key of a key is the value again.
         let mut words = self.held().value_of(self.padding);
         words[self.held().words() as usize - 1] ^= self.sign_of_total();
-        words
+        [words[0], words[1]]
+    }
+
+    /// Words of memory of a result: two for a number, whatever its size.
+    pub(crate) fn result_words(&self) -> u32 {
+        match self.held() {
+            Held::Structure(kind) => kind.size() as u32 / 4,
+            _ => 2,
+        }
+    }
+
+    /// Words of a start value: two for a number, and a multiple of two.
+    pub(crate) fn init_words(&self) -> u32 {
+        match self.held() {
+            Held::Structure(_) => self.held().words().next_multiple_of(2),
+            _ => 2,
+        }
     }
 
     fn numbers(&self) -> Numbers {
-        let narrow = match self.acc {
-            Dtype::U8 => "u32(u8(_))",
-            Dtype::U16 => "u32(u16(_))",
-            Dtype::I8 => "i32(i8(_))",
-            Dtype::I16 => "i32(i16(_))",
+        let narrow = match self.acc.number() {
+            Some(Dtype::U8) => "u32(u8(_))",
+            Some(Dtype::U16) => "u32(u16(_))",
+            Some(Dtype::I8) => "i32(i8(_))",
+            Some(Dtype::I16) => "i32(i16(_))",
             _ => "_",
         };
         Numbers {
-            value: Scalar::of(self.acc),
+            value: self.acc,
             identity: self.identity,
             padding: self.padding,
             narrow: narrow.to_owned(),
@@ -119,10 +135,11 @@ pub(crate) const PUBLISHED: &str = include_str!("published.cuh");
 
 /// Bytes of the state that workgroups share, with this many values published: `published.cuh`.
 fn state_bytes(types: &Types, slots: u64) -> u64 {
-    32 + 8 * u64::from(types.held().words()) * slots
+    let total = 4 * u64::from(types.result_words().next_multiple_of(2));
+    24 + total + 8 * u64::from(types.held().words()) * slots
 }
 
-/// Where in the state the total for atomics is, or the bits of what comes in behind a scan.
+/// Where in the state the total for atomics is, or what comes in behind a scan as it is stored.
 pub(crate) const TOTAL: u64 = 16;
 
 /// Where in the state the address is at which workgroups say that they have waited in vain.
@@ -174,13 +191,16 @@ impl Shader {
             };
         }
         let Types { item, acc, output, op, .. } = &self.types;
-        let _ = write!(
-            text,
-            "using Item = {};\nusing Value = {};\nusing Stored = {};\n",
-            Scalar::of(*item).name(),
-            Scalar::of(*acc).name(),
-            Scalar::of(*output).name(),
-        );
+        let mut structure = "";
+        if let (Op::Custom { declarations, structure: name, .. }, Kind::Struct { .. }) = (op, acc) {
+            text += declarations;
+            structure = name;
+        }
+        for (alias, kind) in [("Item", item), ("Value", acc), ("Stored", output)] {
+            let name = kind.number().map_or(structure, |dtype| Scalar::of(dtype).name());
+            let _ = writeln!(text, "using {alias} = {name};");
+        }
+        text += &declared(*item);
         text += include_str!("rounding.cuh");
         text += &op.text(&self.types.numbers());
         text += &words(self.types.held());
@@ -198,23 +218,27 @@ impl Shader {
 }
 
 /// How items are read: `Access`, several at once, and `InMemory`, one.
-fn input(item: Dtype, width: u32) -> String {
+fn input(item: Kind, width: u32) -> String {
     let Some((name, items)) = access(item, width) else { return String::new() };
     let unpacked = unpack(item, width, "access").join(", ");
     let one = unpack(item, item.size() as u32, "item").join("");
+    let memory = in_memory(item);
+    let using = |alias: &str, name: &str| match alias == name {
+        true => String::new(),
+        false => format!("using {alias} = {name};\n"),
+    };
     format!(
-        "using Access = {name};\n\
-         using InMemory = {};\n\
-         constexpr u32 ACCESS_ITEMS = {items}u;\n\
+        "{}{}constexpr u32 ACCESS_ITEMS = {items}u;\n\
          struct Items {{ Item at[ACCESS_ITEMS]; }};\n\
          inline Items unpack(Access access) {{ return Items{{{{{unpacked}}}}}; }}\n\
          inline Item unpack_one(InMemory item) {{ return {one}; }}\n",
-        in_memory(item),
+        using("InMemory", memory),
+        using("Access", name),
     )
 }
 
 /// How items are written: `OutAccess`, several at once, and `OutMemory`, one.
-fn written(output: Dtype, width: u32) -> String {
+fn written(output: Kind, width: u32) -> String {
     let Some((name, items)) = access(output, width) else { return String::new() };
     let values: Vec<String> = (0..items).map(|k| format!("items.at[{k}]")).collect();
     format!(
@@ -283,24 +307,43 @@ fn total(function: &str, types: &Types) -> String {
     )
 }
 
-/// The bits of a result: of a position its index, else the value as it is stored. And what a start value is.
+/// A result as it lies in memory, of a position its index; and what a start value is.
 fn result(types: &Types) -> String {
-    let (bits, init, memory) = match types.held() {
-        Held::Position(_) => ("acc.index".to_owned(), "padding()".to_owned(), "u64"),
-        held => (
-            format!("u64({})", types::stored(types.acc, "leave(acc)")),
-            format!(
-                "hold({})",
-                held.scalar().of_words(
-                    &["low".to_owned(), "high".to_owned()][..held.scalar().words() as usize]
-                )
-            ),
-            in_memory(types.acc),
-        ),
+    let held = types.held();
+    let (words, result, memory) = match held {
+        Held::Structure(kind) => {
+            let words = types::words_stored(kind, "leave(acc)");
+            (words, pack(kind, kind.size() as u32, &["leave(acc)".to_owned()]), in_memory(kind))
+        }
+        _ => {
+            let (bits, memory) = match (held, types.acc) {
+                (Held::Position(_), _) => ("acc.index".to_owned(), "u64"),
+                (_, Kind::Number(dtype)) => {
+                    (format!("u64({})", types::stored(dtype, "leave(acc)")), in_memory(types.acc))
+                }
+                _ => ("0".to_owned(), "u64"),
+            };
+            let words = ["", " >> 32"].map(|shift| format!("u32({bits}{shift})")).to_vec();
+            (words, format!("{memory}({bits})"), memory)
+        }
+    };
+    let init = match held {
+        Held::Position(_) => "padding()".to_owned(),
+        _ => {
+            let words: Vec<String> = (0..MOST_WORDS).map(|k| format!("words.at[{k}]")).collect();
+            format!("hold({})", held.value_of_words(&words))
+        }
     };
     format!(
         "using Result = {memory};\n\
-         inline u64 result_bits(Acc acc) {{ return {bits}; }}\n\
-         inline Acc init(u32 low, u32 high) {{ return {init}; }}\n"
+         constexpr u32 RESULT_WORDS = {}u, INIT_WORDS = {}u;\n\
+         struct ResultWords {{ u32 at[RESULT_WORDS]; }};\n\
+         struct InitWords {{ u32 at[INIT_WORDS]; }};\n\
+         inline Result result_of(Acc acc) {{ return {result}; }}\n\
+         inline ResultWords result_words(Acc acc) {{ return ResultWords{{{{{}}}}}; }}\n\
+         inline Acc init(const InitWords& words) {{ return {init}; }}\n",
+        types.result_words(),
+        types.init_words(),
+        words.join(", "),
     )
 }

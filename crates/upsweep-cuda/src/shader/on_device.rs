@@ -7,7 +7,7 @@ use upsweep_core::{Element, Extreme, Number, Operator, Widen};
 use super::{Op, Types};
 use crate::launch::{Arguments, Kernel, Launch};
 use crate::{Gpu, Memory};
-use upsweep_gpu::bits::{from_words, words};
+use upsweep_gpu::bits::{MOST_WORDS, Words, from_words, words};
 
 /// Lanes of the one warp that the kernel runs in, and accesses of each.
 const WARP: usize = 32;
@@ -29,8 +29,15 @@ fn items<T: Number>(count: usize) -> Vec<T> {
         11 if T::DTYPE.is_float() => [minus, 0],
         _ => [next(), next()],
     };
-    let numbers = (0..count).map(words).map(|words| from_words(words).expect("a number"));
+    let numbers = (0..count).map(words).map(|words| number(words));
     numbers.map(|item: T| if item.to_f64().is_finite() { item } else { T::default() }).collect()
+}
+
+/// The number with these words.
+fn number<A: Element>([low, high]: [u32; 2]) -> A {
+    let mut words = [0; MOST_WORDS];
+    [words[0], words[1]] = [low, high];
+    from_words(&words).expect("a number")
 }
 
 /// What a launch left.
@@ -47,7 +54,7 @@ fn launch<T: Number, U: Element>(
     kernel: &Kernel,
     items: &[T],
     out_width: u32,
-    init: [u32; 2],
+    init: Words,
 ) -> Ran {
     let room = |words: usize| Memory::new::<u32>(gpu, words).expect("memory");
     let memory = Memory::holding(gpu, items).expect("memory");
@@ -68,8 +75,7 @@ fn launch<T: Number, U: Element>(
         .with(one.pointer())
         .with(results.slice().pointer())
         .with(all_words.slice().pointer())
-        .with(init[0])
-        .with(init[1])
+        .with([init[0], init[1]])
         .with(total.slice().pointer())
         .with(output.slice().pointer())
         .with(output_one.slice().pointer());
@@ -83,7 +89,7 @@ fn launch<T: Number, U: Element>(
 
 /// The bits of a number; those above its own are 0.
 fn bits<A: Element>(value: A) -> u64 {
-    let [low, high] = words(value).expect("a number");
+    let [low, high, ..] = words(value);
     (u64::from(low) | u64::from(high) << 32) & (u64::MAX >> (64 - 8 * size_of::<A>()))
 }
 
@@ -123,12 +129,11 @@ pub(super) fn run<T, A, U, O>(
         lanes = (0..WARP).map(|lane| combine(lanes[lane], below(lane))).collect();
     }
     let expected = combine(lanes[0], combine(operator.padding(), operator.padding()));
-    let init = words(init).expect("a number");
+    let init = words(init);
     let ran = launch::<T, U>(gpu, types, kernel, &items, out_width, init);
     let context = format!("{types:?} in accesses of {width} and {out_width} bytes");
-    let number = |[low, high]: [u32; 2]| -> A { from_words([low, high]).expect("a number") };
     for found in ran.results {
-        let value = number([found as u32, (found >> 32) as u32]);
+        let value: A = number([found as u32, (found >> 32) as u32]);
         assert!(
             found == bits(value) && same(value, expected),
             "{context}: {value:?} ({found:#x}), not {expected:?}"
@@ -141,9 +146,10 @@ pub(super) fn run<T, A, U, O>(
         }
     }
     if types.op.atomic(types.held()).is_some() {
-        let mut total = [ran.total[0], ran.total[1]];
+        let mut total = [0; MOST_WORDS];
+        total[..2].copy_from_slice(&ran.total);
         total[types.held().words() as usize - 1] ^= types.sign_of_total();
-        let total = number(types.held().value_of(total));
+        let total: A = from_words(&types.held().value_of(total)).expect("a number");
         assert!(same(total, expected), "{context}: a total of {total:?}, not {expected:?}");
     }
 }
@@ -163,6 +169,6 @@ pub(super) fn run_position<T: Number>(
     };
     let first =
         (0..items.len()).fold(0, |best, k| if better(items[k], items[best]) { k } else { best });
-    let ran = launch::<T, u64>(gpu, types, kernel, &items, out_width, [0; 2]);
+    let ran = launch::<T, u64>(gpu, types, kernel, &items, out_width, [0; MOST_WORDS]);
     assert_eq!(ran.results, vec![first as u64; WARP], "{types:?} in accesses of {width} bytes");
 }

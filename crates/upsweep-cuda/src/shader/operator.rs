@@ -6,10 +6,12 @@
 use core::any::TypeId;
 
 use upsweep_core::{
-    BitAnd, BitOr, BitXor, Element, Extreme, Language, Max, Min, Operator, Product, Source, Sum,
+    BitAnd, BitOr, BitXor, Dtype, Element, Extreme, Kind, Language, Max, Min, Operator, Product,
+    Source, Sum,
 };
+use upsweep_gpu::bits::{Words, words_of};
 
-use super::types::Scalar;
+use super::types::{Scalar, field_names};
 
 /// What items are combined with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -29,6 +31,8 @@ pub(crate) enum Op {
         exact: bool,
         commutative: bool,
         declarations: String,
+        /// The name of the structure that values are, if they are one.
+        structure: String,
         combine: String,
     },
 }
@@ -42,6 +46,8 @@ pub(crate) enum Held {
     Key(Scalar),
     /// The key of an item of this scalar, and its position.
     Position(Scalar),
+    /// A structure of numbers, as it is.
+    Structure(Kind),
 }
 
 impl Op {
@@ -59,12 +65,16 @@ impl Op {
         if let Some((_, op)) = known.into_iter().find(|(id, _)| *id == TypeId::of::<O>()) {
             return Some(op);
         }
-        let Source { declarations, combine, .. } = operator.source(Language::Cuda)?;
+        let Source { declarations, structure, combine, .. } = operator.source(Language::Cuda)?;
+        if matches!(A::KIND, Kind::Struct { .. }) == structure.is_empty() {
+            return None;
+        }
         Some(Op::Custom {
             name: O::NAME,
             exact: O::EXACT,
             commutative: O::COMMUTATIVE,
             declarations: declarations.into_owned(),
+            structure: structure.into_owned(),
             combine: combine.into_owned(),
         })
     }
@@ -84,8 +94,10 @@ impl Op {
         }
     }
 
-    /// How values of type `scalar` are held while they are combined.
-    pub(crate) fn held(&self, scalar: Scalar) -> Held {
+    /// How values of this kind are held while they are combined.
+    pub(crate) fn held(&self, kind: Kind) -> Held {
+        let Kind::Number(dtype) = kind else { return Held::Structure(kind) };
+        let scalar = Scalar::of(dtype);
         match self {
             Op::Min | Op::Max if scalar.is_float() => Held::Key(scalar),
             Op::First(_) => Held::Position(scalar),
@@ -93,11 +105,11 @@ impl Op {
         }
     }
 
-    /// Whether the grouping of values of type `scalar` cannot be seen in the result.
-    pub(crate) fn is_exact(&self, scalar: Scalar) -> bool {
+    /// Whether the grouping of values of this kind cannot be seen in the result.
+    pub(crate) fn is_exact(&self, kind: Kind) -> bool {
         match self {
             Op::Custom { exact, .. } => *exact,
-            Op::Sum | Op::Product => !scalar.is_float(),
+            Op::Sum | Op::Product => !kind.number().is_some_and(Dtype::is_float),
             _ => true,
         }
     }
@@ -150,12 +162,12 @@ impl Op {
                 .to_owned(),
         };
         // Signed integers wrap as unsigned ones do.
-        let wrapping = |operator: &str| match value.is_float() {
-            true => format!("left {operator} right"),
-            false => {
+        let wrapping = |operator: &str| match held {
+            Held::Plain(value) if !value.is_float() => {
                 let unsigned = value.unsigned().name();
                 format!("Acc({unsigned}(left) {operator} {unsigned}(right))")
             }
+            _ => format!("left {operator} right"),
         };
         let combined = match self {
             Op::Sum => wrapping("+"),
@@ -165,16 +177,17 @@ impl Op {
             Op::And => "left & right".to_owned(),
             Op::Or => "left | right".to_owned(),
             Op::Xor => "left ^ right".to_owned(),
-            Op::Custom { declarations, combine, .. } => {
-                text += declarations;
+            Op::Custom { declarations, combine, structure, .. } => {
+                // Those of a structure have come before its name.
+                text += if structure.is_empty() { declarations } else { "" };
                 text += &format!("inline Acc combined(Acc left, Acc right) {{ {combine} }}\n");
                 narrow.replace('_', "combined(left, right)")
             }
             Op::First(_) => unreachable!("positions have returned"),
         };
-        let constant = |bits: &[u32; 2]| {
-            let words: Vec<String> = bits.iter().map(|word| format!("{word:#x}u")).collect();
-            value.of_words(&words[..value.words() as usize])
+        let constant = |words: &Words| {
+            let words: Vec<String> = words.iter().map(|word| format!("{word:#x}u")).collect();
+            held.value_of_words(&words)
         };
         text += &format!(
             "inline Acc enter(Item item, u64) {{ return hold(Value(item)); }}\n\
@@ -192,11 +205,11 @@ impl Op {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Numbers {
     /// What they are combined as.
-    pub(crate) value: Scalar,
-    /// Bits of the identity.
-    pub(crate) identity: [u32; 2],
-    /// Bits of the padding.
-    pub(crate) padding: [u32; 2],
+    pub(crate) value: Kind,
+    /// Words of the identity.
+    pub(crate) identity: Words,
+    /// Words of the padding.
+    pub(crate) padding: Words,
     /// What brings a value `_` of a short type back to its range.
     pub(crate) narrow: String,
 }
@@ -208,13 +221,14 @@ fn position(extreme: Extreme, held: Held) -> String {
         Extreme::Largest => (">", held.least(), held.most()),
     };
     let seen = seen(extreme, held);
-    let key = if held.scalar().is_float() {
+    let scalar = held.scalar().unwrap_or(Scalar::U32);
+    let key = if scalar.is_float() {
         // −0 and +0 are equal: −0 has the key −1, which nothing else has.
         format!(
             "{}inline Key hold_key(Value value) {{\n\
              \x20   const Key key = key_of(value);\n\
              \x20   return is_nan_key(key) ? {end} : key == Key(-1) ? Key(0) : key;\n}}\n",
-            keys(held.scalar())
+            keys(scalar)
         )
     } else {
         "using Key = Value;\ninline Key hold_key(Value value) { return value; }\n".to_owned()
@@ -244,7 +258,7 @@ fn seen(extreme: Extreme, held: Held) -> String {
                 inline Seen better_of(Seen left, Seen right) { return is_better(right, left) ? right : left; }\n\
                 inline bool is_like(Seen left, Seen right) { return left == right; }\n\
                 inline Key key_seen(Seen seen) { return seen; }\n";
-    if held.scalar() != Scalar::F32 {
+    if held.scalar() != Some(Scalar::F32) {
         return keys.to_owned();
     }
     let (instruction, worst) = match extreme {
@@ -286,39 +300,46 @@ fn keys(float: Scalar) -> String {
 }
 
 impl Held {
-    /// The type of the value, of the float behind a key, of the item at a position.
-    pub(crate) fn scalar(self) -> Scalar {
+    /// The type of the value, of the float behind a key, of the item at a position; none of a structure.
+    pub(crate) fn scalar(self) -> Option<Scalar> {
         match self {
-            Held::Plain(scalar) | Held::Key(scalar) | Held::Position(scalar) => scalar,
+            Held::Plain(scalar) | Held::Key(scalar) | Held::Position(scalar) => Some(scalar),
+            Held::Structure(_) => None,
         }
     }
 
-    /// The type of what is compared.
+    /// The type of what is compared, or `u32`.
     fn key(self) -> Scalar {
         match self {
             Held::Plain(scalar) => scalar,
             Held::Key(Scalar::F64) | Held::Position(Scalar::F64) => Scalar::I64,
             Held::Key(Scalar::F32) | Held::Position(Scalar::F32) => Scalar::I32,
             Held::Key(scalar) | Held::Position(scalar) => scalar,
+            Held::Structure(_) => Scalar::U32,
         }
     }
 
-    /// Words of memory that hold a value.
+    /// Words that a value is held in.
     pub(crate) fn words(self) -> u32 {
-        self.key().words() + if matches!(self, Held::Position(_)) { 2 } else { 0 }
+        match self {
+            Held::Structure(kind) => words_of(kind) as u32,
+            Held::Position(_) => self.key().words() + 2,
+            _ => self.key().words(),
+        }
     }
 
-    /// The words of a value, given those that it is held as.
-    pub(crate) fn value_of(self, [low, high]: [u32; 2]) -> [u32; 2] {
+    /// The words of a number, given those that it is held as.
+    pub(crate) fn value_of(self, mut words: Words) -> Words {
         match self {
             Held::Key(Scalar::F64) => {
-                let bits = u64::from(low) | u64::from(high) << 32;
+                let bits = u64::from(words[0]) | u64::from(words[1]) << 32;
                 let value = bits ^ ((bits as i64 >> 63) as u64 >> 1);
-                [value as u32, (value >> 32) as u32]
+                words[..2].copy_from_slice(&[value as u32, (value >> 32) as u32]);
             }
-            Held::Key(_) => [low ^ ((low as i32 >> 31) as u32 >> 1), high],
-            _ => [low, high],
+            Held::Key(_) => words[0] ^= (words[0] as i32 >> 31) as u32 >> 1,
+            _ => {}
         }
+        words
     }
 
     /// Expressions for the words of `value`.
@@ -329,19 +350,38 @@ impl Held {
                 words.extend(Scalar::U64.words_of(&format!("{value}.index")));
                 words
             }
+            Held::Structure(kind) => field_names(kind)
+                .zip(kind.numbers())
+                .flat_map(|(field, (_, of))| Scalar::of(of).words_of(&format!("{value}.{field}")))
+                .collect(),
             _ => self.key().words_of(value),
         }
     }
 
-    /// An expression for the value with these words.
+    /// An expression for what is held, with these words.
     pub(crate) fn of_words(self, words: &[String]) -> String {
         match self {
             Held::Position(_) => {
                 let (key, position) = words.split_at(self.key().words() as usize);
                 format!("Acc{{{}, {}}}", self.key().of_words(key), Scalar::U64.of_words(position))
             }
+            Held::Structure(_) => self.value_of_words(words),
             _ => self.key().of_words(words),
         }
+    }
+
+    /// An expression for the value whose words these begin with.
+    pub(crate) fn value_of_words(self, mut words: &[String]) -> String {
+        let mut number = |scalar: Scalar| {
+            let (own, rest) = words.split_at(scalar.words() as usize);
+            words = rest;
+            scalar.of_words(own)
+        };
+        let Held::Structure(kind) = self else {
+            return number(self.scalar().unwrap_or(Scalar::U32));
+        };
+        let fields = kind.numbers().map(|(_, dtype)| number(Scalar::of(dtype)));
+        format!("Value{{{}}}", fields.collect::<Vec<_>>().join(", "))
     }
 
     /// The least key.

@@ -1,10 +1,10 @@
 // Every function of a header, in a kernel of one warp: what it says about eight accesses and one more item.
 
 extern "C" __global__ void KERNEL(
-    const Access* input, const InMemory* one, u64* results, u32* all_words, u32 low, u32 high, void* total, void* output,
+    const Access* input, const InMemory* one, u64* results, u32* all_words, const InitWords start, void* total, void* output,
     void* output_one) {
     const u32 lane = threadIdx.x;
-    Acc acc = combine(identity(), init(low, high));
+    Acc acc = combine(identity(), init(start));
 #pragma unroll 1
     for (u32 k = 0; k < 8; ++k) {
         const Items items = unpack(input[8 * lane + k]);

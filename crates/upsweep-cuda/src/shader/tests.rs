@@ -22,7 +22,7 @@ impl<A: Element> Operator<A> for Last {
     const COMMUTATIVE: bool = false;
 
     fn identity(&self) -> A {
-        upsweep_gpu::bits::from_words([0; 2]).expect("a number")
+        A::from_bytes(&[0; 8][..size_of::<A>()]).expect("a number")
     }
 
     fn combine(&self, _left: A, right: A) -> A {
@@ -142,8 +142,8 @@ fn all() -> Vec<Case> {
 }
 
 /// The widths of accesses that hold an item.
-fn widths(dtype: Dtype) -> Vec<u32> {
-    [1, 2, 4, 8, 16].into_iter().filter(|&width| access(dtype, width).is_some()).collect()
+fn widths(kind: Kind) -> Vec<u32> {
+    [1, 2, 4, 8, 16].into_iter().filter(|&width| access(kind, width).is_some()).collect()
 }
 
 /// A kernel that uses every function of a header, as `entry` in a namespace of its own.
@@ -168,8 +168,9 @@ fn kernel(types: &Types, (width, out_width): (u32, u32), entry: &str) -> String 
                  \x20       acc = combine(acc, unordered(add_to_total(static_cast<Total*>(total), acc)));\n    }\n";
     }
     text += "    static_assert(SMALL == 7u && LARGE == 7ull << 40, \"constants are as they were given\");\n\
-             \x20   static_assert(sizeof(Result) <= 8, \"a result has its bits in a word of 64\");\n\
-             \x20   results[lane] = result_bits(acc);\n}\n";
+             \x20   static_assert(RESULT_WORDS == 2u, \"a number has its bits in two words\");\n\
+             \x20   const ResultWords words_of_result = result_words(acc);\n\
+             \x20   results[lane] = words_of_result.at[0] | u64(words_of_result.at[1]) << 32;\n}\n";
     format!("namespace of_{entry} {{\n{text}}}\n")
 }
 
@@ -197,8 +198,8 @@ fn archs() -> Vec<u32> {
 /// All kernels, each with accesses of one of the widths that it may have.
 fn kernels() -> Vec<(Case, (u32, u32), String)> {
     let kernels = all().into_iter().enumerate().map(|(number, case)| {
-        let pick = |dtype| {
-            let widths = widths(dtype);
+        let pick = |kind| {
+            let widths = widths(kind);
             widths[number % widths.len()]
         };
         let widths = (pick(case.types.item), pick(case.types.output));

@@ -1,6 +1,7 @@
-//! Numbers in CUDA C++: how they lie in memory, and what they are computed in.
+//! Numbers and structures of them in CUDA C++: how they lie in memory, and what they are computed in.
 
-use upsweep_core::Dtype;
+use upsweep_core::kernel::field;
+use upsweep_core::{Dtype, Kind};
 
 /// A type that kernels compute in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,39 +98,121 @@ impl Scalar {
     }
 }
 
-/// The type of one access of `width` bytes to items of `dtype`, and how many items it holds. `None` where an item does
+/// Bytes of an access to items of `kind` that is to have `width`: at least an item. Of structures whose size is no power of two up
+/// to 16 it is an item.
+pub(crate) fn width_of(kind: Kind, width: u32) -> u32 {
+    let size = kind.size() as u32;
+    match kind {
+        Kind::Number(_) => width,
+        _ if is_access(size) => width.max(size),
+        _ => size,
+    }
+}
+
+/// Whether an access may have so many bytes.
+fn is_access(bytes: u32) -> bool {
+    bytes.is_power_of_two() && bytes <= 16
+}
+
+/// The type of one access of `width` bytes to items of `kind`, and how many items it holds. `None` where an item does
 /// not fit in it.
-pub(crate) fn access(dtype: Dtype, width: u32) -> Option<(&'static str, u32)> {
-    let size = u32::try_from(dtype.size()).unwrap_or(u32::MAX);
-    let name = match (width, size) {
-        (_, size) if width < size => return None,
-        (1, _) => "u8",
-        (2, _) => "u16",
-        (4, _) => "u32",
-        (8, 8) => "u64",
-        (8, _) => "uint2",
-        (16, 8) => "ulonglong2",
-        (16, _) => "uint4",
-        _ => return None,
+pub(crate) fn access(kind: Kind, width: u32) -> Option<(&'static str, u32)> {
+    let width = width_of(kind, width);
+    let size = kind.size() as u32;
+    let name = match (kind, width) {
+        _ if width < size => return None,
+        (Kind::Number(_), 8) if size == 8 => "u64",
+        (Kind::Number(_), 16) if size == 8 => "ulonglong2",
+        (Kind::Number(_), 1) => "u8",
+        (Kind::Number(_), 2) => "u16",
+        (_, 4) => "u32",
+        (_, 8) => "uint2",
+        (_, 16) => "uint4",
+        (Kind::Number(_), _) => return None,
+        _ => "InMemory",
     };
     Some((name, width / size))
 }
 
-/// The parts of an access that are integers: names, and bytes of each.
-fn parts(dtype: Dtype, access: &str, width: u32) -> (Vec<String>, u32) {
-    let part = (dtype.size() as u32).max(4).min(width);
-    let names = ["x", "y", "z", "w"].map(|part| format!("{access}.{part}"));
-    match width / part {
-        1 => (vec![access.to_owned()], part),
-        parts => (names[..parts as usize].to_vec(), part),
+/// The type in memory of one item.
+pub(crate) fn in_memory(kind: Kind) -> &'static str {
+    match (kind, kind.size()) {
+        (Kind::Number(_), 1) => "u8",
+        (Kind::Number(_), 2) => "u16",
+        (Kind::Number(_), 8) => "u64",
+        _ => access(kind, 0).map_or("u32", |(name, _)| name),
     }
 }
 
+/// Whether an access is an item, of as many bytes as it has.
+pub(crate) fn is_whole(kind: Kind) -> bool {
+    in_memory(kind) == "InMemory"
+}
+
+/// The largest power of two, at most 16, of which the size of an item is a multiple: where items begin.
+pub(crate) fn alignment(kind: Kind) -> u64 {
+    1 << (kind.size() as u64 | 16).trailing_zeros()
+}
+
+/// The type that items of a structure lie in where no type of CUDA's has as many bytes.
+pub(crate) fn declared(kind: Kind) -> String {
+    if !is_whole(kind) {
+        return String::new();
+    }
+    let words = kind.size() / 4;
+    format!(
+        "struct __align__({}) InMemory {{ u32 at[{words}]; }};\n\
+         inline InMemory read(const InMemory* from) {{\n\
+         \x20   InMemory item;\n\
+         #pragma unroll\n\
+         \x20   for (u32 k = 0; k < {words}; ++k) {{\n\
+         \x20       item.at[k] = __ldcs(from->at + k);\n\
+         \x20   }}\n\
+         \x20   return item;\n}}\n",
+        alignment(kind)
+    )
+}
+
+/// The parts of an access that are integers: names, and bytes of each.
+fn parts(kind: Kind, access: &str, width: u32) -> (Vec<String>, u32) {
+    let part = match kind {
+        Kind::Number(dtype) => (dtype.size() as u32).max(4).min(width),
+        _ => 4,
+    };
+    let count = width / part;
+    let names = ["x", "y", "z", "w"];
+    let parts = (0..count as usize).map(|k| match names.get(k) {
+        _ if count == 1 && is_access(width) => access.to_owned(),
+        Some(name) if is_access(width) => format!("{access}.{name}"),
+        _ => format!("{access}.at[{k}]"),
+    });
+    (parts.collect(), part)
+}
+
 /// Expressions for the items in `access`, in order.
-pub(crate) fn unpack(dtype: Dtype, width: u32, access: &str) -> Vec<String> {
-    let (parts, bytes) = parts(dtype, access, width);
-    let each = bytes / dtype.size() as u32;
-    parts.iter().flat_map(|part| (0..each).map(move |k| item(dtype, part, k))).collect()
+pub(crate) fn unpack(kind: Kind, width: u32, access: &str) -> Vec<String> {
+    let width = width_of(kind, width);
+    let (parts, bytes) = parts(kind, access, width);
+    if let Kind::Number(dtype) = kind {
+        let each = bytes / dtype.size() as u32;
+        return parts
+            .iter()
+            .flat_map(|part| (0..each).map(move |k| item(dtype, part, k)))
+            .collect();
+    }
+    parts.chunks(kind.size() / 4).map(|words| structure(kind, words)).collect()
+}
+
+/// An expression for the structure that lies in these words of memory.
+fn structure(kind: Kind, words: &[String]) -> String {
+    let fields = kind.numbers().map(|(offset, dtype)| {
+        let (first, place) = (offset / 4, offset % 4 / dtype.size().min(4));
+        match dtype.size() {
+            8 => Scalar::of(dtype).of_words(&words[first..first + 2]),
+            _ => item(dtype, &words[first], place as u32),
+        }
+    });
+    format!("Value{{{}}}", fields.collect::<Vec<_>>().join(", "))
 }
 
 /// An expression for item `k` in an integer.
@@ -159,33 +242,56 @@ pub(crate) fn stored(dtype: Dtype, value: &str) -> String {
     }
 }
 
-/// An expression for the access that holds `values`.
-pub(crate) fn pack(dtype: Dtype, width: u32, values: &[String]) -> String {
-    let size = dtype.size() as u32;
-    let each = ((dtype.size() as u32).max(4).min(width) / size) as usize;
-    let parts: Vec<String> = values
-        .chunks(each)
-        .map(|items| {
-            let shifted = items.iter().enumerate().map(|(k, value)| match k {
-                0 => stored(dtype, value),
-                _ => format!("{} << {}", stored(dtype, value), 8 * size * k as u32),
-            });
-            shifted.collect::<Vec<_>>().join(" | ")
-        })
-        .collect();
-    let name = access(dtype, width).map_or("u32", |(name, _)| name);
-    match parts.len() {
-        1 => format!("{name}({})", parts[0]),
-        _ => format!("make_{name}({})", parts.join(", ")),
+/// Expressions for the words of memory in which a structure lies.
+pub(crate) fn words_stored(kind: Kind, value: &str) -> Vec<String> {
+    let mut words = vec![Vec::new(); kind.size() / 4];
+    for (field, (offset, dtype)) in field_names(kind).zip(kind.numbers()) {
+        let value = format!("{value}.{field}");
+        match (dtype.size(), offset % 4) {
+            (8, _) => {
+                let bits = Scalar::of(dtype).words_of(&value);
+                words[offset / 4..].iter_mut().zip(bits).for_each(|(word, bits)| word.push(bits));
+            }
+            (_, 0) => words[offset / 4].push(stored(dtype, &value)),
+            (_, byte) => {
+                words[offset / 4].push(format!("{} << {}", stored(dtype, &value), 8 * byte))
+            }
+        }
     }
+    words.iter().map(|fields| fields.join(" | ")).collect()
 }
 
-/// The type in memory of one item.
-pub(crate) fn in_memory(dtype: Dtype) -> &'static str {
-    match dtype.size() {
-        1 => "u8",
-        2 => "u16",
-        4 => "u32",
-        _ => "u64",
+/// The names of a structure's fields in the text.
+pub(crate) fn field_names(kind: Kind) -> impl Iterator<Item = String> {
+    let fields = match kind {
+        Kind::Struct { fields, .. } => fields,
+        _ => &[],
+    };
+    fields.iter().map(|(name, ..)| field(name))
+}
+
+/// An expression for the access that holds `values`.
+pub(crate) fn pack(kind: Kind, width: u32, values: &[String]) -> String {
+    let width = width_of(kind, width);
+    let name = access(kind, width).map_or("u32", |(name, _)| name);
+    let parts: Vec<String> = match kind {
+        Kind::Number(dtype) => {
+            let size = dtype.size() as u32;
+            let each = (size.max(4).min(width) / size) as usize;
+            let part = |items: &[String]| {
+                let shifted = items.iter().enumerate().map(|(k, value)| match k {
+                    0 => stored(dtype, value),
+                    _ => format!("{} << {}", stored(dtype, value), 8 * size * k as u32),
+                });
+                shifted.collect::<Vec<_>>().join(" | ")
+            };
+            values.chunks(each).map(part).collect()
+        }
+        _ => values.iter().flat_map(|value| words_stored(kind, value)).collect(),
+    };
+    match parts.len() {
+        _ if name == "InMemory" => format!("InMemory{{{{{}}}}}", parts.join(", ")),
+        1 => format!("{name}({})", parts[0]),
+        _ => format!("make_{name}({})", parts.join(", ")),
     }
 }

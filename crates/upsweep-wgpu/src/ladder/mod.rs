@@ -124,7 +124,7 @@ impl Rungs for Ladder {
 /// The launches of every step, in their order.
 fn steps(gpu: &Gpu, input: &Slice<'_>, result: &Slice<'_>) -> Result<Vec<Recording>> {
     let (facts, text) = (&gpu.facts, text(&gpu.facts));
-    let whole = input.window(Dtype::U32, facts.alignment, 0, input.items as u32);
+    let whole = input.window(Dtype::U32.into(), facts.alignment, 0, input.items as u32);
     // A launch reads the values of the one before, and leaves its own in the other.
     let most = 4 * input.items.div_ceil(u64::from(threads(facts)));
     let partials = [

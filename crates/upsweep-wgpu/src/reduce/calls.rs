@@ -1,14 +1,15 @@
 //! The calls of reductions.
 
-use upsweep_core::{Element, Error, Extreme, Number, Operator, Reduce, Result, Widen};
-use upsweep_gpu::bits::{dtype_of, from_words};
+use upsweep_core::{Element, Error, Extreme, Number, Operator, Reduce, Result, Strategy, Widen};
+use upsweep_gpu::bits::{MOST_WORDS, Words, from_memory};
 
-use super::{Init, ReduceOptions, Reduction};
+use super::{Init, ReduceOptions, Reduction, of_scan, policy};
 use crate::backend::{Source, Workspace, init_words};
 use crate::device::Gpu;
 use crate::faults::FAULT;
 use crate::mailbox::Mailbox;
 use crate::record::Recording;
+use crate::scan::{Form, ScanOptions};
 use crate::shader::{Op, Types};
 use crate::slice::Slice;
 
@@ -43,7 +44,7 @@ impl Gpu {
         let types = self.types::<T, A, A, O>(&problem.operator)?;
         let init = init_words(problem.init);
         let found = self.reduce_words(workspace, input, types, init, options)?;
-        from_words(found).ok_or_else(|| self.failed("a result of an unknown type"))
+        from_memory(&found).ok_or_else(|| self.failed("a result of an unknown type"))
     }
 
     /// The first position of an extreme; `None` if there are no items.
@@ -58,7 +59,7 @@ impl Gpu {
         options: &ReduceOptions,
     ) -> Result<Option<u64>> {
         let types = Self::position_types::<T>(extreme);
-        let [low, high] = self.reduce_words(workspace, input, types, None, options)?;
+        let [low, high, ..] = self.reduce_words(workspace, input, types, None, options)?;
         let position = u64::from(low) | u64::from(high) << 32;
         Ok((position != u64::MAX).then_some(position))
     }
@@ -86,11 +87,12 @@ impl Gpu {
     }
 
     fn position_types<T: Number>(extreme: Extreme) -> Types {
-        let acc = dtype_of::<T::Acc>().unwrap_or(T::DTYPE);
-        let (identity, padding) = ([0; 2], [0; 2]);
-        Types { item: T::DTYPE, acc, output: acc, op: Op::First(extreme), identity, padding }
+        let acc = T::Acc::KIND;
+        let (identity, padding) = ([0; MOST_WORDS], [0; MOST_WORDS]);
+        Types { item: T::KIND, acc, output: acc, op: Op::First(extreme), identity, padding }
     }
 
+    /// The words of memory of a result.
     fn reduce_words<T: Element>(
         &self,
         workspace: &mut Workspace,
@@ -98,11 +100,10 @@ impl Gpu {
         types: Types,
         init: Init,
         options: &ReduceOptions,
-    ) -> Result<[u32; 2]> {
+    ) -> Result<Words> {
         self.check(&types)?;
         let mut uploaded = None;
         let input = self.on_device(input, types.item, &mut uploaded)?;
-        let bytes = types.result_bytes();
         let asked = Asked {
             buffer: input.buffer.clone(),
             offset: input.offset,
@@ -125,12 +126,13 @@ impl Gpu {
         recording.record(&mut encoder.begin_compute_pass(&<_>::default()));
         mailbox.send(&mut encoder, recording.state.as_ref());
         self.scoped(|| self.queue.submit([encoder.finish()]))?;
-        let mut found = [0u8; 16];
+        let mut found = [0u8; Mailbox::BYTES as usize];
         self.read(mailbox.host(), 0, &mut found)?;
         workspace.result = Some(mailbox);
         self.settle()?;
-        let [low, high, fault, _]: [u32; 4] = bytemuck::cast(found);
-        if let Some(state) = recording.state.as_ref().filter(|_| fault != 0) {
+        let (found, fault) = found.split_at(Mailbox::FAULT as usize);
+        let failed = fault.iter().any(|&byte| byte != 0);
+        if let Some(state) = recording.state.as_ref().filter(|_| failed) {
             self.write(state, FAULT, &[0; 4])?;
             return Err(self.waited_in_vain());
         }
@@ -138,14 +140,7 @@ impl Gpu {
         if uploaded.is_none() {
             workspace.last = Some((asked, recording));
         }
-        let mut words = [low, high];
-        if bytes < 8 {
-            words[1] = 0;
-        }
-        if bytes < 4 {
-            words[0] &= (1 << (8 * bytes)) - 1;
-        }
-        Ok(words)
+        Ok(bytemuck::pod_read_unaligned(found))
     }
 
     /// Combines all items into the one item of `result`. Does not wait.
@@ -182,6 +177,9 @@ impl Gpu {
         init: Init,
         options: &ReduceOptions,
     ) -> Result<Recording> {
+        if !types.op.is_commutative() {
+            return self.bind_in_order(workspace, types, input, result, init, options);
+        }
         let suits = |(of, reduction): &(ReduceOptions, Reduction)| {
             of == options && reduction.suits(self, &types, input)
         };
@@ -194,6 +192,26 @@ impl Gpu {
             Some((_, reduction)) => reduction.bind(self, input, result, init),
             None => Err(self.failed("a reduction that was just made is gone")),
         }
+    }
+
+    /// A reduction whose operator does not commute.
+    fn bind_in_order(
+        &self,
+        workspace: &mut Workspace,
+        types: Types,
+        input: &Slice<'_>,
+        result: &Slice<'_>,
+        init: Init,
+        options: &ReduceOptions,
+    ) -> Result<Recording> {
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&self.facts, &types));
+        let of_scan = of_scan(&strategy).ok_or_else(|| Error::NotCommutative {
+            strategy: Strategy::GpuReduce(strategy).to_string(),
+            operator: types.op.name(),
+        })?;
+        let of_scan =
+            ScanOptions { strategy: Some(of_scan), policy: options.policy, stalled: None };
+        self.bind_scanning(workspace, types, Form::TOTAL, [input, result], init, &of_scan)
     }
 
     /// A reduction of `input` into the one item of `result`, ready to be recorded.

@@ -9,9 +9,10 @@ pub(crate) mod policy;
 
 use upsweep_core::summation::{LANES, ROWS, TILE};
 use upsweep_core::{
-    AccessWidth, Arrangement, Dtype, Error, GpuReduceStrategy, ReduceGlobal, ReduceLocal, Result,
-    Strategy, Tail, WorkgroupPolicy,
+    AccessWidth, Arrangement, Dtype, Error, GpuReduceStrategy, GpuScanStrategy, Kind, ReduceGlobal,
+    ReduceLocal, Result, ScanGlobal, ScanLocal, Strategy, Tail, WorkgroupPolicy,
 };
+use upsweep_gpu::bits::{MOST_WORDS, Words};
 use wgpu::BufferUsages;
 
 use crate::device::{Facts, Gpu};
@@ -29,8 +30,8 @@ pub struct ReduceOptions {
     pub policy: Option<WorkgroupPolicy>,
 }
 
-/// The start value of a reduction, as bits.
-pub(crate) type Init = Option<[u32; 2]>;
+/// The words of a start value.
+pub(crate) type Init = Option<Words>;
 
 /// A reduction of arrays of at most a given length, ready to be recorded.
 #[derive(Debug)]
@@ -328,7 +329,6 @@ impl Reduction {
         for (index, window) in windows.iter().enumerate() {
             let first = window.first / chunk;
             let flags = u32::from(init.is_some()) | u32::from(input.items == 0) << 1;
-            let [low, high] = init.unwrap_or_default();
             let words = [
                 window.items,
                 window.start,
@@ -338,13 +338,10 @@ impl Reduction {
                 flags,
                 window.first as u32,
                 (window.first >> 32) as u32,
-                low,
-                high,
                 0,
                 gpu.result_start(result),
             ];
-            let at = index * PARAMETERS as usize;
-            bytes[at..at + 48].copy_from_slice(bytemuck::cast_slice(&words));
+            put_parameters(&mut bytes, index, &words, init);
             let group = gpu.group(
                 &self.pipeline,
                 &[
@@ -394,8 +391,9 @@ pub(crate) fn choice(
     items: u64,
     item_bytes: usize,
 ) -> (GpuReduceStrategy, WorkgroupPolicy) {
-    let [item, acc, output] = [Dtype::U32; 3];
-    let types = Types { item, acc, output, op: Op::Sum, identity: [0; 2], padding: [0; 2] };
+    let [item, acc, output] = [Kind::Number(Dtype::U32); 3];
+    let [identity, padding] = [[0; MOST_WORDS]; 2];
+    let types = Types { item, acc, output, op: Op::Sum, identity, padding };
     let bytes = items * item_bytes as u64;
     (policy::strategy(&gpu.facts, &types), policy::policy(bytes, item_bytes))
 }
@@ -407,8 +405,43 @@ impl Shape {
     }
 }
 
+/// The scan whose total a reduction by this strategy is, where the operator does not commute; `None` if there is none.
+pub(crate) fn of_scan(strategy: &GpuReduceStrategy) -> Option<GpuScanStrategy> {
+    let local = match strategy.local {
+        ReduceLocal::Cooperative => ScanLocal::Cooperative,
+        ReduceLocal::Raking => ScanLocal::Raking,
+        ReduceLocal::SharedMemory => return None,
+    };
+    let global = ScanGlobal::ReduceThenScan;
+    (strategy.global == ReduceGlobal::MultiLevel).then_some(GpuScanStrategy {
+        load: strategy.load,
+        local,
+        global,
+    })
+}
+
+/// The strategy of a reduction that is the total of this scan.
+pub(crate) fn in_order(strategy: &GpuScanStrategy) -> Strategy {
+    let local = match strategy.local {
+        ScanLocal::Raking => ReduceLocal::Raking,
+        ScanLocal::Cooperative | ScanLocal::Blelloch => ReduceLocal::Cooperative,
+    };
+    let global = ReduceGlobal::MultiLevel;
+    Strategy::GpuReduce(GpuReduceStrategy { load: strategy.load, local, global })
+}
+
 /// Bytes from one dispatch's parameters to the next's.
 pub(crate) const PARAMETERS: u64 = 256;
+
+/// Writes one dispatch's parameters: words, and from the next multiple of 16 bytes on those of the start value.
+pub(crate) fn put_parameters(bytes: &mut [u8], dispatch: usize, words: &[u32], init: Init) {
+    let own = &mut bytes[dispatch * PARAMETERS as usize..][..PARAMETERS as usize];
+    let words: &[u8] = bytemuck::cast_slice(words);
+    own[..words.len()].copy_from_slice(words);
+    let init = init.unwrap_or_default();
+    let init: &[u8] = bytemuck::cast_slice(&init);
+    own[words.len().next_multiple_of(16)..][..init.len()].copy_from_slice(init);
+}
 
 /// A grid of at least `workgroups` workgroups, folded where one dimension does not hold them.
 pub(crate) fn grid(workgroups: u32, most: u32) -> [u32; 2] {

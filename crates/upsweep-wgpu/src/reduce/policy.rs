@@ -10,7 +10,7 @@ use crate::shader::Types;
 
 /// The strategy where none is asked for: striped loads of 16 bytes; subgroups where the device has them; one
 /// launch, with a hardware atomic where the device has one of the type, unless workgroups do not hear one another: on
-/// an H200 2^28 `u64` take 489 us by atomics and 549 by the last block.
+/// an H200 2^28 `u64` take 489 us by atomics and 549 by the last block. What does not commute takes several launches.
 pub(crate) fn strategy(facts: &Facts, types: &Types) -> GpuReduceStrategy {
     let has_atomics = types.held().words() == 1 || facts.int64_atomics;
     let atomic = has_atomics && types.op.atomic(types.held()).is_some();
@@ -20,13 +20,13 @@ pub(crate) fn strategy(facts: &Facts, types: &Types) -> GpuReduceStrategy {
             width: AccessWidth::Bytes16,
             tail: Tail::Exact,
         },
-        local: if facts.subgroup > 1 {
-            ReduceLocal::Cooperative
-        } else {
-            ReduceLocal::SharedMemory
+        local: match facts.subgroup {
+            1 if types.op.is_commutative() => ReduceLocal::SharedMemory,
+            1 => ReduceLocal::Raking,
+            _ => ReduceLocal::Cooperative,
         },
         global: match atomic {
-            _ if !facts.messages => ReduceGlobal::MultiLevel,
+            _ if !facts.messages || !types.op.is_commutative() => ReduceGlobal::MultiLevel,
             true => ReduceGlobal::Atomic,
             false => ReduceGlobal::LastBlock,
         },

@@ -27,11 +27,12 @@ struct Parameters {
     /// Position of this binding's first item in the whole array.
     index_low: u32,
     index_high: u32,
-    init: vec2<u32>,
     /// 0, which the compiler does not know.
     zero: u32,
     /// Bytes in the binding in front of the result.
     result_start: u32,
+    /// Words of the start value.
+    init: array<vec4<u32>, INIT_VECTORS>,
 }
 
 @group(0) @binding(0) var<storage, read> input: array<Access>;

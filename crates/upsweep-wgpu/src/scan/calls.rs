@@ -1,7 +1,7 @@
 //! The calls of scans.
 
 use upsweep_core::{Element, Error, Operator, Result, Scan, Widen};
-use upsweep_gpu::bits::{bytes_mut, from_words};
+use upsweep_gpu::bits::{bytes, from_words};
 use wgpu::BufferUsages;
 
 use super::{Form, ScanOptions, Scanning};
@@ -106,15 +106,14 @@ impl Gpu {
         let (to, host) = match output {
             Target::Device(slice) => (slice, None),
             Target::Host(items) => {
-                let data = bytes_mut(items).unwrap_or_default();
+                let count = items.len() as u64;
                 created = if input.is_none() {
-                    self.upload("items", data)?
+                    self.upload("items", &bytes(items))?
                 } else {
                     let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
-                    self.buffer("items", data.len() as u64, usage)?
+                    self.buffer("items", count * types.output.size() as u64, usage)?
                 };
-                let items = data.len() as u64 / types.output.size() as u64;
-                (Slice::new(&created, types.output, 0, items)?, Some(data))
+                (Slice::new(&created, types.output, 0, count)?, Some(items))
             }
         };
         let from = input.unwrap_or(to);
@@ -129,9 +128,9 @@ impl Gpu {
         let recording = self.bind_scanning(workspace, types, form, [&from, &to], init, options)?;
         self.submit(&recording)?;
         match host {
-            Some(data) => {
+            Some(items) => {
                 self.wait()?;
-                self.download(to.buffer, to.offset, data)
+                U::fill(items, |data| self.download(to.buffer, to.offset, data))
             }
             None => Ok(()),
         }
@@ -144,10 +143,10 @@ impl Gpu {
         };
         let found = scanning.carry(self, items)?;
         self.wait()?;
-        from_words(found).ok_or_else(|| self.failed("a carry of an unknown type"))
+        from_words(&found).ok_or_else(|| self.failed("a carry of an unknown type"))
     }
 
-    fn bind_scanning(
+    pub(crate) fn bind_scanning(
         &self,
         workspace: &mut Workspace,
         types: Types,

@@ -29,14 +29,16 @@ struct Parameters {
     chunks: u32,
     /// Workgroups that take chunks.
     workgroups: u32,
-    /// 1: a start value; 4: chunk `stalled` sleeps before it publishes, to test what others do.
+    /// 1: a start value; 4: chunk `stalled` sleeps before it publishes, to test what others do; 8: a start value of the total
+    /// alone.
     flags: u32,
     stalled: u32,
     /// Slot of the state at which prefixes of windows begin.
     prefixes: u32,
-    init: vec2<u32>,
     index_low: u32,
     index_high: u32,
+    /// Words of the start value.
+    init: array<vec4<u32>, INIT_VECTORS>,
 }
 
 @group(0) @binding(1) var<storage, read_write> output: array<OutWord>;

@@ -14,11 +14,12 @@ use upsweep_core::{
     Bounds, Determinism, Direction, Element, Error, GpuScanStrategy, Result, Scan, ScanGlobal,
     ScanLocal, Strategy, WorkgroupPolicy,
 };
+use upsweep_gpu::bits::{MOST_WORDS, Words};
 use wgpu::BufferUsages;
 
 use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording, Traffic};
-use crate::reduce::{Init, PARAMETERS, bytes, grid};
+use crate::reduce::{self, Init, PARAMETERS, bytes, grid, put_parameters};
 use crate::shader::types::access;
 use crate::shader::{PUBLISHED, STATE, Shader, Types, WORKGROUP};
 use crate::slice::Slice;
@@ -43,6 +44,8 @@ pub(crate) struct Form {
     pub(crate) in_place: bool,
     /// Whether the order of summation binds.
     pub(crate) everywhere: bool,
+    /// Whether nothing is written but what comes out behind the last item.
+    pub(crate) only_total: bool,
 }
 
 impl Form {
@@ -53,8 +56,18 @@ impl Form {
             direction: problem.direction,
             in_place,
             everywhere: problem.determinism == Determinism::Everywhere,
+            only_total: false,
         }
     }
+
+    /// The form of a reduction in the order of a scan.
+    pub(crate) const TOTAL: Self = Self {
+        bounds: Bounds::Inclusive,
+        direction: Direction::Forward,
+        in_place: false,
+        everywhere: true,
+        only_total: true,
+    };
 }
 
 /// The strategy and policy of a scan of so many bytes.
@@ -110,9 +123,9 @@ impl Scanning {
             reason,
         };
         let asked = bytes(strategy.load.width);
-        for dtype in [types.item, types.output] {
-            if access(dtype, asked).is_none() {
-                return Err(refused(format!("an access of {asked} bytes holds no {dtype}")));
+        for kind in [types.item, types.output] {
+            if access(kind, asked).is_none() {
+                return Err(refused(format!("an access of {asked} bytes holds no {kind}")));
             }
         }
         let nests = form.everywhere && !types.is_exact();
@@ -193,7 +206,12 @@ impl Scanning {
                     include_str!("handed_on.wgsl"),
                     include_str!("reduce_then_scan.wgsl"),
                 ]);
-                vec!["upsweep", "spine", "downsweep"]
+                if form.only_total {
+                    parts.push(include_str!("only_total.wgsl"));
+                    vec!["upsweep", "spine", "write_total"]
+                } else {
+                    vec!["upsweep", "spine", "downsweep"]
+                }
             }
             ScanGlobal::ScanThenPropagate if nests => {
                 return Err(refused(
@@ -327,7 +345,8 @@ impl Scanning {
         let facts = &gpu.facts;
         let chunk = u64::from(self.shape.chunk());
         let multiple = WINDOW as u64;
-        let (wide, narrow) = if self.types.item.size() >= self.types.output.size() {
+        let only_total = self.form.only_total;
+        let (wide, narrow) = if only_total || self.types.item.size() >= self.types.output.size() {
             ((self.types.item, input), (self.types.output, output))
         } else {
             ((self.types.output, output), (self.types.item, input))
@@ -347,7 +366,10 @@ impl Scanning {
         for (index, window) in windows.iter().enumerate() {
             let dispatch_chunks = u64::from(window.items).div_ceil(chunk).max(1);
             let workgroups = dispatch_chunks.min(most_workgroups) as u32;
-            let other = narrow.1.window(narrow.0, facts.alignment, window.first, window.items);
+            let other = match only_total {
+                true => output.window(self.types.output, facts.alignment, 0, 1),
+                false => narrow.1.window(narrow.0, facts.alignment, window.first, window.items),
+            };
             let (read, write) = if wide.0 == self.types.item
                 && wide.1.offset == input.offset
                 && core::ptr::eq(wide.1.buffer, input.buffer)
@@ -362,8 +384,9 @@ impl Scanning {
             } else {
                 window.first
             };
-            let flags = u32::from(init.is_some()) | u32::from(self.stalled.is_some()) << 2;
-            let [low, high] = init.unwrap_or_default();
+            // What a reduction starts from comes in at its end.
+            let starts = u32::from(init.is_some()) << if only_total { 3 } else { 0 };
+            let flags = starts | u32::from(self.stalled.is_some()) << 2;
             let words = [
                 window.items,
                 read.start,
@@ -375,13 +398,10 @@ impl Scanning {
                 flags,
                 self.stalled.unwrap_or(0),
                 prefixes as u32,
-                low,
-                high,
                 0,
                 0,
             ];
-            let at = index * PARAMETERS as usize;
-            bytes[at..at + 56].copy_from_slice(bytemuck::cast_slice(&words));
+            put_parameters(&mut bytes, index, &words, init);
             arrays.push((read, write, grid(workgroups, facts.grid)));
         }
         gpu.write(&parameters, 0, &bytes)?;
@@ -389,23 +409,23 @@ impl Scanning {
         let (item, stored) = (self.types.item.size() as u64, self.types.output.size() as u64);
         for (name, pipeline) in &self.pipelines {
             let (upsweeps, spine) = (*name == "upsweep", *name == "spine");
-            let propagates = *name == "propagate";
+            let (propagates, total) = (*name == "propagate", *name == "write_total");
             for (index, (read, write, size)) in arrays.iter().enumerate() {
-                if spine && index > 0 {
+                if (spine || total) && index > 0 {
                     break;
                 }
                 let mut bindings = vec![
                     (2, self.state.as_entire_binding()),
                     (3, gpu.parameter_binding(&parameters, index)),
                 ];
-                if !spine && !propagates && !self.form.in_place {
+                if !spine && !propagates && !total && !self.form.in_place {
                     bindings.push((0, read.binding(input.buffer)));
                 }
                 if !spine && (!upsweeps || self.form.in_place) {
                     bindings.push((1, write.binding(output.buffer)));
                 }
                 let group = gpu.group(pipeline, &bindings)?;
-                let size = if spine { [1, 1] } else { *size };
+                let size = if spine || total { [1, 1] } else { *size };
                 let items = u64::from(read.items);
                 let traffic = match *name {
                     // A total of every chunk; what comes into every window, and behind the last.
@@ -414,6 +434,7 @@ impl Scanning {
                         written: (input.items.div_ceil(multiple) + 1) * self.types.held().bytes(),
                     },
                     "upsweep" => Traffic { read: items * item, written: 0 },
+                    "write_total" => Traffic { read: self.types.held().bytes(), written: stored },
                     "propagate" => Traffic { read: items * stored, written: items * stored },
                     _ => Traffic { read: items * item, written: items * stored },
                 };
@@ -422,7 +443,11 @@ impl Scanning {
             }
         }
         let state = self.waits().then(|| self.state.clone());
-        let strategy = Some(Strategy::GpuScan(self.strategy));
+        let strategy = match self.form.only_total {
+            true => reduce::in_order(&self.strategy),
+            false => Strategy::GpuScan(self.strategy),
+        };
+        let strategy = Some(strategy);
         Ok(Recording { dispatches, strategy, state, alive: None })
     }
 
@@ -436,11 +461,11 @@ impl Scanning {
 
     /// What comes into the window behind the last run, one of `items` items, which are whole windows: the words of
     /// the value that the last chunk, or the spine, has left. Waits.
-    pub(crate) fn carry(&self, gpu: &Gpu, items: u64) -> Result<[u32; 2]> {
+    pub(crate) fn carry(&self, gpu: &Gpu, items: u64) -> Result<Words> {
         let slot = items / u64::from(self.shape.chunk()) + items / WINDOW as u64;
         let held = self.types.held();
         let words = held.words() as usize;
-        let mut found = [0u32; 2];
+        let mut found = [0u32; MOST_WORDS];
         if !self.waits() {
             // Launches hand on whole words: `handed_on.wgsl`.
             let at = 4 * (STATE_HEADER + words as u64 * slot);
@@ -451,7 +476,7 @@ impl Scanning {
         // has been set for the run after.
         let mut ticket = 0u32;
         gpu.download(&self.state, 0, bytemuck::bytes_of_mut(&mut ticket))?;
-        let mut published = [0u32; 4];
+        let mut published = [0u32; 2 * MOST_WORDS];
         let published = &mut published[..2 * words];
         let slots = (self.state.size() / 4 - STATE_HEADER) / (2 * words as u64);
         for (half, word) in published.iter_mut().enumerate() {

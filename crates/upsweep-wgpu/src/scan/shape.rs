@@ -2,14 +2,15 @@
 
 use upsweep_core::summation::{GROUP, LANES, ROWS, TILE, TILES, WINDOW};
 use upsweep_core::{
-    Arrangement, Bounds, Direction, GpuScanStrategy, ScanGlobal, ScanLocal, Tail, WorkgroupPolicy,
+    Arrangement, Bounds, Direction, GpuScanStrategy, Kind, ScanGlobal, ScanLocal, Tail,
+    WorkgroupPolicy,
 };
 
 use super::{Form, TICKET_BITS};
 use crate::device::{Facts, Gpu};
 use crate::reduce::{LOOKS, floor_power_of_two};
 use crate::shader::{Constants, Types};
-use crate::slice::Slice;
+use crate::slice::{Slice, grain};
 
 /// How the arrays of a scan lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,13 +173,16 @@ impl Lies {
             (width, out_width)
         };
         // From the end, a unit begins where the array's end lies.
-        let turned = |slice: &Slice<'_>, size: u64| match form.direction {
-            Direction::Forward => slice.offset % alignment,
-            Direction::Reverse => slice.offset % alignment + slice.items * size,
+        let turned = |slice: &Slice<'_>, kind: Kind| {
+            let before = slice.offset % grain(kind, alignment);
+            match form.direction {
+                Direction::Forward => before,
+                Direction::Reverse => before + slice.items * kind.size() as u64,
+            }
         };
-        let aligned = turned(input, item_size).is_multiple_of(u64::from(width));
-        let out_aligned = turned(output, size).is_multiple_of(u64::from(out_width));
-        let word_aligned = turned(output, size).is_multiple_of(4);
+        let aligned = turned(input, types.item).is_multiple_of(u64::from(width));
+        let out_aligned = turned(output, types.output).is_multiple_of(u64::from(out_width));
+        let word_aligned = turned(output, types.output).is_multiple_of(4);
         if size < 4 && !word_aligned {
             return Self {
                 width: 4,

@@ -10,37 +10,38 @@ pub(crate) mod unroll;
 use core::fmt::Write;
 use std::collections::HashMap;
 
-use upsweep_core::Dtype;
+use upsweep_core::{Dtype, Kind};
+use upsweep_gpu::bits::{MOST_WORDS, Words};
 
 pub(crate) use operator::{Held, Numbers, Op};
 pub(crate) use types::Scalar;
-use types::{access, pack, unpack};
+use types::{access, pack, unpack, width_of};
 
 /// The types of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Types {
     /// Of the items that are read.
-    pub(crate) item: Dtype,
+    pub(crate) item: Kind,
     /// In which they are combined.
-    pub(crate) acc: Dtype,
+    pub(crate) acc: Kind,
     /// Of the items that are written.
-    pub(crate) output: Dtype,
+    pub(crate) output: Kind,
     /// What they are combined with.
     pub(crate) op: Op,
-    /// Bits of the operator's identity and padding.
-    pub(crate) identity: [u32; 2],
-    pub(crate) padding: [u32; 2],
+    /// Words of the operator's identity and padding.
+    pub(crate) identity: Words,
+    pub(crate) padding: Words,
 }
 
 impl Types {
     /// How values are held while they are combined.
     pub(crate) fn held(&self) -> Held {
-        self.op.held(Scalar::of(self.acc))
+        self.op.held(self.acc)
     }
 
     /// Whether the grouping of items cannot be seen in the result.
     pub(crate) fn is_exact(&self) -> bool {
-        self.op.is_exact(Scalar::of(self.acc))
+        self.op.is_exact(self.acc)
     }
 
     /// What the last word of a value is combined with to be in the order of unsigned integers.
@@ -55,28 +56,20 @@ impl Types {
         // A key of a key is the value again.
         let mut words = self.held().value_of(self.padding);
         words[self.held().words() as usize - 1] ^= self.sign_of_total();
-        words
-    }
-
-    /// Bytes of a result.
-    pub(crate) fn result_bytes(&self) -> u64 {
-        match self.held() {
-            Held::Position(_) => 8,
-            _ => self.acc.size() as u64,
-        }
+        [words[0], words[1]]
     }
 
     fn numbers(&self) -> Numbers {
-        let narrow = match self.acc {
-            Dtype::U8 => "(_ & 0xffu)",
-            Dtype::U16 => "(_ & 0xffffu)",
-            Dtype::I8 => "extractBits(_, 0u, 8u)",
-            Dtype::I16 => "extractBits(_, 0u, 16u)",
+        let narrow = match self.acc.number() {
+            Some(Dtype::U8) => "(_ & 0xffu)",
+            Some(Dtype::U16) => "(_ & 0xffffu)",
+            Some(Dtype::I8) => "extractBits(_, 0u, 8u)",
+            Some(Dtype::I16) => "extractBits(_, 0u, 16u)",
             _ => "_",
         };
         Numbers {
-            item: Scalar::of(self.item),
-            value: Scalar::of(self.acc),
+            item: self.item,
+            value: self.acc,
             identity: self.identity,
             padding: self.padding,
             narrow: narrow.to_owned(),
@@ -119,15 +112,20 @@ pub(crate) const PUBLISHED: &str = include_str!("published.wgsl");
 impl Shader {
     /// The shader as WGSL.
     pub(crate) fn text(&self) -> String {
-        let mut text = String::new();
+        let vectors = self.types.held().words().div_ceil(4);
+        let mut text = format!("const INIT_VECTORS = {vectors}u;\n");
         for (name, value) in &self.constants {
             let _ = writeln!(text, "const {name} = {value}u;");
         }
         text += &self.header();
         let mut names: HashMap<&str, u32> = self.constants.iter().copied().collect();
         names.insert("WORDS", self.types.held().words());
-        names.insert("ACCESS_ITEMS", self.width / self.types.item.size() as u32);
-        names.insert("OUT_ACCESS_ITEMS", self.out_width / self.types.output.size() as u32);
+        for (name, kind, width) in [
+            ("ACCESS_ITEMS", self.types.item, self.width),
+            ("OUT_ACCESS_ITEMS", self.types.output, self.out_width),
+        ] {
+            names.insert(name, width_of(kind, width) / kind.size() as u32);
+        }
         for part in &self.parts {
             text.push('\n');
             text += &unroll::unroll(part, &names);
@@ -168,11 +166,17 @@ impl Shader {
 
     fn header(&self) -> String {
         let Types { item, acc, output, op, .. } = &self.types;
+        let structure = match op {
+            Op::Custom { structure, .. } => structure,
+            _ => "",
+        };
+        let type_of =
+            |kind: &Kind| kind.number().map_or(structure, |dtype| Scalar::of(dtype).name());
         let mut text = format!(
             "alias Item = {};\nalias Value = {};\nalias Stored = {};\n",
-            Scalar::of(*item).name(),
-            Scalar::of(*acc).name(),
-            Scalar::of(*output).name(),
+            type_of(item),
+            type_of(acc),
+            type_of(output),
         );
         text += &op.text(&self.types.numbers());
         text += &words(self.types.held(), self.subgroup());
@@ -189,10 +193,10 @@ impl Shader {
         }
         if let Some((name, items)) = access(*output, self.out_width) {
             let values: Vec<String> = (0..items).map(|k| format!("items[{k}]")).collect();
-            let convert = if Scalar::of(*acc) == Scalar::of(*output) {
+            let convert = if type_of(acc) == type_of(output) {
                 "leave(acc)".to_owned()
             } else {
-                format!("{}(leave(acc))", Scalar::of(*output).name())
+                format!("{}(leave(acc))", type_of(output))
             };
             if self.writes {
                 let _ = write!(
@@ -219,21 +223,34 @@ impl Shader {
 }
 
 /// A short item as bits of a word.
-fn bits_of(output: Dtype) -> String {
+fn bits_of(output: Kind) -> String {
+    let Kind::Number(dtype) = output else { return String::new() };
     let bits = 8 * output.size();
     format!(
         "const OUT_BITS = {bits}u;\n\
          const OUT_MASK = {:#x}u;\n\
          fn bits_of(item: Stored) -> u32 {{ return {}; }}\n",
         (1u64 << bits) - 1,
-        types::stored(output, "item"),
+        types::stored(dtype, "item"),
     )
 }
 
 /// How one item of an access in the output is written. Neighbours of a short one in its word are kept.
-fn write_part(output: Dtype, width: u32) -> String {
+fn write_part(output: Kind, width: u32) -> String {
     let size = output.size() as u32;
-    let bits = types::stored(output, "item");
+    let Kind::Number(dtype) = output else {
+        let each = size / 4;
+        let parts = width_of(output, width) / 4;
+        let words = types::words_stored(output, "item").into_iter().enumerate().map(|(k, word)| {
+            let place = if parts > 1 { format!("[part * {each}u + {k}u]") } else { String::new() };
+            format!("    output[access]{place} = {word};\n")
+        });
+        return format!(
+            "fn write_part(access: u32, part: u32, item: Stored) {{\n{}}}\n",
+            words.collect::<String>()
+        );
+    };
+    let bits = types::stored(dtype, "item");
     let word = if width / size.max(4) > 1 {
         "output[access][part / WORD_ITEMS]"
     } else {
@@ -333,10 +350,14 @@ fn result_words(types: &Types) -> String {
     let words = match types.held() {
         Held::Position(_) => vec!["acc.low".to_owned(), "acc.high".to_owned()],
         held => {
-            let mut words = held.scalar().words_of("value");
-            if types.acc.size() < 4 {
-                words = vec![types::stored(types.acc, "value")];
-            }
+            let words = match types.acc {
+                Kind::Number(dtype) if dtype.size() < 4 => vec![types::stored(dtype, "value")],
+                Kind::Number(dtype) => Scalar::of(dtype).words_of("value"),
+                kind => types::words_stored(kind, "value"),
+            };
+            let init: Vec<String> = (0..MOST_WORDS)
+                .map(|k| format!("parameters.init[{}].{}", k / 4, ["x", "y", "z", "w"][k % 4]))
+                .collect();
             let text = format!(
                 "const RESULT_WORDS = {}u;\n\
                  const RESULT_BITS = {}u;\n\
@@ -347,9 +368,7 @@ fn result_words(types: &Types) -> String {
                 words.len(),
                 8 * types.acc.size(),
                 words.join(", "),
-                held.scalar().of_words(
-                    &["parameters.init.x".into(), "parameters.init.y".into()][..words.len()]
-                ),
+                held.value_of_words(&init),
             );
             return text;
         }

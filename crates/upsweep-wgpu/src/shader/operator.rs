@@ -6,11 +6,12 @@
 use core::any::TypeId;
 
 use upsweep_core::{
-    BitAnd, BitOr, BitXor, Dtype, Element, Extreme, Language, Max, Min, Operator, Product, Source,
-    Sum,
+    BitAnd, BitOr, BitXor, Dtype, Element, Extreme, Kind, Language, Max, Min, Operator, Product,
+    Source, Sum,
 };
+use upsweep_gpu::bits::{Words, words_of};
 
-use super::types::Scalar;
+use super::types::{Scalar, field_names};
 
 /// What items are combined with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +31,8 @@ pub(crate) enum Op {
         exact: bool,
         commutative: bool,
         declarations: String,
+        /// The name of the structure that values are, if they are one.
+        structure: String,
         combine: String,
         /// Types that the text computes with besides.
         numbers: Vec<Dtype>,
@@ -45,6 +48,8 @@ pub(crate) enum Held {
     Key(Scalar),
     /// The key of an item of this scalar, and its position.
     Position(Scalar),
+    /// A structure of numbers, as it is.
+    Structure(Kind),
 }
 
 impl Op {
@@ -62,12 +67,17 @@ impl Op {
         if let Some((_, op)) = known.into_iter().find(|(id, _)| *id == TypeId::of::<O>()) {
             return Some(op);
         }
-        let Source { declarations, combine, numbers } = operator.source(Language::Wgsl)?;
+        let Source { declarations, structure, combine, numbers } =
+            operator.source(Language::Wgsl)?;
+        if matches!(A::KIND, Kind::Struct { .. }) == structure.is_empty() {
+            return None;
+        }
         Some(Op::Custom {
             name: O::NAME,
             exact: O::EXACT,
             commutative: O::COMMUTATIVE,
             declarations: declarations.into_owned(),
+            structure: structure.into_owned(),
             combine: combine.into_owned(),
             numbers: numbers.into_owned(),
         })
@@ -96,8 +106,10 @@ impl Op {
         }
     }
 
-    /// How values of type `scalar` are held while they are combined.
-    pub(crate) fn held(&self, scalar: Scalar) -> Held {
+    /// How values of this kind are held while they are combined.
+    pub(crate) fn held(&self, kind: Kind) -> Held {
+        let Kind::Number(dtype) = kind else { return Held::Structure(kind) };
+        let scalar = Scalar::of(dtype);
         match self {
             Op::Min | Op::Max if scalar.is_float() => Held::Key(scalar),
             Op::First(_) => Held::Position(scalar),
@@ -105,11 +117,11 @@ impl Op {
         }
     }
 
-    /// Whether the grouping of values of type `scalar` cannot be seen in the result.
-    pub(crate) fn is_exact(&self, scalar: Scalar) -> bool {
+    /// Whether the grouping of values of this kind cannot be seen in the result.
+    pub(crate) fn is_exact(&self, kind: Kind) -> bool {
         match self {
             Op::Custom { exact, .. } => *exact,
-            Op::Sum | Op::Product => !scalar.is_float(),
+            Op::Sum | Op::Product => !kind.number().is_some_and(Dtype::is_float),
             _ => true,
         }
     }
@@ -141,11 +153,12 @@ impl Op {
     pub(crate) fn text(&self, numbers: &Numbers) -> String {
         let Numbers { item, value, identity, padding, narrow } = numbers;
         let held = self.held(*value);
-        let widened = match (*item, *value) {
-            (item, value) if item == value => "item".to_owned(),
+        let scalar = |kind: &Kind| kind.number().map(Scalar::of);
+        let widened = match (scalar(item), scalar(value)) {
             // naga's SPIR-V extends the sign of whatever becomes signed (naga 30, on lavapipe).
-            (Scalar::U32, Scalar::I64) => "i64(u64(item))".to_owned(),
-            (_, value) => format!("{}(item)", value.name()),
+            (Some(Scalar::U32), Some(Scalar::I64)) => "i64(u64(item))".to_owned(),
+            (Some(item), Some(value)) if item != value => format!("{}(item)", value.name()),
+            _ => "item".to_owned(),
         };
         if let Op::First(extreme) = self {
             return position(*extreme, held, &widened);
@@ -182,9 +195,9 @@ impl Op {
             }
             Op::First(_) => unreachable!("positions have returned"),
         };
-        let constant = |bits: &[u32; 2]| {
-            let words: Vec<String> = bits.iter().map(|word| format!("{word:#x}u")).collect();
-            value.of_words(&words[..value.words() as usize])
+        let constant = |words: &Words| {
+            let words: Vec<String> = words.iter().map(|word| format!("{word:#x}u")).collect();
+            held.value_of_words(&words)
         };
         text += &format!(
             "fn enter(item: Item, index: u32) -> Acc {{ return hold({widened}); }}\n\
@@ -201,14 +214,14 @@ impl Op {
 /// The numbers that an operator is given.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Numbers {
-    /// What items are when they are unpacked.
-    pub(crate) item: Scalar,
+    /// What items are.
+    pub(crate) item: Kind,
     /// What they are combined as.
-    pub(crate) value: Scalar,
-    /// Bits of the identity.
-    pub(crate) identity: [u32; 2],
-    /// Bits of the padding.
-    pub(crate) padding: [u32; 2],
+    pub(crate) value: Kind,
+    /// Words of the identity.
+    pub(crate) identity: Words,
+    /// Words of the padding.
+    pub(crate) padding: Words,
     /// What brings a value `_` of a short type back to its range.
     pub(crate) narrow: String,
 }
@@ -219,13 +232,14 @@ fn position(extreme: Extreme, held: Held, widened: &str) -> String {
         Extreme::Smallest => ("<", held.most(), held.least()),
         Extreme::Largest => (">", held.least(), held.most()),
     };
-    let key = if held.scalar().is_float() {
+    let scalar = held.scalar().unwrap_or(Scalar::U32);
+    let key = if scalar.is_float() {
         // −0 and +0 are equal: −0 has the key −1, which nothing else has.
         format!(
             "{}fn hold_key(value: Value) -> Key {{\n\
              \x20   let key = key_of(value);\n\
              \x20   return select(select(key, {end}, is_nan_key(key)), Key(0), key == Key(-1));\n}}\n",
-            keys(held.scalar())
+            keys(scalar)
         )
     } else {
         "alias Key = Value;\nfn hold_key(value: Value) -> Key { return value; }\n".to_owned()
@@ -263,26 +277,32 @@ fn keys(float: Scalar) -> String {
 }
 
 impl Held {
-    /// The type of the value, of the float behind a key, of the item at a position.
-    pub(crate) fn scalar(self) -> Scalar {
+    /// The type of the value, of the float behind a key, of the item at a position; none of a structure.
+    pub(crate) fn scalar(self) -> Option<Scalar> {
         match self {
-            Held::Plain(scalar) | Held::Key(scalar) | Held::Position(scalar) => scalar,
+            Held::Plain(scalar) | Held::Key(scalar) | Held::Position(scalar) => Some(scalar),
+            Held::Structure(_) => None,
         }
     }
 
-    /// The type of what is compared.
+    /// The type of what is compared, or `u32`.
     fn key(self) -> Scalar {
         match self {
             Held::Plain(scalar) => scalar,
             Held::Key(Scalar::F64) | Held::Position(Scalar::F64) => Scalar::I64,
             Held::Key(Scalar::F32) | Held::Position(Scalar::F32) => Scalar::I32,
             Held::Key(scalar) | Held::Position(scalar) => scalar,
+            Held::Structure(_) => Scalar::U32,
         }
     }
 
-    /// Words of memory that hold a value.
+    /// Words that a value is held in.
     pub(crate) fn words(self) -> u32 {
-        self.key().words() + if matches!(self, Held::Position(_)) { 2 } else { 0 }
+        match self {
+            Held::Structure(kind) => words_of(kind) as u32,
+            Held::Position(_) => self.key().words() + 2,
+            _ => self.key().words(),
+        }
     }
 
     /// Bytes of these words.
@@ -291,16 +311,17 @@ impl Held {
     }
 
     /// The words of a value, given those that it is held as.
-    pub(crate) fn value_of(self, [low, high]: [u32; 2]) -> [u32; 2] {
+    pub(crate) fn value_of(self, mut words: Words) -> Words {
         match self {
             Held::Key(Scalar::F64) => {
-                let bits = u64::from(low) | u64::from(high) << 32;
+                let bits = u64::from(words[0]) | u64::from(words[1]) << 32;
                 let value = bits ^ ((bits as i64 >> 63) as u64 >> 1);
-                [value as u32, (value >> 32) as u32]
+                words[..2].copy_from_slice(&[value as u32, (value >> 32) as u32]);
             }
-            Held::Key(_) => [low ^ ((low as i32 >> 31) as u32 >> 1), high],
-            _ => [low, high],
+            Held::Key(_) => words[0] ^= (words[0] as i32 >> 31) as u32 >> 1,
+            _ => {}
         }
+        words
     }
 
     /// Expressions for the words of `value`.
@@ -311,19 +332,38 @@ impl Held {
                 words.extend([format!("{value}.low"), format!("{value}.high")]);
                 words
             }
+            Held::Structure(kind) => field_names(kind)
+                .zip(kind.numbers())
+                .flat_map(|(field, (_, of))| Scalar::of(of).words_of(&format!("{value}.{field}")))
+                .collect(),
             _ => self.key().words_of(value),
         }
     }
 
-    /// An expression for the value with these words.
+    /// An expression for what is held, with these words.
     pub(crate) fn of_words(self, words: &[String]) -> String {
         match self {
             Held::Position(_) => {
                 let (key, position) = words.split_at(self.key().words() as usize);
                 format!("Acc({}, {})", self.key().of_words(key), position.join(", "))
             }
+            Held::Structure(_) => self.value_of_words(words),
             _ => self.key().of_words(words),
         }
+    }
+
+    /// An expression for the value whose words these begin with.
+    pub(crate) fn value_of_words(self, mut words: &[String]) -> String {
+        let mut number = |scalar: Scalar| {
+            let (own, rest) = words.split_at(scalar.words() as usize);
+            words = rest;
+            scalar.of_words(own)
+        };
+        let Held::Structure(kind) = self else {
+            return number(self.scalar().unwrap_or(Scalar::U32));
+        };
+        let fields = kind.numbers().map(|(_, dtype)| number(Scalar::of(dtype)));
+        format!("Value({})", fields.collect::<Vec<_>>().join(", "))
     }
 
     /// The least key.

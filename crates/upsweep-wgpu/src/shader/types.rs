@@ -1,6 +1,7 @@
-//! Numbers in WGSL: how they lie in words of memory, and what they are computed in.
+//! Numbers and structures of them in WGSL: how they lie in words of memory, and what they are computed in.
 
-use upsweep_core::Dtype;
+use upsweep_core::kernel::field;
+use upsweep_core::{Dtype, Kind};
 
 /// A type that kernels compute in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -74,40 +75,75 @@ impl Scalar {
     }
 }
 
-/// The WGSL type of one access of `width` bytes to items of `dtype`, and how many items it holds.
+/// Whether an access is an item, of as many bytes as it has: of structures whose size is no power of two up to 16.
+pub(crate) fn is_whole(kind: Kind) -> bool {
+    let size = kind.size();
+    kind.number().is_none() && !(size.is_power_of_two() && size <= 16)
+}
+
+/// Bytes of an access to items of `kind` that is to have `width`: of structures at least an item.
+pub(crate) fn width_of(kind: Kind, width: u32) -> u32 {
+    let size = kind.size() as u32;
+    match kind {
+        Kind::Number(_) => width,
+        _ if is_whole(kind) => size,
+        _ => width.max(size),
+    }
+}
+
+/// The WGSL type of one access of `width` bytes to items of `kind`, and how many items it holds.
 /// `None` where an item does not fit in it.
-pub(crate) fn access(dtype: Dtype, width: u32) -> Option<(String, u32)> {
-    let size = u32::try_from(dtype.size()).unwrap_or(u32::MAX);
+pub(crate) fn access(kind: Kind, width: u32) -> Option<(String, u32)> {
+    let width = width_of(kind, width);
+    let size = kind.size() as u32;
     let items = width / size;
-    let name = if size == 8 { Scalar::of(dtype).name() } else { "u32" };
-    let parts = width / size.max(4);
-    match (items, parts) {
+    let (name, part) = match kind {
+        Kind::Number(dtype) if size == 8 => (Scalar::of(dtype).name(), 8),
+        _ => ("u32", 4),
+    };
+    match (items, width / part) {
         (0, _) => None,
         (_, 1) => Some((name.to_owned(), items)),
+        (_, parts) if is_whole(kind) => Some((format!("array<{name}, {parts}>"), items)),
         (_, parts) => Some((format!("vec{parts}<{name}>"), items)),
     }
 }
 
 /// The parts of an access that hold `parts` of them.
-fn parts(access: &str, parts: u32) -> Vec<String> {
-    if parts == 1 {
-        return vec![access.to_owned()];
-    }
-    ["x", "y", "z", "w"]
-        .iter()
-        .take(parts as usize)
-        .map(|part| format!("{access}.{part}"))
-        .collect()
+fn parts(access: &str, parts: u32, is_whole: bool) -> Vec<String> {
+    let names = ["x", "y", "z", "w"];
+    let part = |k: usize| match names.get(k) {
+        Some(name) if !is_whole => format!("{access}.{name}"),
+        _ => format!("{access}[{k}]"),
+    };
+    if parts == 1 { vec![access.to_owned()] } else { (0..parts as usize).map(part).collect() }
 }
 
 /// Expressions for the items in `access`, in order.
-pub(crate) fn unpack(dtype: Dtype, width: u32, access: &str) -> Vec<String> {
+pub(crate) fn unpack(kind: Kind, width: u32, access: &str) -> Vec<String> {
+    let width = width_of(kind, width);
+    let Kind::Number(dtype) = kind else {
+        let words = parts(access, width / 4, is_whole(kind));
+        return words.chunks(kind.size() / 4).map(|words| structure(kind, words)).collect();
+    };
     let size = dtype.size() as u32;
     let per_word = (4 / size).max(1);
-    parts(access, width / size.max(4))
+    parts(access, width / size.max(4), false)
         .iter()
         .flat_map(|word| (0..per_word).map(move |k| item(dtype, word, k)))
         .collect()
+}
+
+/// An expression for the structure that lies in these words of memory.
+fn structure(kind: Kind, words: &[String]) -> String {
+    let fields = kind.numbers().map(|(offset, dtype)| {
+        let (first, place) = (offset / 4, offset % 4 / dtype.size().min(4));
+        match dtype.size() {
+            8 => Scalar::of(dtype).of_words(&words[first..first + 2]),
+            _ => item(dtype, &words[first], place as u32),
+        }
+    });
+    format!("Value({})", fields.collect::<Vec<_>>().join(", "))
 }
 
 /// An expression for item `k` in `word`.
@@ -141,21 +177,51 @@ pub(crate) fn stored(dtype: Dtype, value: &str) -> String {
     }
 }
 
+/// Expressions for the words of memory in which a structure lies.
+pub(crate) fn words_stored(kind: Kind, value: &str) -> Vec<String> {
+    let mut words = vec![Vec::new(); kind.size() / 4];
+    for (field, (offset, dtype)) in field_names(kind).zip(kind.numbers()) {
+        let value = format!("{value}.{field}");
+        match (dtype.size(), offset % 4) {
+            (8, _) => {
+                let bits = Scalar::of(dtype).words_of(&value);
+                words[offset / 4..].iter_mut().zip(bits).for_each(|(word, bits)| word.push(bits));
+            }
+            (_, 0) => words[offset / 4].push(stored(dtype, &value)),
+            (_, byte) => {
+                words[offset / 4].push(format!("({} << {}u)", stored(dtype, &value), 8 * byte));
+            }
+        }
+    }
+    words.iter().map(|fields| fields.join(" | ")).collect()
+}
+
+/// The names of a structure's fields in the text.
+pub(crate) fn field_names(kind: Kind) -> impl Iterator<Item = String> {
+    let fields = match kind {
+        Kind::Struct { fields, .. } => fields,
+        _ => &[],
+    };
+    fields.iter().map(|(name, ..)| field(name))
+}
+
 /// An expression for the access that holds `values`.
-pub(crate) fn pack(dtype: Dtype, width: u32, values: &[String]) -> String {
-    let size = dtype.size() as u32;
-    let per_word = (4 / size).max(1) as usize;
-    let words: Vec<String> = values
-        .chunks(per_word)
-        .map(|items| {
-            let shifted = items.iter().enumerate().map(|(k, value)| match k {
-                0 => stored(dtype, value),
-                _ => format!("({} << {}u)", stored(dtype, value), k as u32 * 8 * size),
-            });
-            shifted.collect::<Vec<_>>().join(" | ")
-        })
-        .collect();
-    match access(dtype, width) {
+pub(crate) fn pack(kind: Kind, width: u32, values: &[String]) -> String {
+    let words: Vec<String> = match kind {
+        Kind::Number(dtype) => {
+            let size = dtype.size() as u32;
+            let part = |items: &[String]| {
+                let shifted = items.iter().enumerate().map(|(k, value)| match k {
+                    0 => stored(dtype, value),
+                    _ => format!("({} << {}u)", stored(dtype, value), k as u32 * 8 * size),
+                });
+                shifted.collect::<Vec<_>>().join(" | ")
+            };
+            values.chunks((4 / size).max(1) as usize).map(part).collect()
+        }
+        _ => values.iter().flat_map(|value| words_stored(kind, value)).collect(),
+    };
+    match access(kind, width) {
         Some((name, _)) if words.len() > 1 => format!("{name}({})", words.join(", ")),
         _ => words.join(""),
     }
