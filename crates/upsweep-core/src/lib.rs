@@ -10,6 +10,7 @@
 //! - [`ReduceState`] and [`ScanState`]: an array that comes in chunks; [`Tree`] and [`Carry`]: what
 //!   is known of the items so far.
 //! - [`kernel`]: functions of the caller's, from Rust to the languages of GPUs.
+//! - [`Apply`], [`Make`] and [`Recipe`]: items that are made as they are read.
 //! - [`laws`]: whether an operator keeps what it promises.
 //! - [`LadderStep`] and [`Rungs`]: the seven classic steps of a sum on a GPU.
 //! - [`summation`]: the order in which floats are combined, the same on every device.
@@ -24,6 +25,7 @@ mod carry;
 mod element;
 mod error;
 mod float16;
+mod fused;
 mod indexed;
 pub mod kernel;
 mod ladder;
@@ -42,6 +44,7 @@ pub use carry::Carry;
 pub use element::{Dtype, Element, Kind, Number, Widen};
 pub use error::{Error, Result};
 pub use float16::{bf16_to_f32, f16_to_f32};
+pub use fused::{Apply, Arguments, Formula, Make, Recipe};
 pub use half::{bf16, f16};
 pub use indexed::{ArgMax, ArgMin, Extreme, Indexed};
 pub use ladder::{LadderStep, Pass, Rung, Rungs};

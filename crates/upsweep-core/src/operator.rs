@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::kernel::Function;
 use crate::{Dtype, Element};
 
 /// A language that kernels are written in.
@@ -85,6 +86,12 @@ pub trait Operator<A: Element>: Copy + Send + Sync + 'static {
     /// backends; an operator that gives no text runs on the CPU only.
     fn source(&self, language: Language) -> Option<Source> {
         let _ = language;
+        None
+    }
+
+    /// The annotated function that the operator combines by, which stands beside others in kernels whose items are made as
+    /// they are read. An operator that gives none reduces and scans arrays alone there.
+    fn function(&self) -> Option<&'static Function> {
         None
     }
 }

@@ -62,7 +62,7 @@ pub(crate) struct Means<'a> {
 impl Means<'_> {
     /// The means for reading `bytes` bytes with little arithmetic.
     #[inline]
-    fn to_read(self, bytes: usize) -> Self {
+    pub(crate) fn to_read(self, bytes: usize) -> Self {
         let past_caches = bytes >= self.policy.half_line_bytes;
         Self { level: if past_caches { half_lines(self.level) } else { self.level }, ..self }
     }
@@ -139,7 +139,7 @@ impl Cpu {
 
     /// Calls `work` with the means for `bytes` bytes of traffic.
     #[inline]
-    fn with_means<R>(&self, bytes: usize, work: impl FnOnce(&Means<'_>) -> R) -> R {
+    pub(crate) fn with_means<R>(&self, bytes: usize, work: impl FnOnce(&Means<'_>) -> R) -> R {
         let forced = self.strategy == Some(CpuStrategy::SimdThreads);
         let team = match &self.pool {
             Some(pool) if self.choose(bytes) == CpuStrategy::SimdThreads => {
@@ -183,7 +183,10 @@ impl Cpu {
 
 /// An exclusive scan without a start value begins with the identity, which is not always the
 /// padding that the kernels start from.
-fn set_first<U: Element, O: Operator<U::Acc>>(output: &mut [U], problem: &Scan<U::Acc, O>) {
+pub(crate) fn set_first<U: Element, O: Operator<U::Acc>>(
+    output: &mut [U],
+    problem: &Scan<U::Acc, O>,
+) {
     if problem.bounds == Bounds::Inclusive || problem.init.is_some() {
         return;
     }

@@ -1,11 +1,12 @@
 //! The CPU backend of upsweep: vectors and threads at the speed of memory.
 //!
 //! - [`Cpu`] is the device; it implements [`Backend`](upsweep_core::Backend).
-//! - `reduce` and `scan` hold the primitives, `simd` the only intrinsics.
+//! - `reduce` and `scan` hold the primitives, `simd` the only intrinsics; `fused` makes items as they are read.
 //! - `team` brings several threads to one call.
 //! - `isa` compiles every kernel once for each instruction set and chooses at run time.
 
 mod device;
+mod fused;
 mod isa;
 mod limits;
 mod policy;

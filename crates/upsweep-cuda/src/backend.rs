@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use upsweep_core::{
     Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Kind, Limits, Number,
-    Operator, Reduce, Result, Scan, Widen, WorkgroupPolicy,
+    Operator, Recipe, Reduce, Result, Scan, Widen, WorkgroupPolicy,
 };
 use upsweep_gpu::Primitives;
 use upsweep_gpu::bits::{bytes, kind, words};
@@ -20,6 +20,9 @@ use crate::{reduce, scan};
 
 /// Items to read.
 pub type Source<'a, T> = upsweep_gpu::Source<'a, T, Slice<'a>>;
+
+/// Items of one of several arrays to read.
+pub type Stored<'a> = upsweep_gpu::Stored<'a, Slice<'a>>;
 
 /// Items to write, or to read and overwrite.
 pub type Target<'a, T> = upsweep_gpu::Target<'a, T, Slice<'a>>;
@@ -45,6 +48,11 @@ impl Workspace {
     }
 }
 
+/// Items that are made of those of arrays: as many as each has.
+pub(crate) fn items_of(inputs: &[Slice<'_>]) -> u64 {
+    inputs.first().map_or(0, |input| input.items)
+}
+
 /// The words of a start value.
 pub(crate) fn init_words<A: Element>(init: Option<A>) -> Init {
     init.map(words)
@@ -65,6 +73,43 @@ impl Gpu {
             .and_then(|_| kind::<A>(self.id()))
             .and_then(|_| kind::<U>(self.id()))?;
         Ok(types)
+    }
+
+    /// The types of a kernel whose items are made of those of arrays.
+    pub(crate) fn types_of_made<A, U, O>(&self, recipe: &Recipe, operator: &O) -> Result<Types>
+    where
+        A: Element,
+        U: Element,
+        O: Operator<A>,
+    {
+        kind::<A>(self.id()).and_then(|_| kind::<U>(self.id()))?;
+        Types::of_made::<A, U, O>(recipe, operator)
+            .ok_or(Error::OperatorUntranslated { operator: O::NAME, language: "CUDA C++" })
+    }
+
+    /// `items` items of each array in the device's memory; `uploaded` keeps those that were brought there.
+    pub(crate) fn all_on_device<'a>(
+        self: &Arc<Self>,
+        arrays: &[Stored<'a>],
+        recipe: &Recipe,
+        items: u64,
+        uploaded: &mut Vec<Buffer>,
+    ) -> Result<Vec<Slice<'a>>> {
+        let mut slices = Vec::new();
+        for (array, &kind) in arrays.iter().zip(&recipe.arrays) {
+            slices.push(match array {
+                Stored::Device(slice) => slice.part(0..items)?,
+                Stored::Host(bytes) => {
+                    let bytes = &bytes[..kind.size() * usize::try_from(items).unwrap_or(0)];
+                    let buffer = Buffer::new(self, bytes.len() as u64)?;
+                    buffer.write(0, bytes)?;
+                    let pointer = buffer.pointer();
+                    uploaded.push(buffer);
+                    Slice::at(pointer, kind, items)?
+                }
+            });
+        }
+        Ok(slices)
     }
 
     /// The items in the device's memory; `uploaded` keeps those that were brought there.

@@ -3,11 +3,10 @@
 //! Floats are computed as they are written: no multiplication is joined with an addition, nothing is reordered, and
 //! subnormals stay. That is what makes a GPU's sums those of every other device.
 
-use std::fmt::Write;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::nvrtc::{self, Nvrtc, Place};
-use upsweep_gpu::{Folder, hash};
+use upsweep_gpu::{Folder, hash, show_refused};
 
 /// What every text is compiled with, besides its architecture.
 const OPTIONS: [&str; 5] = [
@@ -142,27 +141,11 @@ impl Compiler {
         match outcome.cubin {
             Some(cubin) => Ok(Compiled { cubin, log: outcome.log }),
             None => {
-                if is_debugging() {
-                    eprintln!("{}", numbered(text));
-                }
+                show_refused(text);
                 Err(format!("kernels do not compile for sm_{arch}: {}", outcome.log.trim()))
             }
         }
     }
-}
-
-/// Whether texts of kernels are to be shown.
-fn is_debugging() -> bool {
-    std::env::var_os("UPSWEEP_LOG").is_some_and(|value| value == "debug")
-}
-
-/// The text with the numbers of its lines, to which messages refer.
-fn numbered(text: &str) -> String {
-    let mut result = String::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let _ = writeln!(result, "{number:5} {line}");
-    }
-    result
 }
 
 #[cfg(test)]
@@ -261,7 +244,6 @@ mod tests {
         );
         assert_eq!(before("Used 30 registers", " registers"), 30);
         assert_eq!(before("no registers", " registers"), 0);
-        assert_eq!(numbered("a\nb"), "    1 a\n    2 b\n");
     }
 
     const TEXT: &str = "extern \"C\" __global__ void kernel(int* item) { *item = 1; }";

@@ -3,14 +3,15 @@
 use std::collections::HashSet;
 
 use upsweep_core::{
-    AccessWidth, Arrangement, BitXor, Bounds, Direction, Element, Extreme, GpuReduceStrategy,
-    GpuScanStrategy, Load, Max, Number, Operator, Product, ReduceGlobal, ReduceLocal, ScanGlobal,
-    ScanLocal, Strategy, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16,
+    AccessWidth, Apply, Arrangement, BitXor, Bounds, Direction, Dtype, Element, Extreme, Formula,
+    GpuReduceStrategy, GpuScanStrategy, Kind, Load, Max, Number, Operator, Product, Recipe,
+    ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, Strategy, Sum, Tail, Widen, WorkgroupPolicy,
+    bf16, f16,
 };
 
 use upsweep_testing::{
     AddedPowers, Around, BothTagged, Extent, Joined, LargestStretch, Pair, Powers, Recurrence,
-    Recurs, Stretch, Tagged, Wide, WideSum,
+    Recurs, Stretch, Tagged, Wide, WideSum, is_odd, powers_of, product, stretch_of,
 };
 
 use crate::bytes;
@@ -180,8 +181,12 @@ fn scans_compile() {
         for (turn, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][(number + turn) % 2];
             let form = Form { bounds, direction, everywhere: true, only_total: false };
-            let lies =
-                Lies { width: 16, aligned: number % 4 != 3, out_aligned: (number + turn) % 5 != 4 };
+            let lies = Lies {
+                width: 16,
+                aligned: number % 4 != 3,
+                out_aligned: (number + turn) % 5 != 4,
+                one_by_one: false,
+            };
             let policy = policies()[(number / 2 + 2 * turn) % 4];
             let options = ScanOptions { policy, ..ScanOptions::default() };
             for arch in archs(90) {
@@ -202,7 +207,12 @@ fn structures_compile() {
         let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
         let facts = Facts { arch, ..testing::facts(arch) };
         let device = ("cuda:0", &facts);
-        let lies = Lies { width: 16, aligned: turn % 2 == 0, out_aligned: turn % 3 > 0 };
+        let lies = Lies {
+            width: 16,
+            aligned: turn % 2 == 0,
+            out_aligned: turn % 3 > 0,
+            one_by_one: false,
+        };
         let forms = [Form { only_total: false, ..Form::TOTAL }, Form::TOTAL];
         let in_order = GpuScanStrategy {
             load: Load {
@@ -237,6 +247,57 @@ fn structures_compile() {
     }
 }
 
+/// Kernels that make items as they read them: of one array and of two, of several widths, read at once or one by one.
+#[test]
+fn made_items_compile() {
+    let recipe = |item, arrays: &[Kind], function| {
+        let items = (0..arrays.len()).map(Formula::Item).collect();
+        Recipe { item, arrays: arrays.to_vec(), formula: Formula::Call(function, items) }
+    };
+    let [float, integer] = [Kind::Number(Dtype::F32), Kind::Number(Dtype::I32)];
+    let dot = recipe(float, &[float, float], product {}.function());
+    let powers = recipe(Powers::KIND, &[float], powers_of {}.function());
+    let stretches = recipe(Stretch::KIND, &[integer], stretch_of {}.function());
+    let bytes = recipe(Kind::Number(Dtype::U32), &[Kind::Number(Dtype::U8)], is_odd {}.function());
+    let all = [
+        Types::of_made::<f32, f32, _>(&dot, &Sum),
+        Types::of_made::<f64, f64, _>(&dot, &Sum),
+        Types::of_made::<f32, f32, _>(&dot, &Max),
+        Types::of_made::<u32, u32, _>(&bytes, &Sum),
+        Types::of_made::<Powers, Powers, _>(&powers, &AddedPowers),
+        Types::of_made::<Stretch, Stretch, _>(&stretches, &LargestStretch),
+    ];
+    let archs = archs(80);
+    for (turn, types) in all.into_iter().enumerate() {
+        let types = types.expect("they have a text");
+        let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
+        let facts = Facts { arch, ..testing::facts(arch) };
+        for one_by_one in [false, true] {
+            let width = if one_by_one { types.item.size() as u32 } else { 16 };
+            if types.op.is_commutative() {
+                let (options, reads) = (ReduceOptions::default(), Reads { width, skewed: false });
+                let kernel = Reduction::kernel("cuda:0", &types, &options, 1 << 28, reads);
+                let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
+                compile(&shader, arch);
+            }
+            let lies = Lies { width: 16, aligned: true, out_aligned: true, one_by_one };
+            let forms = [Form { only_total: false, ..Form::TOTAL }, Form::TOTAL];
+            for form in &forms[..if types.op.is_commutative() { 1 } else { 2 }] {
+                let strategy = if form.only_total {
+                    "striped-16-exact/cooperative/reduce-then-scan".parse().ok()
+                } else {
+                    Some(crate::scan::policy::of_types(arch, &types))
+                };
+                let options = ScanOptions { strategy, ..ScanOptions::default() };
+                let device = ("cuda:0", &facts);
+                let kernels = Scanning::kernels(device, &types, *form, 1 << 28, lies, &options);
+                let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
+                shaders.iter().for_each(|shader| compile(shader, arch));
+            }
+        }
+    }
+}
+
 /// Scans whose threads hold their items, of every type, aligned and not; policies, forms and architectures in turn.
 #[test]
 fn scans_in_registers_compile() {
@@ -247,7 +308,7 @@ fn scans_in_registers_compile() {
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn / 2 % 2];
             let direction = [Direction::Forward, Direction::Reverse][turn / 3 % 2];
             let form = Form { bounds, direction, everywhere: true, only_total: false };
-            let lies = Lies { width: 16, aligned, out_aligned: turn % 3 > 0 };
+            let lies = Lies { width: 16, aligned, out_aligned: turn % 3 > 0, one_by_one: false };
             let policy = policies()[turn / 2 % 4];
             let options = ScanOptions { policy, ..ScanOptions::default() };
             let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
@@ -281,6 +342,7 @@ fn scans_without_a_serving_warp_compile() {
                 width: bytes(load.width),
                 aligned: turn % 7 != 6,
                 out_aligned: turn % 9 != 8,
+                one_by_one: false,
             };
             let strategy = Some(GpuScanStrategy { load, local, global });
             let wide = Some(WorkgroupPolicy { threads_per_workgroup: 512, items_per_thread: 16 });
@@ -332,7 +394,7 @@ fn what_cannot_be_is_refused_by_name() {
     let refused = |facts: &Facts, types: &Types, form, name: &str| {
         let strategy = name.parse::<GpuScanStrategy>().expect("a name");
         let width = bytes(strategy.load.width);
-        let lies = Lies { width, aligned: true, out_aligned: true };
+        let lies = Lies { width, aligned: true, out_aligned: true, one_by_one: false };
         let options = ScanOptions { strategy: Some(strategy), ..ScanOptions::default() };
         let kernels = Scanning::kernels(("cuda:0", facts), types, form, 1 << 28, lies, &options);
         kernels.err().map(|error| error.to_string()).unwrap_or_default()

@@ -161,11 +161,19 @@ impl Arguments {
         Self { words: [0; MOST_WORDS], starts: [0; MOST_ARGUMENTS], count: 0, used: 0 }
     }
 
-    /// The same with more of the last argument, a structure: an even number of words, behind whole words of 8 bytes.
+    /// Another argument, a structure of words of 8 bytes, which follow by [`and`](Arguments::and).
     #[must_use]
-    pub(crate) fn and(mut self, more: &[u32]) -> Self {
-        for pair in more.chunks_exact(2) {
-            self.words[self.used] = u64::from(pair[0]) | u64::from(pair[1]) << 32;
+    pub(crate) fn begin(mut self) -> Self {
+        self.starts[self.count] = self.used as u8;
+        self.count += 1;
+        self
+    }
+
+    /// The same with more words of the last argument.
+    #[must_use]
+    pub(crate) fn and(mut self, words: impl IntoIterator<Item = u64>) -> Self {
+        for word in words {
+            self.words[self.used] = word;
             self.used += 1;
         }
         self
@@ -333,7 +341,8 @@ mod tests {
     #[test]
     fn arguments_lie_one_behind_another_in_whole_words() {
         let arguments = Arguments::new().with(7u32).with(1u64 << 40).with([1u32, 2, 3]).with(9u8);
-        assert_eq!(arguments.clone().and(&[4, 5]).words[5..7], [4 | 5 << 32, 0]);
+        let more = arguments.clone().begin().and([4, 5]);
+        assert_eq!((more.count, more.starts[4], &more.words[5..8]), (5, 5, &[4, 5, 0][..]));
         assert_eq!(arguments.count, 4);
         assert_eq!(arguments.starts[..4], [0, 1, 2, 4]);
         assert_eq!(arguments.words[..5], [7, 1 << 40, 1 | 2 << 32, 3, 9]);

@@ -28,6 +28,15 @@ pub enum Source<'a, T, S> {
     Device(S),
 }
 
+/// Items to read that are not the only ones, as bytes: a kernel makes others of them and of those of other arrays.
+#[derive(Clone, Copy, Debug)]
+pub enum Stored<'a, S> {
+    /// In the host's memory: copied to the device.
+    Host(&'a [u8]),
+    /// In the device's memory.
+    Device(S),
+}
+
 /// Items to write, or to read and overwrite.
 #[derive(Debug)]
 pub enum Target<'a, T, S> {

@@ -3,15 +3,18 @@
 //! - [`Primitives`] is what a backend says of its GPU: how an array that the GPU holds at once is reduced and scanned.
 //! - [`OnGpu`], a GPU and how it is to be used, implements [`Backend`](upsweep_core::Backend) with that: arrays of the host
 //!   that are too long for one piece, and streams.
-//! - [`Source`] and [`Target`] are items of the host or of a device; [`Part`] is what a backend's slice can.
+//! - [`Source`] and [`Target`] are items of the host or of a device; [`Part`] is what a backend's slice can;
+//!   [`Stored`]: items of one of several arrays.
 //! - [`bits`]: numbers as bytes and words.
-//! - [`Folder`]: files that outlive a program.
+//! - [`Folder`]: files that outlive a program; [`show_refused`]: kernels that do not compile.
 
 mod arrays;
 pub mod bits;
 mod folder;
 mod on_gpu;
+mod refused;
 
-pub use arrays::{Part, Source, Target};
+pub use arrays::{Part, Source, Stored, Target};
 pub use folder::{Folder, hash};
 pub use on_gpu::{OnGpu, Primitives};
+pub use refused::show_refused;

@@ -89,9 +89,28 @@ pub(crate) fn expand(function: &ItemFn) -> Result<TokenStream> {
     // A structure with braces stands beside the function in another namespace: whoever can name the one can name the other.
     let callable = quote_spanned! {span=>
         #[doc(hidden)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[allow(non_camel_case_types, dead_code, reason = "it has the name of the function whose tree it carries")]
         #visibility struct #name {}
     };
+    let types: Vec<_> = parameters.iter().map(|parameter| &parameter.ty).collect();
+    let places: Vec<_> = (0..types.len()).map(syn::Index::from).collect();
+    let apply = (1..=2).contains(&types.len()).then(|| {
+        quote! {
+            impl ::upsweep::Apply<(#(#types,)*)> for #name {
+                type Output = #result;
+
+                #[inline(always)]
+                fn apply(&self, arguments: (#(#types,)*)) -> #result {
+                    #name(#(arguments.#places),*)
+                }
+
+                fn function(&self) -> &'static ::upsweep::__kernel::Function {
+                    <Self as ::upsweep::__kernel::Callable>::FUNCTION
+                }
+            }
+        }
+    });
     let has_inline = function.attrs.iter().any(|attribute| attribute.path().is_ident("inline"));
     let inline = (!has_inline).then(|| quote!(#[inline]));
     Ok(quote! {
@@ -114,6 +133,8 @@ pub(crate) fn expand(function: &ItemFn) -> Result<TokenStream> {
                 const FUNCTION: &'static ::upsweep::__kernel::Function = &FUNCTION;
             }
         };
+
+        #apply
     })
 }
 

@@ -115,6 +115,10 @@ pub(crate) fn expand(declared: &Declared, function: &ItemFn) -> Result<TokenStre
                 #name(left, right)
             }
 
+            fn function(&self) -> ::core::option::Option<&'static ::upsweep::__kernel::Function> {
+                ::core::option::Option::Some(<#name as ::upsweep::__kernel::Callable>::FUNCTION)
+            }
+
             fn source(&self, language: ::upsweep::Language) -> ::core::option::Option<::upsweep::Source> {
                 static TEXTS: ::upsweep::__kernel::Texts = ::upsweep::__kernel::Texts::new();
                 let function = <#name as ::upsweep::__kernel::Callable>::FUNCTION;

@@ -41,7 +41,8 @@ pub use operators::{
 };
 pub use sample::{Sample, assert_same, first_difference};
 pub use structures::{
-    AddedPowers, Around, BothTagged, Extent, InSteps, Joined, LargestStretch, Pair, Powers,
-    Recurrence, Recurs, Step, Stretch, Tagged, Wide, WideSum, added_powers, around, both_tagged,
-    in_steps, joined, largest_stretch, recurs, wide_sum,
+    AddedPowers, Around, BothTagged, Extent, FloatSum, InSteps, Joined, LargestStretch, Pair,
+    Powers, Recurrence, Recurs, Step, Stretch, Tagged, Wide, WideSum, WrappingSum, added_powers,
+    around, both_tagged, float_sum, in_steps, is_odd, joined, largest_stretch, powers_of, product,
+    recurs, stretch_of, wide_sum, wrapping_sum,
 };

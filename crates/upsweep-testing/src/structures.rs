@@ -147,6 +147,43 @@ structures! {
     }
 }
 
+/// The sum as a caller would write it.
+#[upsweep::operator(identity = 0, commutative)]
+pub fn wrapping_sum(left: u32, right: u32) -> u32 {
+    left.wrapping_add(right)
+}
+
+/// The sum of floats as a caller would write it.
+#[upsweep::operator(identity = 0.0, padding = -0.0, commutative)]
+pub fn float_sum(left: f32, right: f32) -> f32 {
+    left + right
+}
+
+/// What two arrays become one by.
+#[upsweep::function]
+pub fn product(left: f32, right: f32) -> f32 {
+    left * right
+}
+
+/// Whether a byte is odd, to be counted.
+#[upsweep::function]
+pub fn is_odd(item: u8) -> u32 {
+    (item & 1) as u32
+}
+
+/// The powers of one value.
+#[upsweep::function]
+pub fn powers_of(value: f32) -> Powers {
+    Powers { count: 1, sum: value, squares: value * value }
+}
+
+/// The stretch of one item, which is kept small.
+#[upsweep::function]
+pub fn stretch_of(item: i32) -> Stretch {
+    let item = item % 1000;
+    Stretch { all: item, front: item, back: item, best: item }
+}
+
 /// Exact, not commutative.
 #[upsweep::operator(identity = Pair { sum: 0, last: 0, parity: 0 })]
 pub fn joined(left: Pair, right: Pair) -> Pair {

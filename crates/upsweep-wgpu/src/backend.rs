@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use upsweep_core::{
     Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Kind, Limits, Number,
-    Operator, Reduce, Result, Scan, Widen, WorkgroupPolicy,
+    Operator, Recipe, Reduce, Result, Scan, Widen, WorkgroupPolicy,
 };
 use upsweep_gpu::bits::{bytes, kind, words};
 use upsweep_gpu::{Part, Primitives};
@@ -16,12 +16,15 @@ use crate::record::Recording;
 use crate::reduce::calls::Asked;
 use crate::reduce::{Init, ReduceOptions, Reduction};
 use crate::scan::{RUNS, ScanOptions, Scanning};
-use crate::shader::{Op, Types};
+use crate::shader::{Made, Op, Types};
 use crate::slice::Slice;
 use crate::{reduce, scan};
 
 /// Items to read.
 pub type Source<'a, T> = upsweep_gpu::Source<'a, T, Slice<'a>>;
+
+/// Items of one of several arrays to read.
+pub type Stored<'a> = upsweep_gpu::Stored<'a, Slice<'a>>;
 
 /// Items to write, or to read and overwrite.
 pub type Target<'a, T> = upsweep_gpu::Target<'a, T, Slice<'a>>;
@@ -59,6 +62,22 @@ impl Workspace {
     }
 }
 
+/// `items` items of each array, some of which were uploaded.
+pub(crate) fn all_on_device<'a>(
+    arrays: &[Stored<'a>],
+    uploaded: &'a [Option<wgpu::Buffer>],
+    items: u64,
+) -> Vec<Slice<'a>> {
+    let on_device = |(array, uploaded): (&Stored<'a>, &'a Option<wgpu::Buffer>)| {
+        let slice = match (array, uploaded) {
+            (Stored::Device(slice), _) => *slice,
+            (Stored::Host(_), buffer) => Slice { buffer: buffer.as_ref()?, offset: 0, items },
+        };
+        Some(Slice { items, ..slice })
+    };
+    arrays.iter().zip(uploaded).filter_map(on_device).collect()
+}
+
 /// The words of a start value.
 pub(crate) fn init_words<A: Element>(init: Option<A>) -> Init {
     init.map(words)
@@ -82,7 +101,48 @@ impl Gpu {
             op,
             identity: words(operator.identity()),
             padding: words(operator.padding()),
+            made: None,
         })
+    }
+
+    /// The types of a kernel whose items are made of those of arrays.
+    pub(crate) fn types_of_made<A, U, O>(&self, recipe: &Recipe, operator: &O) -> Result<Types>
+    where
+        A: Element,
+        U: Element,
+        O: Operator<A>,
+    {
+        let untranslated = || Error::OperatorUntranslated { operator: O::NAME, language: "WGSL" };
+        let op = Op::of(operator).ok_or_else(untranslated)?;
+        let (made, op) = Made::of(recipe, op, operator.function()).ok_or_else(untranslated)?;
+        let types = Types {
+            item: recipe.widest(),
+            acc: kind::<A>(self.id())?,
+            output: kind::<U>(self.id())?,
+            op,
+            identity: words(operator.identity()),
+            padding: words(operator.padding()),
+            made: Some(made),
+        };
+        self.check(&types)?;
+        Ok(types)
+    }
+
+    /// The buffers of those arrays that are in the host's memory.
+    pub(crate) fn all_uploaded(
+        &self,
+        arrays: &[Stored<'_>],
+        recipe: &Recipe,
+        items: u64,
+    ) -> Result<Vec<Option<wgpu::Buffer>>> {
+        let upload = |(array, kind): (&Stored<'_>, &Kind)| match array {
+            Stored::Device(_) => Ok(None),
+            Stored::Host(bytes) => {
+                let bytes = &bytes[..kind.size() * usize::try_from(items).unwrap_or(0)];
+                self.upload("items", bytes).map(Some)
+            }
+        };
+        arrays.iter().zip(&recipe.arrays).map(upload).collect()
     }
 
     /// Submits a recording, and remembers to look later whether it went well.

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use upsweep_core::{Dtype, Error, Limits, Result};
 use wgpu::{BindingResource, BufferUsages, Features};
 
-use upsweep_gpu::Folder;
 use upsweep_gpu::bits::MOST_BYTES;
+use upsweep_gpu::{Folder, show_refused};
 
 use crate::cache::Pipelines;
 use crate::faults::Unchecked;
@@ -263,7 +263,8 @@ impl Gpu {
                 },
                 cache: self.cache.as_ref().map(|pipelines| &pipelines.cache),
             })
-        })?;
+        });
+        let compiled = compiled.inspect_err(|_| show_refused(text))?;
         if let Some(pipelines) = &self.cache {
             pipelines.keep();
         }
@@ -326,8 +327,10 @@ impl Gpu {
             })
         };
         let items = [types.item, types.acc, types.output];
-        let items = items.iter().flat_map(|kind| kind.numbers()).map(|(_, dtype)| dtype);
-        for dtype in items.chain(types.op.numbers().iter().copied()) {
+        let made = types.made.iter().flat_map(|made| &made.recipe.arrays);
+        let items = items.iter().chain(made).flat_map(|kind| kind.numbers()).map(|(_, of)| of);
+        let texts = types.made.as_ref().map_or(types.op.numbers(), |made| made.numbers());
+        for dtype in items.chain(texts.iter().copied()) {
             match dtype {
                 Dtype::U64 | Dtype::I64 | Dtype::F64 if !self.limits.int64 => {
                     return missing(dtype, "it has no 64-bit integers");

@@ -61,7 +61,7 @@ mod time;
 #[cfg(test)]
 mod translation;
 
-pub use backend::{Source, Target, Wgpu, Workspace};
+pub use backend::{Source, Stored, Target, Wgpu, Workspace};
 pub use device::Gpu;
 pub use ladder::Ladder;
 pub use memory::Memory;

@@ -301,6 +301,7 @@ fn types<T: Element, A: Element, U: Element, O: Operator<A>>(operator: O) -> Typ
         op: Op::of(&operator).expect("it has a text in WGSL"),
         identity: words(operator.identity()),
         padding: words(operator.padding()),
+        made: None,
     }
 }
 

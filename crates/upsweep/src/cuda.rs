@@ -6,9 +6,9 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
-use upsweep_core::Extreme;
+use upsweep_core::{Extreme, Recipe};
 pub(crate) use upsweep_cuda::Cuda;
-use upsweep_cuda::{Gpu, Probe, Slice, Source, Target, Workspace};
+use upsweep_cuda::{Gpu, Probe, Slice, Source, Stored, Target, Workspace};
 use upsweep_gpu::bits::kind;
 
 pub use awaited::Awaited;
@@ -17,7 +17,7 @@ use crate::backend::{Kind, Reach, Record, wrong_device};
 use crate::view::{Items, ItemsMut};
 use crate::{
     Array, Device, Element, Error, GpuOptions, Number, Operator, Recording, Reduce, Result, Scan,
-    Strategy, View, ViewMut, Widen, memory, recording,
+    Strategy, View, ViewMut, Widen, fused, memory, recording,
 };
 
 /// The devices that were opened, by their numbers; or why there are none.
@@ -107,6 +107,48 @@ fn on<'a>(gpu: &Cuda, range: memory::Range<'a>) -> Result<Range<'a>> {
         memory::Range::Cuda(range) => Ok(range),
         range => Err(wrong_device(range.device(), gpu.gpu().id())),
     }
+}
+
+/// The items of an array among others.
+fn stored<'a>(gpu: &Cuda, source: &'a fused::Source<'_>) -> Result<Stored<'a>> {
+    Ok(match &source.stored {
+        fused::Stored::Host(bytes) => Stored::Host(bytes),
+        fused::Stored::Device(range) => Stored::Device(on(gpu, *range)?.on(gpu.gpu())?),
+    })
+}
+
+/// A reduction of items that are made of those of arrays.
+pub(crate) fn reduce_made<A, O>(
+    gpu: &Cuda,
+    (recipe, arrays): (&Recipe, &[fused::Source<'_>]),
+    items: usize,
+    problem: &Reduce<A, O>,
+) -> Result<A>
+where
+    A: Element,
+    O: Operator<A>,
+{
+    let arrays: Vec<_> = arrays.iter().map(|array| stored(gpu, array)).collect::<Result<_>>()?;
+    let (mut workspace, options) = (Workspace::default(), gpu.options().into());
+    let made = (recipe, &arrays[..]);
+    gpu.gpu().reduce_made(&mut workspace, made, items as u64, problem, &options)
+}
+
+/// A scan of items that are made of those of arrays.
+pub(crate) fn scan_made<U, O>(
+    gpu: &Cuda,
+    (recipe, arrays): (&Recipe, &[fused::Source<'_>]),
+    output: ViewMut<'_, U>,
+    problem: &Scan<U::Acc, O>,
+) -> Result<()>
+where
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let arrays: Vec<_> = arrays.iter().map(|array| stored(gpu, array)).collect::<Result<_>>()?;
+    let (mut workspace, options) = (Workspace::default(), gpu.options().into());
+    let made = (recipe, &arrays[..]);
+    gpu.gpu().scan_made(&mut workspace, made, gpu.output(output)?, problem, &options)
 }
 
 /// An array of ours.

@@ -3,17 +3,17 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
-use upsweep_core::Extreme;
+use upsweep_core::{Extreme, Recipe};
 use upsweep_gpu::bits::kind;
 pub(crate) use upsweep_wgpu::Wgpu;
 pub use upsweep_wgpu::{DispatchProfile, Profile, Quartiles};
-use upsweep_wgpu::{Gpu, Slice, Source, Target};
+use upsweep_wgpu::{Gpu, Slice, Source, Stored, Target, Workspace};
 
 use crate::backend::{Kind, Reach, Record, wrong_device};
 use crate::view::{Items, ItemsMut};
 use crate::{
     Array, Device, Element, Error, GpuOptions, Number, Operator, Recording, Reduce, Result, Scan,
-    Strategy, View, ViewMut, Widen, memory, recording,
+    Strategy, View, ViewMut, Widen, fused, memory, recording,
 };
 
 /// An adapter, and the device that was opened on it.
@@ -113,6 +113,48 @@ fn on<'a>(gpu: &Wgpu, range: memory::Range<'a>) -> Result<Slice<'a>> {
         memory::Range::Wgpu(range) => range.on(gpu.gpu()),
         range => Err(wrong_device(range.device(), gpu.gpu().id())),
     }
+}
+
+/// The items of an array among others.
+fn stored<'a>(gpu: &Wgpu, source: &'a fused::Source<'_>) -> Result<Stored<'a>> {
+    Ok(match &source.stored {
+        fused::Stored::Host(bytes) => Stored::Host(bytes),
+        fused::Stored::Device(range) => Stored::Device(on(gpu, *range)?),
+    })
+}
+
+/// A reduction of items that are made of those of arrays.
+pub(crate) fn reduce_made<A, O>(
+    gpu: &Wgpu,
+    (recipe, arrays): (&Recipe, &[fused::Source<'_>]),
+    items: usize,
+    problem: &Reduce<A, O>,
+) -> Result<A>
+where
+    A: Element,
+    O: Operator<A>,
+{
+    let arrays: Vec<_> = arrays.iter().map(|array| stored(gpu, array)).collect::<Result<_>>()?;
+    let (mut workspace, options) = (Workspace::default(), gpu.options().into());
+    let made = (recipe, &arrays[..]);
+    gpu.gpu().reduce_made(&mut workspace, made, items as u64, problem, &options)
+}
+
+/// A scan of items that are made of those of arrays.
+pub(crate) fn scan_made<U, O>(
+    gpu: &Wgpu,
+    (recipe, arrays): (&Recipe, &[fused::Source<'_>]),
+    output: ViewMut<'_, U>,
+    problem: &Scan<U::Acc, O>,
+) -> Result<()>
+where
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let arrays: Vec<_> = arrays.iter().map(|array| stored(gpu, array)).collect::<Result<_>>()?;
+    let (mut workspace, options) = (Workspace::default(), gpu.options().into());
+    let made = (recipe, &arrays[..]);
+    gpu.gpu().scan_made(&mut workspace, made, gpu.output(output)?, problem, &options)
 }
 
 /// A buffer of ours.

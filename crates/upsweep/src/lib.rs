@@ -31,6 +31,7 @@ mod backend;
 #[cfg_attr(not(feature = "cuda"), path = "no_cuda.rs")]
 mod cuda;
 mod device;
+mod fused;
 #[cfg_attr(not(feature = "wgpu"), path = "no_gpu.rs")]
 mod gpu;
 pub mod ladder;
@@ -51,6 +52,7 @@ pub use cuda::Awaited;
 #[cfg(feature = "cuda")]
 pub use cudarc;
 pub use device::{Absent, CpuOptions, Device, DeviceInfo, DeviceList, InstructionSet};
+pub use fused::{Fused, Mapped, Zipped};
 #[cfg(feature = "wgpu")]
 pub use gpu::{DispatchProfile, Profile, Quartiles};
 pub use plan::{PositionPlan, ReducePlan, ScanPlan};
@@ -67,7 +69,7 @@ pub use stream::{ReduceStream, ScanStream};
 #[doc(hidden)]
 pub use upsweep_core::kernel as __kernel;
 pub use upsweep_core::{
-    AccessWidth, ArgMax, ArgMin, Arrangement, BitAnd, BitOr, BitXor, Bounds, CpuPolicy,
+    AccessWidth, Apply, ArgMax, ArgMin, Arrangement, BitAnd, BitOr, BitXor, Bounds, CpuPolicy,
     CpuStrategy, Determinism, Direction, Dtype, Element, Error, GpuOptions, GpuReduceStrategy,
     GpuScanStrategy, Indexed, Kind, Language, Limits, Load, Max, Min, Number, Operator, Policy,
     Product, Reduce, ReduceGlobal, ReduceLocal, Result, Scan, ScanGlobal, ScanLocal, Source,

@@ -1,7 +1,7 @@
 //! In the place of `cuda.rs` where feature `cuda` is off: the same words, of which there is nothing.
 
 pub(crate) use crate::nothing::{
-    NoBound as Bound, NoGpu as Cuda, NoMemory as Memory, NoRange as Range,
+    NoBound as Bound, NoGpu as Cuda, NoMemory as Memory, NoRange as Range, reduce_made, scan_made,
 };
 use crate::{Error, GpuOptions, Result};
 

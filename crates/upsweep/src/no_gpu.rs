@@ -1,7 +1,7 @@
 //! In the place of `gpu.rs` where feature `wgpu` is off: the same words, of which there is nothing.
 
 pub(crate) use crate::nothing::{
-    NoBound as Bound, NoGpu as Wgpu, NoMemory as Memory, NoRange as Range,
+    NoBound as Bound, NoGpu as Wgpu, NoMemory as Memory, NoRange as Range, reduce_made, scan_made,
 };
 use crate::{Error, GpuOptions, Result};
 

@@ -5,12 +5,12 @@ use core::marker::PhantomData;
 use std::time::Duration;
 
 use upsweep_core::{
-    Backend, Extreme, Limits, Number, Operator, Policy, Reduce, ReduceState, Rungs, Scan,
+    Backend, Extreme, Limits, Number, Operator, Policy, Recipe, Reduce, ReduceState, Rungs, Scan,
     ScanState, Strategy, Widen,
 };
 
 use crate::backend::{Reach, Record};
-use crate::{Element, GpuOptions, Result, View, ViewMut};
+use crate::{Element, GpuOptions, Result, View, ViewMut, fused};
 
 /// A GPU.
 #[derive(Clone, Debug)]
@@ -29,6 +29,26 @@ impl NoGpu {
 
 /// The ladder of a GPU.
 pub(crate) fn rungs(gpu: &NoGpu, _: &[u32]) -> Result<Box<dyn Rungs>> {
+    match gpu.0 {}
+}
+
+/// A reduction of items that are made.
+pub(crate) fn reduce_made<A: Element, O: Operator<A>>(
+    gpu: &NoGpu,
+    _: (&Recipe, &[fused::Source<'_>]),
+    _: usize,
+    _: &Reduce<A, O>,
+) -> Result<A> {
+    match gpu.0 {}
+}
+
+/// A scan of items that are made.
+pub(crate) fn scan_made<U: Element, O: Operator<U::Acc>>(
+    gpu: &NoGpu,
+    _: (&Recipe, &[fused::Source<'_>]),
+    _: ViewMut<'_, U>,
+    _: &Scan<U::Acc, O>,
+) -> Result<()> {
     match gpu.0 {}
 }
 

@@ -6,8 +6,10 @@
 //!
 //! - [`Function`] … [`Method`]: the tree; [`Type`], [`Struct`], [`Value`]: types and constants.
 //! - [`Described`]: which Rust types there are in kernels; [`Callable`]: which functions.
-//! - [`Module`]: functions become text; [`field`]: what fields are called there; [`Texts`]: an operator's text, made once.
+//! - [`Module`]: functions become text; [`field`]: what fields are called there; [`Texts`]: an operator's text, made once;
+//!   [`compose`]: that of several functions in one kernel.
 
+mod compose;
 mod helpers;
 mod lower;
 mod module;
@@ -17,6 +19,7 @@ mod texts;
 mod tree;
 mod types;
 
+pub use compose::{Composition, Named, compose};
 pub use module::{Module, Refused, field};
 pub use texts::Texts;
 pub use tree::{Arm, Binary, Block, Expression, Function, Method, Pattern, Statement, Unary};

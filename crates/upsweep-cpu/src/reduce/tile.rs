@@ -115,7 +115,7 @@ where
 }
 
 #[inline(always)]
-fn fold_lanes<A: Element, O: Operator<A>>(mut lanes: [A; LANES], operator: &O) -> A {
+pub(crate) fn fold_lanes<A: Element, O: Operator<A>>(mut lanes: [A; LANES], operator: &O) -> A {
     let mut half = LANES / 2;
     while half > 0 {
         for lane in 0..half {

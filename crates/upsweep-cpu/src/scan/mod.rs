@@ -9,7 +9,7 @@
 //!
 //! Reductions with an operator that does not commute use the same totals.
 
-mod in_turn;
+pub(crate) mod in_turn;
 pub(crate) mod range;
 pub(crate) mod row;
 mod slide;

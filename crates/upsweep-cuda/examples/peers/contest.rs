@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use upsweep_core::{Number, Result};
+use upsweep_core::{Element, Result};
 use upsweep_cuda::{Gpu, Memory, Probe, Slice};
 
 /// Bytes of the arrays whose slices are worked on: several times those of the second-level cache.
@@ -25,13 +25,13 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// Slices of which each holds these items.
-    pub(crate) fn holding<T: Number>(gpu: &Arc<Gpu>, items: &[T]) -> Result<Self> {
+    pub(crate) fn holding<T: Element>(gpu: &Arc<Gpu>, items: &[T]) -> Result<Self> {
         let memory = Memory::holding(gpu, &items.repeat(slices::<T>(items.len())))?;
         Ok(Self { memory, items: items.len() })
     }
 
     /// Slices for as many items.
-    pub(crate) fn room<T: Number>(gpu: &Arc<Gpu>, items: usize) -> Result<Self> {
+    pub(crate) fn room<T: Element>(gpu: &Arc<Gpu>, items: usize) -> Result<Self> {
         Ok(Self { memory: Memory::new::<T>(gpu, slices::<T>(items) * items)?, items })
     }
 

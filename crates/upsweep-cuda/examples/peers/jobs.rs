@@ -11,6 +11,7 @@ use upsweep_testing::LastSet;
 
 use crate::Bench;
 use crate::contest::{self, Engine, Pool};
+use crate::own;
 use crate::ways::ways;
 
 /// All jobs of arrays of so many items, but those that are not asked for.
@@ -64,7 +65,7 @@ pub(crate) fn run(bench: &Bench, n: usize) -> Result<()> {
         let job = "inclusive_scan u32 last set";
         bench.scan::<u32, u32, _>(job, n, |word| word & word >> 8 & 3, Scan::inclusive(LastSet))?;
     }
-    Ok(())
+    own::run(bench, n, wants)
 }
 
 impl Bench {
@@ -210,12 +211,12 @@ impl Bench {
         self.contest(job, n, bytes, engines)
     }
 
-    fn read<'a>(&'a self, pool: &'a Pool) -> Engine<'a> {
+    pub(crate) fn read<'a>(&'a self, pool: &'a Pool) -> Engine<'a> {
         Engine::new("read", |turn| self.probe.read(&self.gpu, self.gpu.stream(), pool.slice(turn)))
     }
 
     /// The same job of every library that has it.
-    fn cub<'a>(
+    pub(crate) fn cub<'a>(
         &'a self,
         job: &str,
         n: usize,
@@ -236,7 +237,7 @@ impl Bench {
     }
 
     /// Lets them take turns, and prints what came of it.
-    fn contest(
+    pub(crate) fn contest(
         &self,
         job: &str,
         n: usize,
@@ -257,11 +258,11 @@ impl Bench {
     }
 }
 
-fn array<T>(n: usize, item: fn(u32) -> T) -> Vec<T> {
+pub(crate) fn array<T>(n: usize, item: fn(u32) -> T) -> Vec<T> {
     (0..n as u32).map(|i| item((i ^ (i >> 7)).wrapping_mul(2_654_435_761))).collect()
 }
 
 /// A float in [−1, 1).
-fn unit(word: u32) -> f32 {
+pub(crate) fn unit(word: u32) -> f32 {
     (word >> 8) as f32 / (1 << 23) as f32 - 1.0
 }

@@ -16,6 +16,7 @@ mod cub;
 mod first;
 mod jobs;
 mod latency;
+mod own;
 mod ways;
 
 use std::sync::Arc;

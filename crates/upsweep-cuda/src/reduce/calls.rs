@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use upsweep_core::{
-    Element, Error, Extreme, GpuScanStrategy, Number, Operator, Reduce, ReduceGlobal, ReduceLocal,
-    Result, ScanGlobal, ScanLocal, Strategy, Widen,
+    Element, Error, Extreme, GpuScanStrategy, Number, Operator, Recipe, Reduce, ReduceGlobal,
+    ReduceLocal, Result, ScanGlobal, ScanLocal, Strategy, Widen,
 };
 use upsweep_gpu::bits::{Words, from_memory};
 
-use super::{Init, ReduceOptions, Reduction, To, policy};
-use crate::backend::{Source, Workspace, init_words};
+use super::{Init, Reads, ReduceOptions, Reduction, To, policy};
+use crate::backend::{Source, Stored, Workspace, init_words, items_of};
 use crate::device::Gpu;
 use crate::launch::Ready;
 use crate::mailbox::Mailbox;
 use crate::record::{Awaited, Recording};
-use crate::scan::{Form, ScanOptions, Scanning};
+use crate::scan::{Form, Lies, ScanOptions, Scanning};
 use crate::shader::Types;
 use crate::slice::Slice;
 
@@ -40,6 +40,62 @@ impl Gpu {
         let init = init_words(problem.init);
         let found = self.reduce_words(workspace, input, types, init, options)?;
         from_memory(&found).ok_or_else(|| self.failed("a result of an unknown type"))
+    }
+
+    /// Combines `items` items that are made of those of arrays into one value, and waits for it.
+    ///
+    /// # Errors
+    /// As [`reduce`](Gpu::reduce), and [`Error::OperatorUntranslated`] for an operator that is neither built in nor an annotated
+    /// function.
+    pub fn reduce_made<A, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        (recipe, arrays): (&Recipe, &[Stored<'_>]),
+        items: u64,
+        problem: &Reduce<A, O>,
+        options: &ReduceOptions,
+    ) -> Result<A>
+    where
+        A: Element,
+        O: Operator<A>,
+    {
+        let types = self.types_of_made::<A, A, O>(recipe, &problem.operator)?;
+        let mut uploaded = Vec::new();
+        let slices = self.all_on_device(arrays, recipe, items, &mut uploaded)?;
+        let init = init_words(problem.init);
+        let found = self.await_reduction(workspace, types, &slices, init, options)?;
+        from_memory(&found).ok_or_else(|| self.failed("a result of an unknown type"))
+    }
+
+    /// A reduction of items that are made of those of arrays, into the one item of `result`, ready to be launched as often as
+    /// wanted.
+    ///
+    /// # Errors
+    /// As [`reduce_made`](Gpu::reduce_made), [`Error::ResultLength`].
+    ///
+    /// # Safety
+    /// The memory of all is there as long as the recording may run.
+    pub unsafe fn bind_reduce_made<A, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        (recipe, inputs): (&Recipe, &[Slice<'_>]),
+        result: Slice<'_>,
+        problem: &Reduce<A, O>,
+        options: &ReduceOptions,
+    ) -> Result<Recording>
+    where
+        A: Element,
+        O: Operator<A>,
+    {
+        if result.items != 1 {
+            return Err(Error::ResultLength { items: result.len() });
+        }
+        inputs.iter().try_for_each(|input| input.check_apart(&result))?;
+        let types = self.types_of_made::<A, A, O>(recipe, &problem.operator)?;
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
+        let (to, init) = (To::Device(result.pointer()), init_words(problem.init));
+        let ready = self.ready_reduction(workspace, types, inputs, to, init, options)?;
+        Ok(Recording::new(self, Some(ready), Some(Strategy::GpuReduce(strategy))))
     }
 
     /// The first position of an extreme; `None` if there are no items.
@@ -70,6 +126,18 @@ impl Gpu {
     ) -> Result<Words> {
         let mut uploaded = None;
         let input = self.on_device(input, types.item, &mut uploaded)?;
+        self.await_reduction(workspace, types, &[input], init, options)
+    }
+
+    /// Begins a reduction and waits for the words of memory of its result.
+    fn await_reduction(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        types: Types,
+        inputs: &[Slice<'_>],
+        init: Init,
+        options: &ReduceOptions,
+    ) -> Result<Words> {
         let words = types.result_words();
         let mut mailbox = match workspace.mailbox.take() {
             Some(mailbox) if mailbox.words() == words => mailbox,
@@ -78,8 +146,9 @@ impl Gpu {
         let (address, message) = mailbox.next();
         let to = To::Mailbox(address, message);
         let stream = self.stream();
-        let ready = self.ready_reduction(workspace, types, &input, to, init, options)?;
-        self.in_order(stream, &[&input], || ready.begin(self, stream))?;
+        let ready = self.ready_reduction(workspace, types, inputs, to, init, options)?;
+        let slices: Vec<&Slice<'_>> = inputs.iter().collect();
+        self.in_order(stream, &slices, || ready.begin(self, stream))?;
         let found = mailbox.wait(stream)?;
         workspace.mailbox = Some(mailbox);
         self.settle()?;
@@ -159,7 +228,7 @@ impl Gpu {
         let mut mailbox = Mailbox::new(self, types.result_words())?;
         let (address, message) = mailbox.next();
         let (to, init) = (To::Mailbox(address, message), init_words(problem.init));
-        let ready = self.ready_reduction(workspace, types, &input, to, init, options)?;
+        let ready = self.ready_reduction(workspace, types, &[input], to, init, options)?;
         Ok(Awaited::new(self, ready, Strategy::GpuReduce(strategy), mailbox))
     }
 
@@ -218,7 +287,7 @@ impl Gpu {
         input.check_apart(result)?;
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
         let to = To::Device(result.pointer());
-        let ready = self.ready_reduction(workspace, types, input, to, init, options)?;
+        let ready = self.ready_reduction(workspace, types, &[*input], to, init, options)?;
         Ok((ready, Strategy::GpuReduce(strategy)))
     }
 
@@ -226,25 +295,26 @@ impl Gpu {
         self: &Arc<Self>,
         workspace: &mut Workspace,
         types: Types,
-        input: &Slice<'_>,
+        inputs: &[Slice<'_>],
         to: To,
         init: Init,
         options: &ReduceOptions,
     ) -> Result<Ready> {
         if !types.op.is_commutative() {
-            return self.ready_in_order(workspace, types, input, to, init, options);
+            return self.ready_in_order(workspace, types, inputs, to, init, options);
         }
+        let (reads, items) = (Reads::of(&types, inputs, options), items_of(inputs));
         let suits = |(of, reduction): &(ReduceOptions, Reduction)| {
-            of == options && reduction.suits(&types, input, options)
+            of == options && reduction.suits(&types, items, reads)
         };
         if !workspace.reduction.as_ref().is_some_and(suits) {
-            let items = input.items.max(workspace.items);
+            let items = items.max(workspace.items);
             workspace.reduction = None;
-            let made = Reduction::new(self, types, items, input, options)?;
+            let made = Reduction::new(self, types, items, reads, options)?;
             workspace.reduction = Some((*options, made));
         }
         match &workspace.reduction {
-            Some((_, reduction)) => reduction.bind(self, input, to, init),
+            Some((_, reduction)) => reduction.bind(self, inputs, to, init),
             None => Err(self.failed("a reduction that was just made is gone")),
         }
     }
@@ -254,7 +324,7 @@ impl Gpu {
         self: &Arc<Self>,
         workspace: &mut Workspace,
         types: Types,
-        input: &Slice<'_>,
+        inputs: &[Slice<'_>],
         to: To,
         init: Init,
         options: &ReduceOptions,
@@ -274,17 +344,20 @@ impl Gpu {
         };
         let of_scan =
             ScanOptions { strategy: Some(of_scan), policy: options.policy, stalled: None };
+        let width = crate::bytes(strategy.load.width);
+        let lies = Lies::new(Form::TOTAL, &types, inputs, None, width);
+        let items = items_of(inputs);
         let suits = |(of, scanning): &(ScanOptions, Scanning)| {
-            *of == of_scan && scanning.suits(&types, Form::TOTAL, input, input)
+            *of == of_scan && scanning.suits(&types, Form::TOTAL, items, lies)
         };
         if !workspace.scanning.as_ref().is_some_and(suits) {
-            let items = input.items.max(workspace.items);
+            let items = items.max(workspace.items);
             workspace.scanning = None;
-            let made = Scanning::new(self, types, Form::TOTAL, items, [input, input], &of_scan)?;
+            let made = Scanning::new(self, types, Form::TOTAL, items, lies, &of_scan)?;
             workspace.scanning = Some((of_scan, made));
         }
         match &workspace.scanning {
-            Some((_, scanning)) => scanning.bind_total(self, input, to, init),
+            Some((_, scanning)) => scanning.bind_total(self, inputs, to, init),
             None => Err(self.failed("a reduction that was just made is gone")),
         }
     }

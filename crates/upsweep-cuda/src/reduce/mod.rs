@@ -40,7 +40,7 @@ pub struct ReduceOptions {
 pub(crate) fn choice(items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy) {
     let [item, acc, output] = [Kind::Number(Dtype::U32); 3];
     let [identity, padding] = [[0; MOST_WORDS]; 2];
-    let types = Types { item, acc, output, op: Op::Sum, identity, padding };
+    let types = Types { item, acc, output, op: Op::Sum, identity, padding, made: None };
     (policy::strategy(&types), policy::policy(items * item_bytes as u64))
 }
 
@@ -56,6 +56,11 @@ pub(crate) enum To {
     Mailbox(u64, u32),
 }
 
+/// A first argument that begins with the addresses of arrays.
+pub(crate) fn of_arrays(inputs: &[Slice<'_>]) -> Arguments {
+    Arguments::new().begin().and(inputs.iter().map(Slice::pointer))
+}
+
 /// Where a result goes, and whether there is a start value, whose words follow: `result.cuh`.
 pub(crate) fn outcome(to: To, init: Init) -> [u64; 3] {
     let has_init = u64::from(init.is_some()) << 32;
@@ -67,7 +72,9 @@ pub(crate) fn outcome(to: To, init: Init) -> [u64; 3] {
 
 /// The words of a start value at the end of the last argument, if there is one.
 pub(crate) fn with_init(arguments: Arguments, types: &Types, init: Init) -> Arguments {
-    arguments.and(&init.unwrap_or_default()[..types.init_words() as usize])
+    let words = init.unwrap_or_default();
+    let words = words[..types.init_words() as usize].chunks_exact(2);
+    arguments.and(words.map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32))
 }
 
 /// Looks for a word that another workgroup has written or will write at once: some seconds of them.
@@ -194,7 +201,12 @@ pub(crate) struct Reads {
 impl Reads {
     /// As wide as asked for. Lanes that are turned round are seen by an operator that commutes but for rounding: that one gets
     /// accesses that may begin where the array does.
-    fn of(types: &Types, input: &Slice<'_>, options: &ReduceOptions) -> Self {
+    pub(crate) fn of(types: &Types, inputs: &[Slice<'_>], options: &ReduceOptions) -> Self {
+        let [input, ..] = inputs else { return Self { width: WIDEST, skewed: false } };
+        if let Some(made) = &types.made {
+            let items = made.items_at_once(inputs);
+            return Self { width: items * types.item.size() as u32, skewed: false };
+        }
         let asked = options.strategy.map_or(WIDEST, |strategy| crate::bytes(strategy.load.width));
         let asked = width_of(types.item, asked.max(types.item.size() as u32));
         if !asked.is_power_of_two() || asked > WIDEST {
@@ -313,6 +325,10 @@ impl Reduction {
             () if blocked => ACCESSES_HELD.min(BYTES_HELD_BLOCKED / u64::from(width)).max(1),
             () => ACCESSES_HELD * u64::from(WIDEST) / u64::from(width.max(WIDEST)),
         };
+        // Of several arrays, each has as many fewer; and half as many beside values of two words.
+        let arrays = types.made.as_ref().map_or(1, |made| made.recipe.arrays.len());
+        let shares = if arrays > 1 { arrays as u32 * types.held().words().min(2) } else { 1 };
+        let held = (held / u64::from(shares.next_power_of_two())).max(1);
         let shader = Shader {
             types: types.clone(),
             width,
@@ -326,6 +342,7 @@ impl Reduction {
                     u64::from(shape.most_threads / WARP / shape.warps),
                 ),
                 ("ACCESSES_HELD", held),
+                ("ARRAYS", arrays as u64),
                 ("BLOCKED", u64::from(blocked)),
                 ("CHECKED", u64::from(strategy.load.tail == Tail::Checked)),
                 ("EXACT", u64::from(types.is_exact())),
@@ -361,15 +378,14 @@ impl Reduction {
         Ok((shape, shader))
     }
 
-    /// A reduction of arrays of at most `items` items that begin like `input`.
+    /// A reduction of arrays of at most `items` items that are read so.
     pub(crate) fn new(
         gpu: &Arc<Gpu>,
         types: Types,
         items: u64,
-        input: &Slice<'_>,
+        reads: Reads,
         options: &ReduceOptions,
     ) -> Result<Self> {
-        let reads = Reads::of(&types, input, options);
         let (shape, shader) = Self::kernel(gpu.id(), &types, options, items, reads)?;
         let kernel = gpu.kernel(&shader, "reduce")?;
         let state = state(gpu, &types, shape.workgroups(reads.most_dealt(&types, items)))?;
@@ -386,17 +402,19 @@ impl Reduction {
     }
 
     /// Whether this reduction can be used for `input`.
-    pub(crate) fn suits(&self, types: &Types, input: &Slice<'_>, options: &ReduceOptions) -> bool {
-        self.types == *types
-            && input.items <= self.items
-            && Reads::of(types, input, options) == self.reads
+    pub(crate) fn suits(&self, types: &Types, items: u64, reads: Reads) -> bool {
+        self.types == *types && items <= self.items && reads == self.reads
     }
 
-    /// The launch of a reduction of `input`.
-    pub(crate) fn bind(&self, gpu: &Gpu, input: &Slice<'_>, to: To, init: Init) -> Result<Ready> {
-        let array = [input.pointer(), self.state.pointer(), input.items];
-        let [result, mailbox, message] = outcome(to, init);
-        let words = [array[0], array[1], array[2], result, mailbox, message];
+    /// The launch of a reduction of as many items as the first array has.
+    pub(crate) fn bind(
+        &self,
+        gpu: &Gpu,
+        inputs: &[Slice<'_>],
+        to: To,
+        init: Init,
+    ) -> Result<Ready> {
+        let Some(input) = inputs.first() else { return Err(gpu.failed("a reduction of nothing")) };
         let workgroups = self.shape.workgroups(self.reads.dealt(&self.types, input));
         let folding = u64::from(self.one_folds && workgroups > 1);
         let workgroups = u32::try_from(workgroups + folding)
@@ -407,7 +425,8 @@ impl Reduction {
             shared_bytes: 0,
             cooperative: false,
         };
-        let arguments = with_init(Arguments::new().with(words), &self.types, init);
+        let arguments = of_arrays(inputs).and([self.state.pointer(), input.items]);
+        let arguments = with_init(arguments.and(outcome(to, init)), &self.types, init);
         // SAFETY: `Reduce` in `reduce.cuh` has these fields. The caller's slices are the device's memory; the state has a
         // place for every workgroup of the longest array.
         let ready = unsafe { Ready::new(&self.kernel, launch, arguments, Some(&self.state)) };

@@ -26,7 +26,7 @@ constexpr u32 TILES = TEAMS * TILES_OF_TEAM;
 constexpr u32 ROWS_HELD = ACCESSES_HELD / ACCESSES < 1 ? 1 : ACCESSES_HELD / ACCESSES;
 
 struct Reduce {
-    const InMemory* input;
+    Inputs inputs;
     State* state;
     u64 items;
     Outcome to;

@@ -11,7 +11,7 @@
 // slots are dealt out to tiles instead of items.
 
 /// Slots before the array's first item.
-inline u32 lead_of(const Reduce& reduce) { return SKEWED ? u64(reduce.input) % sizeof(Access) / sizeof(InMemory) : 0; }
+inline u32 lead_of(const Reduce& reduce) { return SKEWED ? u64(first_of(reduce.inputs)) % sizeof(Access) / sizeof(InMemory) : 0; }
 
 /// Slots that are dealt out.
 inline u64 slots_of(const Reduce& reduce) { return reduce.items + (EXACT ? lead_of(reduce) : 0); }

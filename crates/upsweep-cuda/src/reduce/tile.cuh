@@ -53,16 +53,6 @@ inline u32 access_of(u32 row, u32 a, u32 member) {
     return BLOCKED ? (row * TEAM + member) * ACCESSES + a : (row * ACCESSES + a) * TEAM + member;
 }
 
-/// Reads past the first-level cache, which has no use for what is read once.
-template <typename T> inline T read(const T* from) { return __ldcs(from); }
-inline uint4 read(const uint4* from) {
-    uint4 access;
-    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-        : "=r"(access.x), "=r"(access.y), "=r"(access.z), "=r"(access.w)
-        : "l"(from));
-    return access;
-}
-
 /// Whole words of an access; where there is none, nobody asks.
 constexpr u32 ACCESS_WORDS = sizeof(Access) < 4 ? 1 : sizeof(Access) / 4;
 
@@ -118,7 +108,7 @@ __forceinline__ void find(const Access (&held)[HELD][ACCESSES], const Tile& tile
 /// of the tile.
 template <u32 HELD, bool WHOLE>
 __forceinline__ void add_rows(const Reduce& reduce, const Tile& tile, u32 row, u32 stop, u32 member, Lanes& lanes) {
-    const Access* accesses = (const Access*)(reduce.input + tile.first);
+    const Inputs from = at(reduce.inputs, tile.first);
     Access held[HELD][ACCESSES];
 #pragma unroll
     for (u32 r = 0; r < HELD; ++r) {
@@ -126,7 +116,7 @@ __forceinline__ void add_rows(const Reduce& reduce, const Tile& tile, u32 row, u
         for (u32 a = 0; a < ACCESSES; ++a) {
             const u32 access = access_of(row + r, a, member);
             if (WHOLE || access < stop) {
-                held[r][a] = read(accesses + access);
+                held[r][a] = fetch_once(from, 0, access);
             }
         }
     }
@@ -150,7 +140,7 @@ struct Rest {
 #pragma unroll
         for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
             if (has(tile, v) && is_of(member)) {
-                items[v] = reduce.input[tile.first + slot + v];
+                items[v] = fetch_one(reduce.inputs, tile.first + slot + v);
             }
         }
     }
@@ -179,8 +169,8 @@ constexpr u32 ROWS_HELD_LAST = CHECKED ? ROWS_HELD : ROWS_HELD < 8 || ACCESSES >
 /// Folds the rows of a whole tile.
 __forceinline__ void add_whole_rows(const Reduce& reduce, const Tile& tile, u32 member, Lanes& lanes) {
     // Of an unrolled loop all accesses are on their way at once, for which there are no registers beside twice the lanes, nor
-    // beside those of long values.
-#pragma unroll(BLOCKED || FINDS || WORDS > 4 ? 1 : ROWS)
+    // beside those of long values or of several arrays.
+#pragma unroll(BLOCKED || FINDS || WORDS > 4 || ARRAYS > 1 ? 1 : ROWS)
     for (u32 row = 0; row < ROWS; row += ROWS_HELD) {
         add_rows<ROWS_HELD, true>(reduce, tile, row, 0, member, lanes);
     }

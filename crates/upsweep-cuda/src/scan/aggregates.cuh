@@ -45,9 +45,9 @@ struct Work {
 
     u32 chunk_at(u32 turn) const { return blockIdx.x + turn * gridDim.x; }
     InMemory* stage(u32 turn) const { return stages + turn % STAGES * STAGE; }
-    Chunk chunk(u32 turn) const { return Chunk(scan, stage(turn) + lead() / sizeof(InMemory), chunk_at(turn)); }
+    Chunk chunk(u32 turn) const { return Chunk(scan, Inputs{stage(turn) + lead() / sizeof(InMemory)}, chunk_at(turn)); }
     /// Bytes that every chunk, and each warp's rows, begin behind a line.
-    u32 lead() const { return u64(Chunk(scan, 0).source()) % LINE; }
+    u32 lead() const { return u64(first_of(Chunk(scan, 0).source())) % LINE; }
 
     Barrier* full(u32 turn, u32 warp) const { return &shared.full[turn % STAGES][warp]; }
     /// In which of two phases the barriers of slots are.
@@ -58,7 +58,7 @@ struct Work {
     void begin_load(u32 turn, u32 warp) const {
         if (turn < turns) {
             const Offset rows = Chunk::rows_of(warp);
-            const u64 array = u64(scan.input), first = u64(chunk(turn).source() + rows);
+            const u64 array = u64(first_of(scan.inputs)), first = u64(first_of(chunk(turn).source()) + rows);
             const u64 begin = REVERSE ? max(first, array) : first;
             const u64 last = first + ROWS * ROW * sizeof(InMemory);
             const u64 end = REVERSE ? last : min(last, array + scan.items * sizeof(InMemory));

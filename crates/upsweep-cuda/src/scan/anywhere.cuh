@@ -9,6 +9,9 @@
 /// Accesses that hold a group.
 constexpr u32 ACCESSES = GROUP / ACCESS_ITEMS, OUT_ACCESSES = GROUP / OUT_ACCESS_ITEMS;
 
+/// Words of an access; one where it is an item, and nobody asks.
+constexpr u32 ACCESS_WORDS = (sizeof(Access) + 3) / 4;
+
 /// Words of a group, and the most of a neighbour's that lie in its accesses; one where an access is an item, and nobody asks.
 constexpr u32 more_words(u32 access, u32 item) { return access == item ? 1 : (access - item + 3) / 4; }
 constexpr u32 GROUP_WORDS = GROUP * sizeof(InMemory) / 4, MORE_WORDS = more_words(sizeof(Access), sizeof(InMemory));
@@ -58,9 +61,9 @@ inline void read_skewed(const u8* group, Access (&accesses)[ACCESSES]) {
             read[a] = from[a];
         }
     }
-    u32 words[GROUP_WORDS + sizeof(Access) / 4];
+    u32 words[GROUP_WORDS + ACCESS_WORDS];
     memcpy(words, read, sizeof(read));
-    move_down<GROUP_WORDS, sizeof(Access) / 4, sizeof(InMemory)>(words, skew);
+    move_down<GROUP_WORDS, ACCESS_WORDS, sizeof(InMemory)>(words, skew);
     memcpy(accesses, words, sizeof(accesses));
 }
 
@@ -89,7 +92,7 @@ __forceinline__ void read_rows(const InMemory* run, u32 lane, Access (&rows)[ROW
 #pragma unroll
     for (u32 k = 0; k < ROWS; ++k) {
         const u32 r = REVERSE ? ROWS - 1 - k : k;
-        u32 words[GROUP_WORDS + MORE_WORDS], next[sizeof(Access) / 4];
+        u32 words[GROUP_WORDS + MORE_WORDS], next[ACCESS_WORDS];
         memcpy(words, rows[r], sizeof(rows[r]));
         if (k + 1 < ROWS) {
             memcpy(next, rows[REVERSE ? ROWS - 2 - k : k + 1], sizeof(next));

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use upsweep_core::summation::WINDOW;
-use upsweep_core::{Element, Error, Operator, Result, Scan, Strategy, Widen};
+use upsweep_core::{Element, Error, Operator, Recipe, Result, Scan, Strategy, Widen};
 use upsweep_gpu::bits::{bytes, from_memory};
 
-use super::{Form, ScanOptions, Scanning, policy};
-use crate::backend::{Source, Target, Workspace, init_words};
+use super::{Form, Lies, ScanOptions, Scanning, policy};
+use crate::backend::{Source, Stored, Target, Workspace, init_words};
 use crate::device::Gpu;
 use crate::launch::Ready;
 use crate::memory::Buffer;
 use crate::record::Recording;
+use crate::shader::Types;
 use crate::slice::Slice;
 
 impl Gpu {
@@ -63,7 +64,9 @@ impl Gpu {
         O: Operator<U::Acc>,
     {
         let ready = self.ready_scan::<T, U, O>(workspace, [&input, &output], problem, options)?;
-        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(self.facts.arch));
+        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        let strategy =
+            options.strategy.unwrap_or_else(|| policy::of_types(self.facts.arch, &types));
         Ok(Recording::new(self, ready, Some(Strategy::GpuScan(strategy))))
     }
 
@@ -91,21 +94,78 @@ impl Gpu {
         if input.items == 0 {
             return Ok(None);
         }
+        self.ready_scanning(workspace, types, &[*input], output, problem, options).map(Some)
+    }
+
+    /// The launch of a scan of arrays into one that is as long, and not empty.
+    fn ready_scanning<A: Element, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        types: Types,
+        inputs: &[Slice<'_>],
+        output: &Slice<'_>,
+        problem: &Scan<A, O>,
+        options: &ScanOptions,
+    ) -> Result<Ready> {
         let form = Form::new(problem);
+        let strategy =
+            options.strategy.unwrap_or_else(|| policy::of_types(self.facts.arch, &types));
+        let options = &ScanOptions { strategy: Some(strategy), ..*options };
+        let width = crate::bytes(strategy.load.width);
+        let lies = Lies::new(form, &types, inputs, Some(output), width);
         let suits = |(of, scanning): &(ScanOptions, Scanning)| {
-            of == options && scanning.suits(&types, form, input, output)
+            of == options && scanning.suits(&types, form, output.items, lies)
         };
         if !workspace.scanning.as_ref().is_some_and(suits) {
-            let items = input.items.max(workspace.items);
+            let items = output.items.max(workspace.items);
             workspace.scanning = None;
-            let made = Scanning::new(self, types, form, items, [input, output], options)?;
+            let made = Scanning::new(self, types, form, items, lies, options)?;
             workspace.scanning = Some((*options, made));
         }
         match &workspace.scanning {
-            Some((_, scanning)) => {
-                scanning.bind(self, input, output, init_words(problem.init)).map(Some)
-            }
+            Some((_, scanning)) => scanning.bind(self, inputs, output, init_words(problem.init)),
             None => Err(self.failed("a scan that was just made is gone")),
+        }
+    }
+
+    /// Writes every prefix of items that are made of those of arrays to `output`. Waits for an output in the host's memory only.
+    ///
+    /// # Errors
+    /// As [`scan_into`](Gpu::scan_into), and [`Error::OperatorUntranslated`] for an operator that is neither built in nor an
+    /// annotated function.
+    pub fn scan_made<U, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        (recipe, arrays): (&Recipe, &[Stored<'_>]),
+        output: Target<'_, U>,
+        problem: &Scan<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<()>
+    where
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let types = self.types_of_made::<U::Acc, U, O>(recipe, &problem.operator)?;
+        if output.is_empty() {
+            return Ok(());
+        }
+        let mut uploaded = Vec::new();
+        let items = output.len() as u64;
+        let inputs = self.all_on_device(arrays, recipe, items, &mut uploaded)?;
+        let scan = |to: Slice<'_>| {
+            inputs.iter().try_for_each(|input| input.check_apart(&to))?;
+            let ready = self.ready_scanning(workspace, types, &inputs, &to, problem, options)?;
+            let slices: Vec<&Slice<'_>> = inputs.iter().chain([&to]).collect();
+            self.in_order(self.stream(), &slices, || ready.begin(self, self.stream()))
+        };
+        match output {
+            Target::Device(output) => scan(output),
+            Target::Host(to) => {
+                let made = Buffer::new(self, items * U::KIND.size() as u64)?;
+                scan(Slice::at(made.pointer(), U::KIND, items)?)?;
+                // SAFETY: the memory is ours, and has as many bytes.
+                U::fill(to, |data| unsafe { self.copy_out(made.pointer(), data) })
+            }
         }
     }
 

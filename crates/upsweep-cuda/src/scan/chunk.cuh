@@ -28,7 +28,7 @@ inline Offset turned(u32 last, u32 i) { return REVERSE ? Offset(last) - Offset(i
 
 /// What is scanned.
 struct Scan {
-    const InMemory* input;
+    Inputs inputs;
     OutMemory* output;
     State* state;
     u64 items;

@@ -71,7 +71,7 @@ __forceinline__ void load(const Chunk& chunk, bool is_whole, Group (&rows)[ROWS]
         }
     } else {
         Access accesses[ROWS][ACCESSES];
-        read_rows(chunk.source() + Chunk::rows_of(warp), lane, accesses);
+        read_rows(first_of(chunk.source()) + Chunk::rows_of(warp), lane, accesses);
 #pragma unroll
         for (u32 r = 0; r < ROWS; ++r) {
             rows[r] = Chunk::entered(accesses[r], 0);

@@ -66,6 +66,7 @@ impl Wanted<'_> {
                 let parts = [HANDED_ON, include_str!("propagate.cuh")];
                 let mut propagate = self.shader(self.alone(&parts), vec!["propagate"]);
                 propagate.types.item = self.types.output;
+                propagate.types.made = None;
                 propagate.width = propagate.out_width;
                 set(&mut propagate.constants, "ALIGNED", self.lies.out_aligned);
                 if Self::nests(self.types, self.form) {
@@ -122,7 +123,10 @@ impl Wanted<'_> {
         let width = |kind: Kind| self.lies.width.min((GROUP * kind.size()) as u32);
         Shader {
             types: self.types.clone(),
-            width: width(self.types.item),
+            width: match self.lies.one_by_one {
+                true => self.types.item.size() as u32,
+                false => width(self.types.item),
+            },
             out_width: width(self.types.output),
             constants: self.constants(),
             parts,

@@ -21,10 +21,11 @@ use upsweep_core::{
 
 use upsweep_gpu::bits::{MOST_WORDS, Words};
 
+use crate::backend::items_of;
 use crate::device::{Facts, Gpu};
-use crate::launch::{Arguments, Kernel, Launch, Ready};
+use crate::launch::{Kernel, Launch, Ready};
 use crate::memory::Buffer;
-use crate::reduce::{Init, To, outcome, with_init};
+use crate::reduce::{Init, To, of_arrays, outcome, with_init};
 use crate::shader::types::{access, alignment, is_whole};
 use crate::shader::{Shader, TOTAL, Types, state};
 use crate::slice::Slice;
@@ -91,10 +92,19 @@ pub(crate) struct Lies {
     /// Whether arrays begin, or end if they are scanned from there, where such an access may.
     pub(crate) aligned: bool,
     pub(crate) out_aligned: bool,
+    /// Whether items are read one by one, since the arrays that they are made of do not begin alike.
+    pub(crate) one_by_one: bool,
 }
 
 impl Lies {
-    fn new(form: Form, input: &Slice<'_>, output: &Slice<'_>, width: u32) -> Self {
+    /// Without an output, as if it lay like the input.
+    pub(crate) fn new(
+        form: Form,
+        types: &Types,
+        inputs: &[Slice<'_>],
+        output: Option<&Slice<'_>>,
+        width: u32,
+    ) -> Self {
         let is = |slice: &Slice<'_>| {
             // An access of its own begins where its item does.
             let width = if is_whole(slice.kind()) { alignment(slice.kind()) } else { width.into() };
@@ -102,7 +112,10 @@ impl Lies {
             let turned = if from_end { slice.pointer() + slice.bytes() } else { slice.pointer() };
             turned.is_multiple_of(width)
         };
-        Self { width, aligned: is(input), out_aligned: is(output) }
+        let begins = inputs.iter().all(is);
+        let one_by_one = types.made.is_some() && !begins;
+        let out_aligned = output.map_or(begins, is);
+        Self { width, aligned: begins || one_by_one, out_aligned, one_by_one }
     }
 }
 
@@ -195,24 +208,23 @@ impl Scanning {
             if looks_back || held.chunks(items) <= at_once {
                 return held;
             }
-            if facts.arch >= ARCH_OF_BULK_COPIES && !is_whole(types.item) {
+            let copies = types.made.is_none() && !is_whole(types.item);
+            if facts.arch >= ARCH_OF_BULK_COPIES && copies {
                 return Shape::staged(facts, types, lies, policy);
             }
         }
         Shape::alone(facts, types, policy, stays)
     }
 
-    /// A scan of arrays of at most `items` items that lie like `input` and `output`.
+    /// A scan of arrays of at most `items` items that lie so.
     pub(crate) fn new(
         gpu: &Arc<Gpu>,
         types: Types,
         form: Form,
         items: u64,
-        [input, output]: [&Slice<'_>; 2],
+        lies: Lies,
         options: &ScanOptions,
     ) -> Result<Self> {
-        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(gpu.facts.arch));
-        let lies = Lies::new(form, input, output, crate::bytes(strategy.load.width));
         let (shape, shaders) =
             Self::kernels((gpu.id(), &gpu.facts), &types, form, items, lies, options)?;
         let mut kernels = Vec::new();
@@ -231,34 +243,24 @@ impl Scanning {
     }
 
     /// Whether this scan can be used for these arrays.
-    pub(crate) fn suits(
-        &self,
-        types: &Types,
-        form: Form,
-        input: &Slice<'_>,
-        output: &Slice<'_>,
-    ) -> bool {
-        self.types == *types
-            && self.form == form
-            && input.items <= self.items
-            && Lies::new(form, input, output, self.lies.width) == self.lies
+    pub(crate) fn suits(&self, types: &Types, form: Form, items: u64, lies: Lies) -> bool {
+        self.types == *types && self.form == form && items <= self.items && lies == self.lies
     }
 
-    /// The launch of a scan of `input` into `output`, which is as long and not empty.
+    /// The launch of a scan of arrays into `output`, which is as long and not empty.
     pub(crate) fn bind(
         &self,
         gpu: &Gpu,
-        input: &Slice<'_>,
+        inputs: &[Slice<'_>],
         output: &Slice<'_>,
         init: Init,
     ) -> Result<Ready> {
-        let chunks = u32::try_from(self.shape.chunks(input.items))
+        let chunks = u32::try_from(self.shape.chunks(output.items))
             .map_err(|_| gpu.failed("a scan of more chunks than are counted"))?;
         let words = [
-            input.pointer(),
             output.pointer(),
             self.state.pointer(),
-            input.items,
+            output.items,
             u64::from(chunks) | u64::from(init.is_some()) << 32,
         ];
         let workgroups = match self.shape.waits {
@@ -272,7 +274,7 @@ impl Scanning {
             cooperative: self.shape.is_cooperative(),
         };
         let spine = Launch { grid: [1, 1], threads: WARP * SPINE_WARPS, ..launch };
-        let arguments = with_init(Arguments::new().with(words), &self.types, init);
+        let arguments = with_init(of_arrays(inputs).and(words), &self.types, init);
         // SAFETY: `Scan` in `chunk.cuh` has these fields. The caller's slices are the device's memory and lie apart, or are
         // one; the state has a place for every chunk of the longest array.
         let ready = unsafe { Ready::new(&self.kernels[0], launch, arguments, Some(&self.state)) };
@@ -281,19 +283,20 @@ impl Scanning {
         }))
     }
 
-    /// The launches that find the total of `input`, in the order of its scan.
+    /// The launches that find the total of as many items as each array has, in the order of their scan.
     pub(crate) fn bind_total(
         &self,
         gpu: &Gpu,
-        input: &Slice<'_>,
+        inputs: &[Slice<'_>],
         to: To,
         init: Init,
     ) -> Result<Ready> {
-        let chunks = u32::try_from(self.shape.chunks(input.items))
+        let items = items_of(inputs);
+        let chunks = u32::try_from(self.shape.chunks(items))
             .map_err(|_| gpu.failed("a reduction of more chunks than are counted"))?;
-        let array = [input.pointer(), 0, self.state.pointer(), input.items, u64::from(chunks)];
-        let arguments = with_init(Arguments::new().with(array), &self.types, None);
-        let arguments = with_init(arguments.with(outcome(to, init)), &self.types, init);
+        let words = [0, self.state.pointer(), items, u64::from(chunks)];
+        let arguments = with_init(of_arrays(inputs).and(words), &self.types, None);
+        let arguments = with_init(arguments.begin().and(outcome(to, init)), &self.types, init);
         let launch = |workgroups, threads| Launch {
             grid: [workgroups, 1],
             threads,

@@ -4,6 +4,9 @@ use upsweep_core::{
     AccessWidth, Arrangement, GpuScanStrategy, Load, ScanGlobal, ScanLocal, Tail, WorkgroupPolicy,
 };
 
+use crate::shader::Types;
+use crate::shader::types::is_whole;
+
 /// The strategy where none is asked for: totals only where chunks can wait in shared memory while others are brought there, or
 /// wherever the array fits into the registers of all workgroups that run at once; else look-back, with a fallback on devices
 /// that do not promise that workgroups go on.
@@ -21,6 +24,20 @@ pub(crate) fn strategy(arch: u32) -> GpuScanStrategy {
             _ => ScanGlobal::LookBackFallback,
         },
     }
+}
+
+/// The same for these types: chunks whose items are made as they are read, or lie in no accesses of 16 bytes, are not brought to
+/// shared memory.
+pub(crate) fn of_types(arch: u32, types: &Types) -> GpuScanStrategy {
+    let strategy = strategy(arch);
+    if types.made.is_none() && !is_whole(types.item) {
+        return strategy;
+    }
+    let global = match strategy.global {
+        ScanGlobal::Aggregates => ScanGlobal::LookBack,
+        global => global,
+    };
+    GpuScanStrategy { global, ..strategy }
 }
 
 /// The policy where none is asked for. Of those tried on an H200 (`benches/record/nvidia-h200/2026-11-22-cuda-sweep.csv`): up

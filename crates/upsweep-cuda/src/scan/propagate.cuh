@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) propagate(const Scan sc
     __shared__ Shared shared;
     const Thread thread{number_of_warp(), threadIdx.x % SUBGROUP};
     Scan scan = scanned;
-    scan.input = (const InMemory*)scanned.output;
+    scan.inputs.in0 = (const InMemory*)scanned.output;
     // From the end backwards: what was written last is likely to be in a cache still.
     const u32 number = gridDim.x - 1 - blockIdx.x;
     if constexpr (NESTS) {

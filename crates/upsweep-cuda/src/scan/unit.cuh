@@ -24,22 +24,22 @@ inline Acc total_of(const Group& group) {
     return then(then(group.at[0], group.at[1]), then(group.at[2], group.at[3]));
 }
 
-/// A chunk, where it is staged and where it lies.
+/// A chunk, where it is staged or lies.
 struct Chunk {
     const Scan& scan;
-    const InMemory* stage;
+    Inputs from;
     u64 first;
 
     /// One that is staged.
-    Chunk(const Scan& scan, const InMemory* stage, u32 number) : scan(scan), stage(stage), first(u64(number) * CHUNK) {}
+    Chunk(const Scan& scan, const Inputs& stage, u32 number) : scan(scan), from(stage), first(u64(number) * CHUNK) {}
     /// One that is read from where it lies.
-    Chunk(const Scan& scan, u32 number) : scan(scan), first(u64(number) * CHUNK) { stage = source(); }
+    Chunk(const Scan& scan, u32 number) : scan(scan), from(), first(u64(number) * CHUNK) { from = source(); }
 
     /// Whether it is staged, or read in whole accesses.
     bool is_whole() const { return first + CHUNK <= scan.items; }
 
     /// Where its items begin in the array, whichever of them comes first.
-    const InMemory* source() const { return scan.input + (REVERSE ? scan.items - first - CHUNK : first); }
+    Inputs source() const { return at(scan.inputs, REVERSE ? scan.items - first - CHUNK : first); }
 
     /// Where the rows of a warp begin among its items.
     static Offset rows_of(u32 warp) { return turned(WARPS - 1, warp) * Offset(ROWS * ROW); }
@@ -56,10 +56,10 @@ struct Chunk {
     /// A lane's group of a row, from where it is staged.
     Group staged(u32 row, u32 lane) const {
         const Offset gaps = turned(WARPS - 1, row / ROWS) * Offset(GAP);
-        const InMemory* from = stage + turned(CHUNK - GROUP, row * ROW + lane * GROUP) + gaps;
+        const Offset item = turned(CHUNK - GROUP, row * ROW + lane * GROUP) + gaps;
         if constexpr (!ALIGNED) {
             Access accesses[ACCESSES];
-            read_skewed((const u8*)from, accesses);
+            read_skewed((const u8*)(first_of(from) + item), accesses);
             return entered(accesses, 0);
         } else {
             // Of two accesses every other four lanes take the second first, so that no two lanes want one bank.
@@ -67,7 +67,7 @@ struct Chunk {
             Access accesses[ACCESSES];
 #pragma unroll
             for (u32 a = 0; a < ACCESSES; ++a) {
-                accesses[a] = ((const Access*)from)[a ^ turn];
+                accesses[a] = fetch(from, item, a ^ turn);
             }
             return entered(accesses, turn);
         }
@@ -102,19 +102,19 @@ struct Chunk {
 
     /// The same from where it lies, with padding behind the end.
     Group loaded(u32 row, u32 lane) const {
-        const u32 at = row * ROW + lane * GROUP;
-        const InMemory* from = scan.input + place(first);
+        const u32 behind = row * ROW + lane * GROUP;
+        const Inputs items_from = at(scan.inputs, place(first));
         InMemory items[GROUP] = {};
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
-            if (at + k < left()) {
-                items[k] = from[step(at + k)];
+            if (behind + k < left()) {
+                items[k] = fetch_one(items_from, step(behind + k));
             }
         }
         Group group;
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
-            group.at[k] = chosen(padding(), enter(unpack_one(items[k]), 0), at + k < left());
+            group.at[k] = chosen(padding(), enter(unpack_one(items[k]), 0), behind + k < left());
         }
         return group;
     }

@@ -3,6 +3,7 @@
 //! The header says sizes, types and the operator; the `.cuh` files say what is done, in the order in which they are
 //! listed, for C++ wants names before their use. All functions run on the device.
 
+pub(crate) mod made;
 #[cfg(test)]
 mod on_device;
 pub(crate) mod operator;
@@ -13,12 +14,13 @@ pub(crate) mod types;
 use core::fmt::Write;
 use std::sync::Arc;
 
-use upsweep_core::{Dtype, Element, Extreme, Kind, Operator, Result};
+use upsweep_core::{Dtype, Element, Extreme, Kind, Operator, Recipe, Result};
 use upsweep_gpu::bits::{MOST_WORDS, Words, words as words_of};
 
 use crate::device::Gpu;
 use crate::memory::Buffer;
 
+pub(crate) use made::Made;
 pub(crate) use operator::{Held, Numbers, Op};
 pub(crate) use types::Scalar;
 use types::{access, declared, in_memory, pack, unpack};
@@ -37,6 +39,8 @@ pub(crate) struct Types {
     /// Words of the operator's identity and padding.
     pub(crate) identity: Words,
     pub(crate) padding: Words,
+    /// How items are made of those of arrays, of which the longest have the type of items then.
+    pub(crate) made: Option<Made>,
 }
 
 impl Types {
@@ -56,6 +60,27 @@ impl Types {
             op: Op::of(operator)?,
             identity: words_of(operator.identity()),
             padding: words_of(operator.padding()),
+            made: None,
+        })
+    }
+
+    /// Of items that are made by a recipe, of which kernels have the arrays; `None` for what has no text in CUDA C++, or cannot
+    /// stand beside functions.
+    pub(crate) fn of_made<A, U, O>(recipe: &Recipe, operator: &O) -> Option<Self>
+    where
+        A: Element,
+        U: Element,
+        O: Operator<A>,
+    {
+        let (made, op) = Made::of(recipe, Op::of(operator)?, operator.function())?;
+        Some(Self {
+            item: recipe.widest(),
+            acc: A::KIND,
+            output: U::KIND,
+            op,
+            identity: words_of(operator.identity()),
+            padding: words_of(operator.padding()),
+            made: Some(made),
         })
     }
 
@@ -66,7 +91,8 @@ impl Types {
             item => item,
         });
         let (identity, padding) = ([0; MOST_WORDS], [0; MOST_WORDS]);
-        Self { item: item.into(), acc, output: acc, op: Op::First(extreme), identity, padding }
+        let op = Op::First(extreme);
+        Self { item: item.into(), acc, output: acc, op, identity, padding, made: None }
     }
 
     /// How values are held while they are combined.
@@ -196,16 +222,28 @@ impl Shader {
             text += declarations;
             structure = name;
         }
-        for (alias, kind) in [("Item", item), ("Value", acc), ("Stored", output)] {
-            let name = kind.number().map_or(structure, |dtype| Scalar::of(dtype).name());
+        let type_of = |kind: &Kind| kind.number().map_or(structure, |of| Scalar::of(of).name());
+        let mut item_type = type_of(item);
+        if let Some(made) = &self.types.made {
+            text += made.declarations();
+            item_type = made.item();
+        }
+        for (alias, name) in
+            [("Item", item_type), ("Value", type_of(acc)), ("Stored", type_of(output))]
+        {
             let _ = writeln!(text, "using {alias} = {name};");
         }
-        text += &declared(*item);
+        let arrays = self.types.made.iter().flat_map(|made| &made.recipe.arrays);
+        let kinds: Vec<Kind> = arrays.chain([item, output]).copied().collect();
+        text += &declared(&kinds);
         text += include_str!("rounding.cuh");
         text += &op.text(&self.types.numbers());
         text += &words(self.types.held());
         text += &result(&self.types);
-        text += &input(*item, self.width);
+        text += &match &self.types.made {
+            Some(made) => made.text(self.width / item.size() as u32),
+            None => input(*item, self.width),
+        };
         if !matches!(self.types.held(), Held::Position(_)) {
             text += "inline Stored stored(Acc acc) { return Stored(leave(acc)); }\n";
             text += &written(*output, self.out_width);
@@ -223,17 +261,22 @@ fn input(item: Kind, width: u32) -> String {
     let unpacked = unpack(item, width, "access").join(", ");
     let one = unpack(item, item.size() as u32, "item").join("");
     let memory = in_memory(item);
-    let using = |alias: &str, name: &str| match alias == name {
-        true => String::new(),
-        false => format!("using {alias} = {name};\n"),
-    };
     format!(
-        "{}{}constexpr u32 ACCESS_ITEMS = {items}u;\n\
+        "using InMemory = {memory};\n\
+         using Access = {name};\n\
+         constexpr u32 ACCESS_ITEMS = {items}u;\n\
          struct Items {{ Item at[ACCESS_ITEMS]; }};\n\
          inline Items unpack(Access access) {{ return Items{{{{{unpacked}}}}}; }}\n\
-         inline Item unpack_one(InMemory item) {{ return {one}; }}\n",
-        using("InMemory", memory),
-        using("Access", name),
+         inline Item unpack_one(InMemory item) {{ return {one}; }}\n\
+         struct Inputs {{ const InMemory* in0; }};\n\
+         inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{inputs.in0 + items}}; }}\n\
+         inline const InMemory* first_of(const Inputs& inputs) {{ return inputs.in0; }}\n\
+         template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
+         \x20   return ((const Access*)(inputs.in0 + item))[access];\n}}\n\
+         inline Access fetch_once(const Inputs& inputs, u32 item, u32 access) {{\n\
+         \x20   return read((const Access*)(inputs.in0 + item) + access);\n}}\n\
+         template <typename Offset> inline InMemory fetch_one(const Inputs& inputs, Offset item) {{\n\
+         \x20   return inputs.in0[item];\n}}\n",
     )
 }
 

@@ -14,6 +14,16 @@ using f64 = double;
 /// All lanes of a warp.
 constexpr u32 ALL_LANES = 0xffffffffu;
 
+/// Reads past the first-level cache, which has no use for what is read once.
+template <typename T> inline T read(const T* from) { return __ldcs(from); }
+inline uint4 read(const uint4* from) {
+    uint4 access;
+    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+        : "=r"(access.x), "=r"(access.y), "=r"(access.z), "=r"(access.w)
+        : "l"(from));
+    return access;
+}
+
 /// The value of an f16; exact.
 inline f32 half_value(u16 bits) {
     f32 value;

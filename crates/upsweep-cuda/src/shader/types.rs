@@ -2,6 +2,7 @@
 
 use upsweep_core::kernel::field;
 use upsweep_core::{Dtype, Kind};
+use upsweep_gpu::bits::MOST_WORDS;
 
 /// A type that kernels compute in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -129,7 +130,7 @@ pub(crate) fn access(kind: Kind, width: u32) -> Option<(&'static str, u32)> {
         (_, 8) => "uint2",
         (_, 16) => "uint4",
         (Kind::Number(_), _) => return None,
-        _ => "InMemory",
+        _ => whole(size as usize / 4),
     };
     Some((name, width / size))
 }
@@ -146,7 +147,16 @@ pub(crate) fn in_memory(kind: Kind) -> &'static str {
 
 /// Whether an access is an item, of as many bytes as it has.
 pub(crate) fn is_whole(kind: Kind) -> bool {
-    in_memory(kind) == "InMemory"
+    kind.number().is_none() && !is_access(kind.size() as u32)
+}
+
+/// The type that items of a structure lie in where no type of CUDA's has as many bytes, by their words.
+fn whole(words: usize) -> &'static str {
+    const NAMES: [&str; MOST_WORDS + 1] = [
+        "Words0", "Words1", "Words2", "Words3", "Words4", "Words5", "Words6", "Words7", "Words8",
+        "Words9", "Words10", "Words11", "Words12", "Words13", "Words14", "Words15", "Words16",
+    ];
+    NAMES.get(words).unwrap_or(&"u32")
 }
 
 /// The largest power of two, at most 16, of which the size of an item is a multiple: where items begin.
@@ -154,23 +164,27 @@ pub(crate) fn alignment(kind: Kind) -> u64 {
     1 << (kind.size() as u64 | 16).trailing_zeros()
 }
 
-/// The type that items of a structure lie in where no type of CUDA's has as many bytes.
-pub(crate) fn declared(kind: Kind) -> String {
-    if !is_whole(kind) {
-        return String::new();
-    }
-    let words = kind.size() / 4;
-    format!(
-        "struct __align__({}) InMemory {{ u32 at[{words}]; }};\n\
-         inline InMemory read(const InMemory* from) {{\n\
-         \x20   InMemory item;\n\
-         #pragma unroll\n\
-         \x20   for (u32 k = 0; k < {words}; ++k) {{\n\
-         \x20       item.at[k] = __ldcs(from->at + k);\n\
-         \x20   }}\n\
-         \x20   return item;\n}}\n",
-        alignment(kind)
-    )
+/// The types that items of these kinds lie in, where they are none of CUDA's.
+pub(crate) fn declared(kinds: &[Kind]) -> String {
+    let whole_ones = kinds.iter().filter(|kind| is_whole(**kind));
+    let mut sizes: Vec<(usize, u64)> =
+        whole_ones.map(|kind| (kind.size() / 4, alignment(*kind))).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    let declare = |(words, alignment): (usize, u64)| {
+        let name = whole(words);
+        format!(
+            "struct __align__({alignment}) {name} {{ u32 at[{words}]; }};\n\
+             inline {name} read(const {name}* from) {{\n\
+             \x20   {name} item;\n\
+             #pragma unroll\n\
+             \x20   for (u32 k = 0; k < {words}; ++k) {{\n\
+             \x20       item.at[k] = __ldcs(from->at + k);\n\
+             \x20   }}\n\
+             \x20   return item;\n}}\n"
+        )
+    };
+    sizes.into_iter().map(declare).collect()
 }
 
 /// The parts of an access that are integers: names, and bytes of each.
@@ -191,6 +205,11 @@ fn parts(kind: Kind, access: &str, width: u32) -> (Vec<String>, u32) {
 
 /// Expressions for the items in `access`, in order.
 pub(crate) fn unpack(kind: Kind, width: u32, access: &str) -> Vec<String> {
+    unpack_as(kind, width, access, "Value")
+}
+
+/// The same, of structures that have this name.
+pub(crate) fn unpack_as(kind: Kind, width: u32, access: &str, name: &str) -> Vec<String> {
     let width = width_of(kind, width);
     let (parts, bytes) = parts(kind, access, width);
     if let Kind::Number(dtype) = kind {
@@ -200,11 +219,11 @@ pub(crate) fn unpack(kind: Kind, width: u32, access: &str) -> Vec<String> {
             .flat_map(|part| (0..each).map(move |k| item(dtype, part, k)))
             .collect();
     }
-    parts.chunks(kind.size() / 4).map(|words| structure(kind, words)).collect()
+    parts.chunks(kind.size() / 4).map(|words| structure(kind, words, name)).collect()
 }
 
-/// An expression for the structure that lies in these words of memory.
-fn structure(kind: Kind, words: &[String]) -> String {
+/// An expression for the structure of this name that lies in these words of memory.
+fn structure(kind: Kind, words: &[String], name: &str) -> String {
     let fields = kind.numbers().map(|(offset, dtype)| {
         let (first, place) = (offset / 4, offset % 4 / dtype.size().min(4));
         match dtype.size() {
@@ -212,7 +231,7 @@ fn structure(kind: Kind, words: &[String]) -> String {
             _ => item(dtype, &words[first], place as u32),
         }
     });
-    format!("Value{{{}}}", fields.collect::<Vec<_>>().join(", "))
+    format!("{name}{{{}}}", fields.collect::<Vec<_>>().join(", "))
 }
 
 /// An expression for item `k` in an integer.
@@ -290,7 +309,7 @@ pub(crate) fn pack(kind: Kind, width: u32, values: &[String]) -> String {
         _ => values.iter().flat_map(|value| words_stored(kind, value)).collect(),
     };
     match parts.len() {
-        _ if name == "InMemory" => format!("InMemory{{{{{}}}}}", parts.join(", ")),
+        _ if is_whole(kind) => format!("{name}{{{{{}}}}}", parts.join(", ")),
         1 => format!("{name}({})", parts[0]),
         _ => format!("make_{name}({})", parts.join(", ")),
     }

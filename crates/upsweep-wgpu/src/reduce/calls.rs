@@ -1,10 +1,12 @@
 //! The calls of reductions.
 
-use upsweep_core::{Element, Error, Extreme, Number, Operator, Reduce, Result, Strategy, Widen};
+use upsweep_core::{
+    Element, Error, Extreme, Number, Operator, Recipe, Reduce, Result, Strategy, Widen,
+};
 use upsweep_gpu::bits::{MOST_WORDS, Words, from_memory};
 
-use super::{Init, ReduceOptions, Reduction, of_scan, policy};
-use crate::backend::{Source, Workspace, init_words};
+use super::{Init, ReduceOptions, Reduction, lies, of_scan, policy};
+use crate::backend::{Source, Stored, Workspace, all_on_device, init_words};
 use crate::device::Gpu;
 use crate::faults::FAULT;
 use crate::mailbox::Mailbox;
@@ -82,14 +84,15 @@ impl Gpu {
         }
         input.check_apart(&result)?;
         let types = Self::position_types::<T>(extreme);
-        let bound = self.bind_reduction(workspace, types, &input, &result, None, options)?;
+        let bound = self.bind_reduction(workspace, types, &[input], &result, None, options)?;
         self.keep(bound)
     }
 
     fn position_types<T: Number>(extreme: Extreme) -> Types {
         let acc = T::Acc::KIND;
         let (identity, padding) = ([0; MOST_WORDS], [0; MOST_WORDS]);
-        Types { item: T::KIND, acc, output: acc, op: Op::First(extreme), identity, padding }
+        let op = Op::First(extreme);
+        Types { item: T::KIND, acc, output: acc, op, identity, padding, made: None }
     }
 
     /// The words of memory of a result.
@@ -120,15 +123,25 @@ impl Gpu {
         // Making parameters and bindings anew takes the host longer than a small reduction takes the device.
         let recording = match workspace.last.take() {
             Some((last, recording)) if last == asked => recording,
-            _ => self.bind_reduction(workspace, types, &input, &result, init, options)?,
+            _ => self.bind_reduction(workspace, types, &[input], &result, init, options)?,
         };
+        let found = self.await_result(&mailbox, &recording)?;
+        workspace.result = Some(mailbox);
+        // What was uploaded is not kept for the sake of a recording.
+        if uploaded.is_none() {
+            workspace.last = Some((asked, recording));
+        }
+        Ok(found)
+    }
+
+    /// Runs a reduction into a mailbox, and waits for the words of memory of its result.
+    fn await_result(&self, mailbox: &Mailbox, recording: &Recording) -> Result<Words> {
         let mut encoder = self.device.create_command_encoder(&<_>::default());
         recording.record(&mut encoder.begin_compute_pass(&<_>::default()));
         mailbox.send(&mut encoder, recording.state.as_ref());
         self.scoped(|| self.queue.submit([encoder.finish()]))?;
         let mut found = [0u8; Mailbox::BYTES as usize];
         self.read(mailbox.host(), 0, &mut found)?;
-        workspace.result = Some(mailbox);
         self.settle()?;
         let (found, fault) = found.split_at(Mailbox::FAULT as usize);
         let failed = fault.iter().any(|&byte| byte != 0);
@@ -136,11 +149,39 @@ impl Gpu {
             self.write(state, FAULT, &[0; 4])?;
             return Err(self.waited_in_vain());
         }
-        // What was uploaded is not kept for the sake of a recording.
-        if uploaded.is_none() {
-            workspace.last = Some((asked, recording));
-        }
         Ok(bytemuck::pod_read_unaligned(found))
+    }
+
+    /// Combines `items` items that are made of those of arrays into one value, and waits for it.
+    ///
+    /// # Errors
+    /// As [`reduce`](Gpu::reduce), and [`Error::OperatorUntranslated`] for an operator that is neither built in nor an annotated
+    /// function, and for more than four arrays.
+    pub fn reduce_made<A, O>(
+        &self,
+        workspace: &mut Workspace,
+        (recipe, arrays): (&Recipe, &[Stored<'_>]),
+        items: u64,
+        problem: &Reduce<A, O>,
+        options: &ReduceOptions,
+    ) -> Result<A>
+    where
+        A: Element,
+        O: Operator<A>,
+    {
+        let types = self.types_of_made::<A, A, O>(recipe, &problem.operator)?;
+        let uploaded = self.all_uploaded(arrays, recipe, items)?;
+        let inputs = all_on_device(arrays, &uploaded, items);
+        let mailbox = match workspace.result.take() {
+            Some(mailbox) => mailbox,
+            None => Mailbox::new(self)?,
+        };
+        let result = Slice { buffer: &mailbox.device, offset: 0, items: 1 };
+        let init = init_words(problem.init);
+        let recording = self.bind_reduction(workspace, types, &inputs, &result, init, options)?;
+        let found = self.await_result(&mailbox, &recording)?;
+        workspace.result = Some(mailbox);
+        from_memory(&found).ok_or_else(|| self.failed("a result of an unknown type"))
     }
 
     /// Combines all items into the one item of `result`. Does not wait.
@@ -172,24 +213,27 @@ impl Gpu {
         &self,
         workspace: &mut Workspace,
         types: Types,
-        input: &Slice<'_>,
+        inputs: &[Slice<'_>],
         result: &Slice<'_>,
         init: Init,
         options: &ReduceOptions,
     ) -> Result<Recording> {
         if !types.op.is_commutative() {
-            return self.bind_in_order(workspace, types, input, result, init, options);
+            return self.bind_in_order(workspace, types, inputs, result, init, options);
         }
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&self.facts, &types));
+        let lies = lies(self, &types, inputs, super::bytes(strategy.load.width));
+        let items = inputs.first().map_or(0, |input| input.items);
         let suits = |(of, reduction): &(ReduceOptions, Reduction)| {
-            of == options && reduction.suits(self, &types, input)
+            of == options && reduction.suits(&types, items, lies)
         };
         if !workspace.reduction.as_ref().is_some_and(suits) {
-            let items = input.items.max(workspace.items);
-            let made = Reduction::new(self, types, items, input, options)?;
+            let items = items.max(workspace.items);
+            let made = Reduction::new(self, types, items, lies, options)?;
             workspace.reduction = Some((*options, made));
         }
         match &workspace.reduction {
-            Some((_, reduction)) => reduction.bind(self, input, result, init),
+            Some((_, reduction)) => reduction.bind(self, inputs, result, init),
             None => Err(self.failed("a reduction that was just made is gone")),
         }
     }
@@ -199,7 +243,7 @@ impl Gpu {
         &self,
         workspace: &mut Workspace,
         types: Types,
-        input: &Slice<'_>,
+        inputs: &[Slice<'_>],
         result: &Slice<'_>,
         init: Init,
         options: &ReduceOptions,
@@ -211,7 +255,7 @@ impl Gpu {
         })?;
         let of_scan =
             ScanOptions { strategy: Some(of_scan), policy: options.policy, stalled: None };
-        self.bind_scanning(workspace, types, Form::TOTAL, [input, result], init, &of_scan)
+        self.bind_scanning(workspace, types, Form::TOTAL, (inputs, result), init, &of_scan)
     }
 
     /// A reduction of `input` into the one item of `result`, ready to be recorded.
@@ -254,6 +298,6 @@ impl Gpu {
         input.check_apart(&result)?;
         let types = self.types::<T, A, A, O>(&problem.operator)?;
         let init = init_words(problem.init);
-        self.bind_reduction(workspace, types, &input, &result, init, options)
+        self.bind_reduction(workspace, types, &[input], &result, init, options)
     }
 }

@@ -17,9 +17,10 @@ use wgpu::BufferUsages;
 
 use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording, Traffic};
+use crate::shader::made::{BINDINGS, MOST_ARRAYS};
 use crate::shader::types::access;
-use crate::shader::{Constants, Op, PUBLISHED, STATE, Shader, Types, WORKGROUP};
-use crate::slice::Slice;
+use crate::shader::{Constants, INPUT, Op, PUBLISHED, STATE, Shader, Types, WORKGROUP};
+use crate::slice::{Slice, Window};
 
 /// Strategy and policy of a reduction; what is not given is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -210,6 +211,7 @@ impl Reduction {
         let atomic = types.op.atomic(types.held());
         let packs = facts.int64_atomics && types.op == Op::Sum && types.held().words() == 1;
         let mut parts = vec![
+            if types.made.is_some() { "" } else { INPUT },
             include_str!("reduce.wgsl"),
             WORKGROUP,
             match strategy.local {
@@ -261,18 +263,17 @@ impl Reduction {
         Ok((shape, shader))
     }
 
-    /// A reduction of arrays of at most `items` items that lie like `input`.
+    /// A reduction of arrays of at most `items` items that [lie](lies) so.
     pub(crate) fn new(
         gpu: &Gpu,
         types: Types,
         items: u64,
-        input: &Slice<'_>,
+        lies: (u32, bool),
         options: &ReduceOptions,
     ) -> Result<Self> {
         let facts = &gpu.facts;
         gpu.check(&types)?;
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(facts, &types));
-        let lies = input.access(types.item, facts.alignment, bytes(strategy.load.width));
         let device = (gpu.id(), facts);
         let (shape, shader) = Self::kernel(device, &types, strategy, items, lies, options.policy)?;
         let pipeline = gpu.pipeline(&shader, "reduce")?;
@@ -298,21 +299,20 @@ impl Reduction {
     }
 
     /// Whether this reduction can be used for `input`.
-    pub(crate) fn suits(&self, gpu: &Gpu, types: &Types, input: &Slice<'_>) -> bool {
-        let asked = bytes(self.strategy.load.width);
-        self.types == *types
-            && input.items <= self.items
-            && input.access(types.item, gpu.facts.alignment, asked) == self.lies
+    pub(crate) fn suits(&self, types: &Types, items: u64, lies: (u32, bool)) -> bool {
+        self.types == *types && items <= self.items && lies == self.lies
     }
 
-    /// Everything for a reduction of `input` into `result`, which has room for it.
+    /// Everything for a reduction of as many items as each array has into `result`, which has room for it.
     pub(crate) fn bind(
         &self,
         gpu: &Gpu,
-        input: &Slice<'_>,
+        inputs: &[Slice<'_>],
         result: &Slice<'_>,
         init: Init,
     ) -> Result<Recording> {
+        let arrays = Arrays::of(&self.types, inputs);
+        let Some(input) = arrays.widest() else { return Err(gpu.failed("a reduction of nothing")) };
         let items = usize::try_from(input.items).unwrap_or(usize::MAX);
         if input.items > self.items {
             let planned = usize::try_from(self.items).unwrap_or(usize::MAX);
@@ -341,18 +341,16 @@ impl Reduction {
                 0,
                 gpu.result_start(result),
             ];
-            put_parameters(&mut bytes, index, &words, init);
-            let group = gpu.group(
-                &self.pipeline,
-                &[
-                    (0, window.binding(input.buffer)),
-                    (1, gpu.result_binding(result)),
-                    (2, self.state.as_entire_binding()),
-                    (3, gpu.parameter_binding(&parameters, index)),
-                ],
-            )?;
+            let (mut bindings, starts) = arrays.bound(window, facts.alignment);
+            put_parameters(&mut bytes, index, &words, starts, init);
+            bindings.extend([
+                (1, gpu.result_binding(result)),
+                (2, self.state.as_entire_binding()),
+                (3, gpu.parameter_binding(&parameters, index)),
+            ]);
+            let group = gpu.group(&self.pipeline, &bindings)?;
             let workgroups = u64::from(window.items).div_ceil(chunk).max(1) as u32;
-            let read = u64::from(window.items) * self.types.item.size() as u64;
+            let read = u64::from(window.items) * arrays.item_bytes();
             dispatches.push(Dispatch {
                 name: "reduce",
                 pipeline: self.pipeline.clone(),
@@ -393,7 +391,7 @@ pub(crate) fn choice(
 ) -> (GpuReduceStrategy, WorkgroupPolicy) {
     let [item, acc, output] = [Kind::Number(Dtype::U32); 3];
     let [identity, padding] = [[0; MOST_WORDS]; 2];
-    let types = Types { item, acc, output, op: Op::Sum, identity, padding };
+    let types = Types { item, acc, output, op: Op::Sum, identity, padding, made: None };
     let bytes = items * item_bytes as u64;
     (policy::strategy(&gpu.facts, &types), policy::policy(bytes, item_bytes))
 }
@@ -433,14 +431,76 @@ pub(crate) fn in_order(strategy: &GpuScanStrategy) -> Strategy {
 /// Bytes from one dispatch's parameters to the next's.
 pub(crate) const PARAMETERS: u64 = 256;
 
-/// Writes one dispatch's parameters: words, and from the next multiple of 16 bytes on those of the start value.
-pub(crate) fn put_parameters(bytes: &mut [u8], dispatch: usize, words: &[u32], init: Init) {
+/// Writes one dispatch's parameters: words, and from the next multiple of 16 bytes on where arrays begin, and the start value.
+pub(crate) fn put_parameters(
+    bytes: &mut [u8],
+    dispatch: usize,
+    words: &[u32],
+    starts: [u32; MOST_ARRAYS],
+    init: Init,
+) {
     let own = &mut bytes[dispatch * PARAMETERS as usize..][..PARAMETERS as usize];
-    let words: &[u8] = bytemuck::cast_slice(words);
+    let own: &mut [u32] = bytemuck::cast_slice_mut(own);
     own[..words.len()].copy_from_slice(words);
+    let (_, own) = own.split_at_mut(words.len().next_multiple_of(4));
+    own[..MOST_ARRAYS].copy_from_slice(&starts);
     let init = init.unwrap_or_default();
-    let init: &[u8] = bytemuck::cast_slice(&init);
-    own[words.len().next_multiple_of(16)..][..init.len()].copy_from_slice(init);
+    own[MOST_ARRAYS..][..init.len()].copy_from_slice(&init);
+}
+
+/// The arrays that a kernel reads, of each as many items.
+pub(crate) struct Arrays<'a> {
+    inputs: &'a [Slice<'a>],
+    kinds: Vec<Kind>,
+    widest: usize,
+}
+
+impl<'a> Arrays<'a> {
+    pub(crate) fn of(types: &Types, inputs: &'a [Slice<'a>]) -> Self {
+        match &types.made {
+            Some(made) => {
+                let kinds = made.recipe.arrays.clone();
+                Self { inputs, kinds, widest: made.recipe.widest_number() }
+            }
+            None => Self { inputs, kinds: vec![types.item], widest: 0 },
+        }
+    }
+
+    /// The one by which they are cut into windows.
+    pub(crate) fn widest(&self) -> Option<&'a Slice<'a>> {
+        self.inputs.get(self.widest)
+    }
+
+    /// Bytes of one item of each.
+    pub(crate) fn item_bytes(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.size() as u64).sum()
+    }
+
+    /// The bindings of a window, and where its items begin in each.
+    pub(crate) fn bound(
+        &self,
+        window: &Window,
+        alignment: u64,
+    ) -> (Vec<(u32, wgpu::BindingResource<'a>)>, [u32; MOST_ARRAYS]) {
+        let mut starts = [0; MOST_ARRAYS];
+        let mut bindings = Vec::with_capacity(self.inputs.len() + 3);
+        for (number, (slice, &kind)) in self.inputs.iter().zip(&self.kinds).enumerate() {
+            let own = slice.window(kind, alignment, window.first, window.items);
+            starts[number] = own.start;
+            bindings.push((BINDINGS[number], own.binding(slice.buffer)));
+        }
+        (bindings, starts)
+    }
+}
+
+/// The width of accesses to arrays, and whether the first item begins one.
+pub(crate) fn lies(gpu: &Gpu, types: &Types, inputs: &[Slice<'_>], asked: u32) -> (u32, bool) {
+    let alignment = gpu.facts.alignment;
+    match (&types.made, inputs.first()) {
+        (Some(made), _) => (made.items_at_once(inputs, alignment) * types.item.size() as u32, true),
+        (None, Some(input)) => input.access(types.item, alignment, asked),
+        (None, None) => (asked, true),
+    }
 }
 
 /// A grid of at least `workgroups` workgroups, folded where one dimension does not hold them.

@@ -31,11 +31,12 @@ struct Parameters {
     zero: u32,
     /// Bytes in the binding in front of the result.
     result_start: u32,
+    /// The same as `start`, of each of several arrays.
+    starts: vec4<u32>,
     /// Words of the start value.
     init: array<vec4<u32>, INIT_VECTORS>,
 }
 
-@group(0) @binding(0) var<storage, read> input: array<Access>;
 @group(0) @binding(1) var<storage, read_write> result: array<u32>;
 @group(0) @binding(3) var<uniform> parameters: Parameters;
 
@@ -90,7 +91,7 @@ fn add_tile(tile: u32, member: u32, lanes: ptr<function, Lanes>) {
             var held: array<Access, ACCESSES_HELD>;
             for (var k = 0u; k < ACCESSES_HELD; k++) { // unrolled
                 let at = first + (row + k / ACCESSES) * ROW + lane_of(member, k % ACCESSES);
-                held[k] = input[(parameters.start + at) / ACCESS_ITEMS];
+                held[k] = fetch(at);
             }
             for (var k = 0u; k < ACCESSES_HELD; k++) { // unrolled
                 let at = first + (row + k / ACCESSES) * ROW + lane_of(member, k % ACCESSES);
@@ -127,13 +128,13 @@ fn lane_of(member: u32, a: u32) -> u32 {
 
 /// The items from `at` on, those behind the end being anything.
 fn load_items(at: u32) -> array<Item, ACCESS_ITEMS> {
-    let first = parameters.start + at;
     if (ALIGNED == 1u) {
-        return unpack(input[first / ACCESS_ITEMS]);
+        return unpack(fetch(at));
     }
+    let first = parameters.start + at;
     var items: array<Item, ACCESS_ITEMS>;
     for (var v = 0u; v < ACCESS_ITEMS; v++) { // unrolled
-        var held = unpack(input[(first + v) / ACCESS_ITEMS]);
+        var held = unpack(read_access((first + v) / ACCESS_ITEMS));
         items[v] = held[(first + v) % ACCESS_ITEMS];
     }
     return items;

@@ -1,14 +1,14 @@
 //! The calls of scans.
 
-use upsweep_core::{Element, Error, Operator, Result, Scan, Widen};
+use upsweep_core::{Element, Error, Operator, Recipe, Result, Scan, Widen};
 use upsweep_gpu::bits::{bytes, from_words};
 use wgpu::BufferUsages;
 
-use super::{Form, ScanOptions, Scanning};
-use crate::backend::{Source, Target, Workspace, init_words};
+use super::{Form, Lies, ScanOptions, Scanning, policy};
+use crate::backend::{Source, Stored, Target, Workspace, all_on_device, init_words};
 use crate::device::Gpu;
 use crate::record::Recording;
-use crate::reduce::Init;
+use crate::reduce::{Init, bytes as bytes_of};
 use crate::shader::Types;
 use crate::slice::Slice;
 
@@ -36,7 +36,8 @@ impl Gpu {
         let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
         let init = init_words(problem.init);
         let form = Form::new(problem, input.is(&output));
-        let bound = self.bind_scanning(workspace, types, form, [&input, &output], init, options)?;
+        let bound =
+            self.bind_scanning(workspace, types, form, (&[input], &output), init, options)?;
         self.keep(bound)
     }
 
@@ -125,7 +126,8 @@ impl Gpu {
         }
         let form = Form::new(problem, from.is(&to));
         let init = init_words(problem.init);
-        let recording = self.bind_scanning(workspace, types, form, [&from, &to], init, options)?;
+        let recording =
+            self.bind_scanning(workspace, types, form, (&[from], &to), init, options)?;
         self.submit(&recording)?;
         match host {
             Some(items) => {
@@ -134,6 +136,47 @@ impl Gpu {
             }
             None => Ok(()),
         }
+    }
+
+    /// Writes every prefix of items that are made of those of arrays to `output`. Waits for an output in the host's memory only.
+    ///
+    /// # Errors
+    /// As [`scan`](Gpu::scan), and [`Error::OperatorUntranslated`] for an operator that is neither built in nor an annotated
+    /// function, and for more than four arrays.
+    pub fn scan_made<U, O>(
+        &self,
+        workspace: &mut Workspace,
+        (recipe, arrays): (&Recipe, &[Stored<'_>]),
+        output: Target<'_, U>,
+        problem: &Scan<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<()>
+    where
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let types = self.types_of_made::<U::Acc, U, O>(recipe, &problem.operator)?;
+        if output.is_empty() {
+            return Ok(());
+        }
+        let items = output.len() as u64;
+        let uploaded = self.all_uploaded(arrays, recipe, items)?;
+        let inputs = all_on_device(arrays, &uploaded, items);
+        let (form, init) = (Form::new(problem, false), init_words(problem.init));
+        let created;
+        let (to, host) = match output {
+            Target::Device(slice) => (slice, None),
+            Target::Host(host) => {
+                let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
+                created = self.buffer("items", items * types.output.size() as u64, usage)?;
+                (Slice::new(&created, types.output, 0, items)?, Some(host))
+            }
+        };
+        let bound = self.bind_scanning(workspace, types, form, (&inputs, &to), init, options)?;
+        self.submit(&bound)?;
+        let Some(host) = host else { return Ok(()) };
+        self.wait()?;
+        U::fill(host, |data| self.download(to.buffer, to.offset, data))
     }
 
     /// What comes behind the last scan of this workspace, which was one of `items` items: whole windows. Waits.
@@ -151,23 +194,27 @@ impl Gpu {
         workspace: &mut Workspace,
         types: Types,
         form: Form,
-        [input, output]: [&Slice<'_>; 2],
+        (inputs, output): (&[Slice<'_>], &Slice<'_>),
         init: Init,
         options: &ScanOptions,
     ) -> Result<Recording> {
         if !form.in_place {
-            input.check_apart(output)?;
+            inputs.iter().try_for_each(|input| input.check_apart(output))?;
         }
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&self.facts));
+        let asked = bytes_of(strategy.load.width);
+        let lies = Lies::new(self, &types, form, inputs, output, asked);
+        let items = inputs.first().map_or(0, |input| input.items);
         let suits = |(of, scanning): &(ScanOptions, Scanning)| {
-            of == options && scanning.suits(self, &types, form, input, output)
+            of == options && scanning.suits(&types, form, items, lies)
         };
         if !workspace.scanning.as_ref().is_some_and(suits) {
-            let items = input.items.max(workspace.items);
-            let made = Scanning::new(self, types, form, items, [input, output], options)?;
+            let items = items.max(workspace.items);
+            let made = Scanning::new(self, types, form, items, lies, options)?;
             workspace.scanning = Some((*options, made));
         }
         match &workspace.scanning {
-            Some((_, scanning)) => scanning.bind(self, input, output, init),
+            Some((_, scanning)) => scanning.bind(self, inputs, output, init),
             None => Err(self.failed("a scan that was just made is gone")),
         }
     }

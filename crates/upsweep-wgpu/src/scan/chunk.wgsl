@@ -37,6 +37,8 @@ struct Parameters {
     prefixes: u32,
     index_low: u32,
     index_high: u32,
+    /// The same as `start`, of each of several arrays.
+    starts: vec4<u32>,
     /// Words of the start value.
     init: array<vec4<u32>, INIT_VECTORS>,
 }

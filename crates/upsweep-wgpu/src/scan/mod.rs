@@ -19,9 +19,9 @@ use wgpu::BufferUsages;
 
 use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording, Traffic};
-use crate::reduce::{self, Init, PARAMETERS, bytes, grid, put_parameters};
+use crate::reduce::{self, Arrays, Init, PARAMETERS, bytes, grid, put_parameters};
 use crate::shader::types::access;
-use crate::shader::{PUBLISHED, STATE, Shader, Types, WORKGROUP};
+use crate::shader::{INPUT, PUBLISHED, STATE, Shader, Types, WORKGROUP};
 use crate::slice::Slice;
 pub(crate) use shape::{Lies, Shape};
 
@@ -160,7 +160,8 @@ impl Scanning {
             }
         }
         parts.push(match (form.in_place, lies.shared_words) {
-            (false, _) => include_str!("memory_separate.wgsl"),
+            (false, _) if types.made.is_some() => "",
+            (false, _) => INPUT,
             (true, false) => include_str!("memory_in_place.wgsl"),
             (true, true) => include_str!("memory_in_place_atomic.wgsl"),
         });
@@ -247,16 +248,15 @@ impl Scanning {
         for entry in &entries {
             let made = if *entry == "propagate" {
                 // What was written is read again, and stays where it is.
-                let types = Types { item: types.output, ..types.clone() };
+                let types = Types { item: types.output, made: None, ..types.clone() };
                 let in_place = Form { in_place: true, ..form };
-                let separate = include_str!("memory_separate.wgsl");
                 let again = if lies.shared_words {
                     include_str!("memory_in_place_atomic.wgsl")
                 } else {
                     include_str!("memory_in_place.wgsl")
                 };
                 let parts: Vec<_> =
-                    parts.iter().map(|&part| if part == separate { again } else { part }).collect();
+                    parts.iter().map(|&part| if part == INPUT { again } else { part }).collect();
                 let mut shader = shader(&types, in_place, &parts, vec![*entry]);
                 shader.width = lies.out_width;
                 let aligned = shader
@@ -278,19 +278,18 @@ impl Scanning {
         Ok((shape, shaders))
     }
 
-    /// A scan of arrays of at most `items` items that lie like `input` and `output`.
+    /// A scan of arrays of at most `items` items that lie so.
     pub(crate) fn new(
         gpu: &Gpu,
         types: Types,
         form: Form,
         items: u64,
-        [input, output]: [&Slice<'_>; 2],
+        lies: Lies,
         options: &ScanOptions,
     ) -> Result<Self> {
         let facts = &gpu.facts;
         gpu.check(&types)?;
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(facts));
-        let lies = Lies::new(gpu, &types, form, input, output, bytes(strategy.load.width));
         let device = (gpu.id(), facts);
         let (shape, shaders) =
             Self::kernels(device, &types, strategy, form, items, lies, options.policy)?;
@@ -319,26 +318,15 @@ impl Scanning {
     }
 
     /// Whether this scan can be used for these arrays.
-    pub(crate) fn suits(
-        &self,
-        gpu: &Gpu,
-        types: &Types,
-        form: Form,
-        input: &Slice<'_>,
-        output: &Slice<'_>,
-    ) -> bool {
-        let asked = bytes(self.strategy.load.width);
-        self.types == *types
-            && self.form == form
-            && input.items <= self.items
-            && Lies::new(gpu, types, form, input, output, asked) == self.lies
+    pub(crate) fn suits(&self, types: &Types, form: Form, items: u64, lies: Lies) -> bool {
+        self.types == *types && self.form == form && items <= self.items && lies == self.lies
     }
 
-    /// Everything for a scan of `input` into `output`, which is as long. In place they are the same.
+    /// Everything for a scan of arrays into `output`, which is as long. In place they are the same.
     pub(crate) fn bind(
         &self,
         gpu: &Gpu,
-        input: &Slice<'_>,
+        inputs: &[Slice<'_>],
         output: &Slice<'_>,
         init: Init,
     ) -> Result<Recording> {
@@ -346,6 +334,8 @@ impl Scanning {
         let chunk = u64::from(self.shape.chunk());
         let multiple = WINDOW as u64;
         let only_total = self.form.only_total;
+        let all = Arrays::of(&self.types, inputs);
+        let Some(input) = all.widest() else { return Err(gpu.failed("a scan of nothing")) };
         let (wide, narrow) = if only_total || self.types.item.size() >= self.types.output.size() {
             ((self.types.item, input), (self.types.output, output))
         } else {
@@ -401,16 +391,17 @@ impl Scanning {
                 0,
                 0,
             ];
-            put_parameters(&mut bytes, index, &words, init);
-            arrays.push((read, write, grid(workgroups, facts.grid)));
+            let (bindings, starts) = all.bound(&read, facts.alignment);
+            put_parameters(&mut bytes, index, &words, starts, init);
+            arrays.push((bindings, read, write, grid(workgroups, facts.grid)));
         }
         gpu.write(&parameters, 0, &bytes)?;
         let mut dispatches = Vec::new();
-        let (item, stored) = (self.types.item.size() as u64, self.types.output.size() as u64);
+        let (item, stored) = (all.item_bytes(), self.types.output.size() as u64);
         for (name, pipeline) in &self.pipelines {
             let (upsweeps, spine) = (*name == "upsweep", *name == "spine");
             let (propagates, total) = (*name == "propagate", *name == "write_total");
-            for (index, (read, write, size)) in arrays.iter().enumerate() {
+            for (index, (of_arrays, read, write, size)) in arrays.iter().enumerate() {
                 if (spine || total) && index > 0 {
                     break;
                 }
@@ -419,7 +410,7 @@ impl Scanning {
                     (3, gpu.parameter_binding(&parameters, index)),
                 ];
                 if !spine && !propagates && !total && !self.form.in_place {
-                    bindings.push((0, read.binding(input.buffer)));
+                    bindings.extend(of_arrays.iter().cloned());
                 }
                 if !spine && (!upsweeps || self.form.in_place) {
                     bindings.push((1, write.binding(output.buffer)));

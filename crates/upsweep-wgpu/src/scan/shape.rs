@@ -8,7 +8,8 @@ use upsweep_core::{
 
 use super::{Form, TICKET_BITS};
 use crate::device::{Facts, Gpu};
-use crate::reduce::{LOOKS, floor_power_of_two};
+use crate::reduce::{LOOKS, floor_power_of_two, lies};
+use crate::shader::types::width_of;
 use crate::shader::{Constants, Types};
 use crate::slice::{Slice, grain};
 
@@ -151,21 +152,35 @@ const LOOKS_BEFORE_FALLBACK: u32 = 128;
 const ROUNDS: u32 = 128;
 
 impl Lies {
+    /// Those of no array.
+    const NOTHING: Self =
+        Self { width: 4, out_width: 4, aligned: false, out_aligned: false, shared_words: false };
+
     /// How accesses of at most `asked` bytes can reach these arrays.
     pub(super) fn new(
         gpu: &Gpu,
         types: &Types,
         form: Form,
-        input: &Slice<'_>,
+        inputs: &[Slice<'_>],
         output: &Slice<'_>,
         asked: u32,
     ) -> Self {
         let alignment = gpu.facts.alignment;
         let size = types.output.size() as u64;
+        let [input, ..] = inputs else { return Self::NOTHING };
         let item_size = types.item.size() as u64;
         // As many items of the narrower array at once as of the wider, in no less than a word.
         let narrow = (u64::from(asked) * item_size / item_size.max(size)).max(item_size).max(4);
-        let (width, _) = input.access(types.item, alignment, narrow as u32);
+        let (width, _) = match &types.made {
+            Some(_) => {
+                let (width, aligned) = lies(gpu, types, inputs, asked);
+                let one = width_of(types.item, types.item.size() as u32);
+                // From the end, accesses begin where the arrays' end lies.
+                let ends = input.items.is_multiple_of(u64::from(width) / item_size);
+                (if form.direction == Direction::Forward || ends { width } else { one }, aligned)
+            }
+            None => input.access(types.item, alignment, narrow as u32),
+        };
         let (out_width, _) = output.access(types.output, alignment, asked);
         let (width, out_width) = if form.in_place {
             (width.min(out_width), width.min(out_width))
@@ -180,14 +195,16 @@ impl Lies {
                 Direction::Reverse => before + slice.items * kind.size() as u64,
             }
         };
-        let aligned = turned(input, types.item).is_multiple_of(u64::from(width));
+        let aligned =
+            types.made.is_some() || turned(input, types.item).is_multiple_of(u64::from(width));
         let out_aligned = turned(output, types.output).is_multiple_of(u64::from(out_width));
         let word_aligned = turned(output, types.output).is_multiple_of(4);
         if size < 4 && !word_aligned {
+            let made = types.made.is_some();
             return Self {
-                width: 4,
+                width: if made { width } else { 4 },
                 out_width: 4,
-                aligned: aligned && width == 4,
+                aligned: aligned && (made || width == 4),
                 out_aligned: false,
                 shared_words: true,
             };

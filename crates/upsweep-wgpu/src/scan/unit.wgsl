@@ -27,12 +27,12 @@ fn then(left: Acc, right: Acc) -> Acc {
 fn load_unit(first: u32) -> Unit {
     var unit: Unit;
     if (ALIGNED == 1u) {
-        var at = parameters.start + first;
+        var at = first;
         if (REVERSE == 1u) {
-            at = parameters.start + parameters.items - first - UNIT;
+            at = parameters.items - first - UNIT;
         }
         for (var a = 0u; a < UNIT / ACCESS_ITEMS; a++) { // unrolled
-            var items = unpack(read_access((at + a * ACCESS_ITEMS) / ACCESS_ITEMS));
+            var items = unpack(fetch(at + a * ACCESS_ITEMS));
             for (var v = 0u; v < ACCESS_ITEMS; v++) { // unrolled
                 const number = a * ACCESS_ITEMS + v;
                 const k = REVERSE * (UNIT - 1u - number) + (1u - REVERSE) * number;

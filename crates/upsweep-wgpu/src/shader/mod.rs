@@ -3,6 +3,7 @@
 //! The header says sizes, types and the operator; the `.wgsl` files say what is done. Declarations of WGSL may
 //! stand in any order, so that nothing else is needed to put a shader together.
 
+pub(crate) mod made;
 pub(crate) mod operator;
 pub(crate) mod types;
 pub(crate) mod unroll;
@@ -13,6 +14,7 @@ use std::collections::HashMap;
 use upsweep_core::{Dtype, Kind};
 use upsweep_gpu::bits::{MOST_WORDS, Words};
 
+pub(crate) use made::Made;
 pub(crate) use operator::{Held, Numbers, Op};
 pub(crate) use types::Scalar;
 use types::{access, pack, unpack, width_of};
@@ -31,6 +33,8 @@ pub(crate) struct Types {
     /// Words of the operator's identity and padding.
     pub(crate) identity: Words,
     pub(crate) padding: Words,
+    /// How items are made of those of arrays, of which the longest have the type of items then.
+    pub(crate) made: Option<Made>,
 }
 
 impl Types {
@@ -68,7 +72,7 @@ impl Types {
             _ => "_",
         };
         Numbers {
-            item: self.item,
+            item: self.made.as_ref().map_or(self.item, |made| made.recipe.item),
             value: self.acc,
             identity: self.identity,
             padding: self.padding,
@@ -108,6 +112,9 @@ pub(crate) const STATE: &str = include_str!("state.wgsl");
 
 /// What workgroups tell others of the same launch.
 pub(crate) const PUBLISHED: &str = include_str!("published.wgsl");
+
+/// How an array is read.
+pub(crate) const INPUT: &str = include_str!("input.wgsl");
 
 impl Shader {
     /// The shader as WGSL.
@@ -174,14 +181,18 @@ impl Shader {
             |kind: &Kind| kind.number().map_or(structure, |dtype| Scalar::of(dtype).name());
         let mut text = format!(
             "alias Item = {};\nalias Value = {};\nalias Stored = {};\n",
-            type_of(item),
+            self.types.made.as_ref().map_or(type_of(item), |made| made.item()),
             type_of(acc),
             type_of(output),
         );
         text += &op.text(&self.types.numbers());
         text += &words(self.types.held(), self.subgroup());
         text += &result_words(&self.types);
-        if let Some((name, items)) = access(*item, self.width) {
+        if let Some(made) = &self.types.made {
+            text += made.declarations();
+            text += &made.text(width_of(*item, self.width) / item.size() as u32);
+        } else if let Some((name, items)) = access(*item, self.width) {
+            text += include_str!("fetch.wgsl");
             let unpacked = unpack(*item, self.width, "access").join(", ");
             let _ = write!(
                 text,

@@ -121,10 +121,15 @@ fn parts(access: &str, parts: u32, is_whole: bool) -> Vec<String> {
 
 /// Expressions for the items in `access`, in order.
 pub(crate) fn unpack(kind: Kind, width: u32, access: &str) -> Vec<String> {
+    unpack_as(kind, width, access, "Value")
+}
+
+/// The same, of structures that have this name.
+pub(crate) fn unpack_as(kind: Kind, width: u32, access: &str, name: &str) -> Vec<String> {
     let width = width_of(kind, width);
     let Kind::Number(dtype) = kind else {
         let words = parts(access, width / 4, is_whole(kind));
-        return words.chunks(kind.size() / 4).map(|words| structure(kind, words)).collect();
+        return words.chunks(kind.size() / 4).map(|words| structure(kind, words, name)).collect();
     };
     let size = dtype.size() as u32;
     let per_word = (4 / size).max(1);
@@ -134,8 +139,8 @@ pub(crate) fn unpack(kind: Kind, width: u32, access: &str) -> Vec<String> {
         .collect()
 }
 
-/// An expression for the structure that lies in these words of memory.
-fn structure(kind: Kind, words: &[String]) -> String {
+/// An expression for the structure of this name that lies in these words of memory.
+fn structure(kind: Kind, words: &[String], name: &str) -> String {
     let fields = kind.numbers().map(|(offset, dtype)| {
         let (first, place) = (offset / 4, offset % 4 / dtype.size().min(4));
         match dtype.size() {
@@ -143,7 +148,7 @@ fn structure(kind: Kind, words: &[String]) -> String {
             _ => item(dtype, &words[first], place as u32),
         }
     });
-    format!("Value({})", fields.collect::<Vec<_>>().join(", "))
+    format!("{name}({})", fields.collect::<Vec<_>>().join(", "))
 }
 
 /// An expression for item `k` in `word`.

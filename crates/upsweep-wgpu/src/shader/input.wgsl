@@ -1,4 +1,4 @@
-// Input and output in different buffers.
+// An array that is read, in a buffer of its own.
 
 @group(0) @binding(0) var<storage, read> input: array<Access>;
 

@@ -1,0 +1,197 @@
+//! Items that are made as they are read: a tile of them at a time, in the first-level cache, where it is folded or scanned like any
+//! other.
+
+use core::marker::PhantomData;
+use core::ops::Range;
+use std::sync::Mutex;
+
+use fearless_simd::Simd;
+use upsweep_core::summation::{LANES, TILE, TILES, WINDOW};
+use upsweep_core::{
+    Bounds, Carry, Direction, Element, Error, Make, Operator, Reduce, Result, Scan, Tree, Widen,
+};
+
+use crate::device::{Cpu, Means, set_first};
+use crate::isa::{self, Kernel};
+use crate::reduce::tile::{fold_lanes, fold_tile};
+use crate::scan::in_turn::InTurn;
+use crate::scan::range::{Source, total_of_block};
+use crate::scan::scan;
+use crate::team::{MOST_BLOCKS, lock};
+
+impl Cpu {
+    /// Combines all items into one value. Another strategy than threads is not asked for: items are made and folded by vectors.
+    pub fn reduce_made<M, A, O>(&self, input: M, problem: &Reduce<A, O>) -> A
+    where
+        M: Make<Item: Widen<A>>,
+        A: Element,
+        O: Operator<A>,
+    {
+        let operator = problem.operator;
+        if input.is_empty() {
+            return problem.init.unwrap_or(operator.identity());
+        }
+        let bytes = input.len() * size_of::<M::Item>();
+        let total = self.with_means(bytes, |means| match O::COMMUTATIVE {
+            true => total(&means.to_read(bytes), input, operator),
+            false => total_in_order(means, input, operator),
+        });
+        problem.init.map_or(total, |init| operator.combine(init, total))
+    }
+
+    /// Writes every prefix of `input` to `output`, by one thread.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if there are not as many.
+    pub fn scan_made<M, U, O>(
+        &self,
+        input: M,
+        output: &mut [U],
+        problem: &Scan<U::Acc, O>,
+    ) -> Result<()>
+    where
+        M: Make<Item: Widen<U::Acc>>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        if input.len() != output.len() {
+            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
+        }
+        let mut carry = Carry::new(problem.init, &problem.operator);
+        let mut staged = Vec::with_capacity(SCANNED.min(input.len()));
+        let bytes = output.len() * (size_of::<M::Item>() + size_of::<U>());
+        let items = output.len();
+        self.with_means(bytes, |means| {
+            let alone = Means { team: crate::team::Team::ALONE, ..*means };
+            for number in 0..items.div_ceil(SCANNED) {
+                let (start, end) = (number * SCANNED, items.min((number + 1) * SCANNED));
+                let piece = match problem.direction {
+                    Direction::Forward => start..end,
+                    Direction::Reverse => items - end..items - start,
+                };
+                staged.clear();
+                staged.extend(input.make(piece.clone()));
+                let source = Source::Separate(&staged[..]);
+                scan(&alone, source, &mut output[piece], problem, &mut carry);
+            }
+        });
+        if problem.bounds == Bounds::Exclusive {
+            set_first(output, problem);
+        }
+        Ok(())
+    }
+}
+
+/// Items of a scan that are made at once: few enough for the first-level cache, and tiles of which a window has whole many.
+const SCANNED: usize = 2 * TILE;
+const _: () = assert!(WINDOW.is_multiple_of(SCANNED) && TILES.is_power_of_two());
+
+/// The value of all items, of which there is at least one.
+fn total<M, A, O>(means: &Means<'_>, input: M, operator: O) -> A
+where
+    M: Make<Item: Widen<A>>,
+    A: Element,
+    O: Operator<A>,
+{
+    let items = input.len();
+    let fold = |range| isa::run(means.level, FoldMade { input, range, operator, acc: PhantomData });
+    let block = block_tiles(means, items, size_of::<M::Item>()) * TILE;
+    if items <= block {
+        return fold(0..items);
+    }
+    let mut tree = <Tree<A>>::new(&operator);
+    means.team.fold(
+        items.div_ceil(block),
+        |index| fold(index * block..items.min((index + 1) * block)),
+        |value| tree.push_subtree(value, (block / TILE).ilog2(), &operator),
+    );
+    tree.total(&operator)
+}
+
+/// Tiles that a thread takes at once, a power of two; all there are if the caller is alone.
+fn block_tiles(means: &Means<'_>, items: usize, item_bytes: usize) -> usize {
+    let tiles = items.div_ceil(TILE);
+    if means.team.threads() <= 1 {
+        return tiles;
+    }
+    let bytes = means.policy.block_bytes.div_ceil(item_bytes.max(1) * TILE);
+    bytes.max(tiles.div_ceil(MOST_BLOCKS)).max(1).next_power_of_two()
+}
+
+/// Folds items of these numbers, of which there is at least one.
+struct FoldMade<M, A, O> {
+    input: M,
+    range: Range<usize>,
+    operator: O,
+    acc: PhantomData<A>,
+}
+
+impl<M, A, O> Kernel for FoldMade<M, A, O>
+where
+    M: Make<Item: Widen<A>>,
+    A: Element,
+    O: Operator<A>,
+{
+    type Output = A;
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) -> A {
+        let Self { input, range, operator, .. } = self;
+        let mut tree = Tree::<A>::new(&operator);
+        let mut start = range.start;
+        while start + TILE <= range.end {
+            tree.push(fold_whole(&input, start, &operator), &operator);
+            start += TILE;
+        }
+        if start < range.end {
+            let tile: Vec<M::Item> = input.make(start..range.end).collect();
+            tree.push(fold_tile(simd, &tile, &operator), &operator);
+        }
+        tree.total(&operator)
+    }
+}
+
+/// A whole tile, whose items go from their arrays into the lanes without a place of their own.
+#[inline(always)]
+fn fold_whole<M, A, O>(input: &M, start: usize, operator: &O) -> A
+where
+    M: Make<Item: Widen<A>>,
+    A: Element,
+    O: Operator<A>,
+{
+    let mut lanes = [operator.padding(); LANES];
+    for row in (start..start + TILE).step_by(LANES) {
+        for (lane, item) in lanes.iter_mut().zip(input.make(row..row + LANES)) {
+            *lane = operator.combine(*lane, item.widen());
+        }
+    }
+    fold_lanes(lanes, operator)
+}
+
+/// The value of all items, of which there is at least one, of an operator that does not commute.
+fn total_in_order<M, A, O>(means: &Means<'_>, input: M, operator: O) -> A
+where
+    M: Make<Item: Widen<A>>,
+    A: Element,
+    O: Operator<A>,
+{
+    let items = input.len();
+    let windows = Mutex::new((0..items).step_by(WINDOW).enumerate());
+    let carries = InTurn::new(Carry::new(None, &operator));
+    carries.on_threads(means.team.at_most(items.div_ceil(WINDOW)), &|| {
+        let mut window = Vec::new();
+        while let Some((index, start)) = lock(&windows).and_then(|mut windows| windows.next()) {
+            window.clear();
+            window.extend(input.make(start..items.min(start + WINDOW)));
+            let total = total_of_block(means.level, &window, false, operator);
+            let advance = |mut carry: Carry<A>| {
+                carry.push(total, (WINDOW / TILE).ilog2(), &operator);
+                carry
+            };
+            if carries.pass(index, advance).is_none() {
+                break;
+            }
+        }
+    });
+    carries.into_state().before_next(&operator)
+}
