@@ -56,10 +56,10 @@ struct Chunk {
     /// A lane's group of a row, from where it is staged.
     Group staged(u32 row, u32 lane) const {
         const Offset gaps = turned(WARPS - 1, row / ROWS) * Offset(GAP);
-        const Offset item = turned(CHUNK - GROUP, row * ROW + lane * GROUP) + gaps;
+        const Offset item = turned(CHUNK - GROUP, row * ROW + lane * GROUP);
         if constexpr (!ALIGNED) {
             Access accesses[ACCESSES];
-            read_skewed((const u8*)(first_of(from) + item), accesses);
+            read_skewed((const u8*)(first_of(from) + item + gaps), accesses);
             return entered(accesses, 0);
         } else {
             // Of two accesses every other four lanes take the second first, so that no two lanes want one bank.
