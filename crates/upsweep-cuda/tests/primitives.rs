@@ -287,13 +287,15 @@ fn mistakes_are_named() {
         &ScanOptions::default(),
     );
     assert_eq!(unequal, Err(Error::LengthMismatch { input: 2, output: 3 }));
-    let order = gpu.reduce::<u32, u32, _>(
-        &mut workspace,
-        Source::Host(&[1, 2]),
-        &Reduce::new(LastSet),
-        &ReduceOptions::default(),
-    );
+    let mut last_set = |strategy: Option<&str>| {
+        let strategy = strategy.map(|name| name.parse().expect("a name"));
+        let options = ReduceOptions { strategy, policy: None };
+        let from = Source::Host(&[1, 2]);
+        gpu.reduce::<u32, u32, _>(&mut workspace, from, &Reduce::new(LastSet), &options)
+    };
+    let order = last_set(Some("striped-16-exact/cooperative/last-block"));
     assert!(matches!(order, Err(Error::NotCommutative { .. })), "{order:?}");
+    assert_eq!(last_set(None), Ok(2));
     let memory = Memory::holding(gpu, &[1u32, 2, 3]).expect("memory");
     let typed = gpu.reduce::<f32, f32, _>(
         &mut workspace,

@@ -34,7 +34,8 @@ pub(crate) fn packs(types: &Types) -> bool {
 pub(crate) fn sums_bytes(types: &Types, width: u32) -> bool {
     let sums = [(Dtype::U8, Dtype::U32), (Dtype::I8, Dtype::I32)];
     let sums = sums.map(|(item, acc)| (item.into(), acc.into()));
-    types.op == Op::Sum && width >= 4 && sums.contains(&(types.item, types.acc))
+    let as_they_are = types.made.is_none() && types.op == Op::Sum;
+    as_they_are && width >= 4 && sums.contains(&(types.item, types.acc))
 }
 
 /// The policy where none is asked for. Of those tried on an H200 (`benches/record/nvidia-h200/2026-11-22-cuda-sweep.csv`), a
