@@ -1,5 +1,5 @@
-//! Items that are made as they are read: a tile of them at a time, in the first-level cache, where it is folded or scanned like any
-//! other.
+//! Items that are made as they are read: for a reduction a row of lanes at a time, which goes nowhere else; for a scan, and for what
+//! does not commute, a piece that waits in a cache to be read like any other.
 
 use core::marker::PhantomData;
 use core::ops::Range;

@@ -7,7 +7,7 @@ use upsweep_core::{
     Operator, Recipe, Reduce, Result, Scan, Widen, WorkgroupPolicy,
 };
 use upsweep_gpu::Primitives;
-use upsweep_gpu::bits::{bytes, kind, words};
+use upsweep_gpu::bits::{bytes, check, kind, words};
 
 use crate::device::Gpu;
 use crate::mailbox::Mailbox;
@@ -83,6 +83,9 @@ impl Gpu {
         O: Operator<A>,
     {
         kind::<A>(self.id()).and_then(|_| kind::<U>(self.id()))?;
+        for array in &recipe.arrays {
+            check(*array, self.id(), &array.to_string())?;
+        }
         Types::of_made::<A, U, O>(recipe, operator)
             .ok_or(Error::OperatorUntranslated { operator: O::NAME, language: "CUDA C++" })
     }

@@ -19,31 +19,41 @@ pub type Words = [u32; MOST_WORDS];
 /// # Errors
 /// [`Error::ElementUnsupported`] if they have no such items.
 pub fn kind<T: Element>(device: &str) -> Result<Kind> {
-    let refused = |reason: String| Error::ElementUnsupported {
-        device: device.to_owned(),
-        element: core::any::type_name::<T>().to_owned(),
-        reason,
+    let name = core::any::type_name::<T>();
+    if T::KIND.number().is_none() && (T::bytes(&[]).is_none() || T::KIND.size() != size_of::<T>()) {
+        let reason = "it does not say how it lies in memory; derive `Element`".to_owned();
+        let (device, element) = (device.to_owned(), name.to_owned());
+        return Err(Error::ElementUnsupported { device, element, reason });
+    }
+    check(T::KIND, device, name)
+}
+
+/// The same of a kind alone, which has this name.
+///
+/// # Errors
+/// As [`kind`].
+pub fn check(kind: Kind, device: &str, name: &str) -> Result<Kind> {
+    let refused = |reason: String| {
+        let (device, element) = (device.to_owned(), name.to_owned());
+        Err(Error::ElementUnsupported { device, element, reason })
     };
-    let Kind::Struct { fields, .. } = T::KIND else {
-        return match T::KIND {
-            Kind::Opaque => Err(refused("it is neither a number nor a structure of them".into())),
+    let Kind::Struct { fields, .. } = kind else {
+        return match kind {
+            Kind::Opaque => refused("it is neither a number nor a structure of them".to_owned()),
             kind => Ok(kind),
         };
     };
-    let (size, own) =
-        (size_of::<T>(), fields.iter().map(|(.., dtype)| dtype.size()).sum::<usize>());
-    if size != own || T::bytes(&[]).is_none() {
-        return Err(refused("it does not say how it lies in memory; derive `Element`".to_owned()));
+    let (size, own) = (kind.size(), fields.iter().map(|(.., dtype)| dtype.size()).sum::<usize>());
+    if size != own {
+        return refused("there are gaps between its fields; derive `Element`".to_owned());
     }
     if !size.is_multiple_of(4) {
-        return Err(refused(format!(
-            "{size} bytes are no whole words of 4; fill them with a field"
-        )));
+        return refused(format!("{size} bytes are no whole words of 4; fill them with a field"));
     }
-    if size > MOST_BYTES || words_of(T::KIND) > MOST_WORDS {
-        return Err(refused(format!("kernels hold at most {MOST_WORDS} words of 32 bits")));
+    if size > MOST_BYTES || words_of(kind) > MOST_WORDS {
+        return refused(format!("kernels hold at most {MOST_WORDS} words of 32 bits"));
     }
-    Ok(T::KIND)
+    Ok(kind)
 }
 
 /// How many words a kernel holds an item of this kind in.
@@ -120,6 +130,7 @@ mod tests {
         wide: f64,
         short: i16,
         bytes: [u8; 2],
+        count: u32,
     }
 
     impl Element for Mixed {
@@ -131,6 +142,7 @@ mod tests {
                 ("short", 8, Dtype::I16),
                 ("first", 10, Dtype::U8),
                 ("second", 11, Dtype::U8),
+                ("count", 12, Dtype::U32),
             ],
         };
         const EXACT: bool = false;
@@ -143,7 +155,8 @@ mod tests {
         fn bytes(items: &[Self]) -> Option<Cow<'_, [u8]>> {
             let of = |item: &Self| {
                 let short = item.short.to_le_bytes();
-                [&item.wide.to_le_bytes()[..], &short, &item.bytes].concat()
+                let count = item.count.to_le_bytes();
+                [&item.wide.to_le_bytes()[..], &short, &item.bytes, &count].concat()
             };
             Some(items.iter().flat_map(of).collect())
         }
@@ -152,6 +165,7 @@ mod tests {
                 wide: f64::from_le_bytes(bytes.get(..8)?.try_into().ok()?),
                 short: i16::from_le_bytes(bytes.get(8..10)?.try_into().ok()?),
                 bytes: bytes.get(10..12)?.try_into().ok()?,
+                count: u32::from_le_bytes(bytes.get(12..16)?.try_into().ok()?),
             })
         }
     }
@@ -164,9 +178,9 @@ mod tests {
         assert_eq!(from_words(&words(1.5f64)), Some(1.5f64));
         assert_eq!(from_words(&words(bf16::from_f32(1.5))), Some(bf16::from_f32(1.5)));
         assert_eq!(from_words(&words(f16::MIN)), Some(f16::MIN));
-        let mixed = Mixed { wide: -0.25, short: -3, bytes: [200, 7] };
-        assert_eq!(words(mixed)[..6], [0, 0xbfd0_0000, u32::MAX - 2, 200, 7, 0]);
-        assert_eq!(words_of(Mixed::KIND), 5);
+        let mixed = Mixed { wide: -0.25, short: -3, bytes: [200, 7], count: 9 };
+        assert_eq!(words(mixed)[..7], [0, 0xbfd0_0000, u32::MAX - 2, 200, 7, 9, 0]);
+        assert_eq!(words_of(Mixed::KIND), 6);
         assert_eq!(from_words(&words(mixed)), Some(mixed));
     }
 
@@ -177,7 +191,7 @@ mod tests {
         memory[0] = 0x3ff0_u32 << 16 | 0xabcd;
         assert_eq!(from_memory(&memory), Some(0xabcdu16));
         assert_eq!(zeros::<i64>(3), Some(vec![0; 3]));
-        let mixed = [Mixed { wide: 2.0, short: 1, bytes: [3, 4] }; 2];
+        let mixed = [Mixed { wide: 2.0, short: 1, bytes: [3, 4], count: 5 }; 2];
         let mut read = zeros(2).expect("a structure");
         assert_ne!(mixed[..], read);
         let all = bytes(&mixed);
@@ -192,7 +206,7 @@ mod tests {
     #[test]
     fn kernels_have_numbers_and_structures_of_them() {
         assert_eq!(kind::<u8>("gpu:0"), Ok(Kind::Number(Dtype::U8)));
-        assert_eq!(kind::<Mixed>("gpu:0").map(Kind::size), Ok(12));
+        assert_eq!(kind::<Mixed>("gpu:0").map(Kind::size), Ok(16));
         let refused = kind::<Indexed<u32>>("gpu:0");
         assert!(matches!(refused, Err(Error::ElementUnsupported { .. })), "{refused:?}");
     }

@@ -7,7 +7,7 @@ use upsweep_core::{
     Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Kind, Limits, Number,
     Operator, Recipe, Reduce, Result, Scan, Widen, WorkgroupPolicy,
 };
-use upsweep_gpu::bits::{bytes, kind, words};
+use upsweep_gpu::bits::{bytes, check, kind, words};
 use upsweep_gpu::{Part, Primitives};
 
 use crate::device::Gpu;
@@ -16,6 +16,7 @@ use crate::record::Recording;
 use crate::reduce::calls::Asked;
 use crate::reduce::{Init, ReduceOptions, Reduction};
 use crate::scan::{RUNS, ScanOptions, Scanning};
+use crate::shader::made::MOST_ARRAYS;
 use crate::shader::{Made, Op, Types};
 use crate::slice::Slice;
 use crate::{reduce, scan};
@@ -113,6 +114,13 @@ impl Gpu {
         O: Operator<A>,
     {
         let untranslated = || Error::OperatorUntranslated { operator: O::NAME, language: "WGSL" };
+        for array in &recipe.arrays {
+            check(*array, self.id(), &array.to_string())?;
+        }
+        if recipe.arrays.len() > MOST_ARRAYS {
+            let reason = format!("a kernel reads {MOST_ARRAYS} arrays at most");
+            return Err(Error::Buffer { reason });
+        }
         let op = Op::of(operator).ok_or_else(untranslated)?;
         let (made, op) = Made::of(recipe, op, operator.function()).ok_or_else(untranslated)?;
         let types = Types {

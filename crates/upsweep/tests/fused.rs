@@ -18,6 +18,19 @@ fn halved(value: f32) -> f32 {
     value * 0.5
 }
 
+/// Less than a word.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+struct Short {
+    low: u8,
+    high: u8,
+}
+
+#[upsweep::function]
+fn of_short(short: Short) -> u32 {
+    short.low as u32 + short.high as u32
+}
+
 #[upsweep::function]
 fn all_of(stretch: Stretch) -> i32 {
     stretch.all.wrapping_add(stretch.best)
@@ -162,6 +175,14 @@ fn what_does_not_fit_is_refused() {
         }
     }
     for_each_device(|device| {
+        let short = [Short { low: 1, high: 2 }; 3];
+        match View::from(&short).map(of_short {}).reduce(&device.device, Sum) {
+            Ok(found) => assert!(found == 9 && !device.is_gpu(), "{device}"),
+            Err(Error::ElementUnsupported { reason, .. }) => {
+                assert!(device.is_gpu() && reason.contains("no whole words"), "{device}: {reason}");
+            }
+            Err(error) => panic!("{device}: {error}"),
+        }
         let items = [1.0f32, 2.0, 3.0];
         let made = View::from(&items).map(halved {});
         match made.reduce(&device.device, Own) {

@@ -155,8 +155,8 @@ impl Gpu {
     /// Combines `items` items that are made of those of arrays into one value, and waits for it.
     ///
     /// # Errors
-    /// As [`reduce`](Gpu::reduce), and [`Error::OperatorUntranslated`] for an operator that is neither built in nor an annotated
-    /// function, and for more than four arrays.
+    /// As [`reduce`](Gpu::reduce), [`Error::OperatorUntranslated`] for an operator that is neither built in nor an annotated
+    /// function, and [`Error::Buffer`] for more than four arrays.
     pub fn reduce_made<A, O>(
         &self,
         workspace: &mut Workspace,

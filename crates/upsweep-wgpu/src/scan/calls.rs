@@ -141,8 +141,8 @@ impl Gpu {
     /// Writes every prefix of items that are made of those of arrays to `output`. Waits for an output in the host's memory only.
     ///
     /// # Errors
-    /// As [`scan`](Gpu::scan), and [`Error::OperatorUntranslated`] for an operator that is neither built in nor an annotated
-    /// function, and for more than four arrays.
+    /// As [`scan`](Gpu::scan), [`Error::OperatorUntranslated`] for an operator that is neither built in nor an annotated function,
+    /// and [`Error::Buffer`] for more than four arrays.
     pub fn scan_made<U, O>(
         &self,
         workspace: &mut Workspace,

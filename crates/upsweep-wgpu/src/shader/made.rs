@@ -39,8 +39,7 @@ impl Hash for Made {
 }
 
 impl Made {
-    /// The recipe's functions and the operator in one text, of which the operator calls its own; `None` if one of them has none,
-    /// or there are too many arrays.
+    /// The recipe's functions and the operator in one text, of which the operator calls its own; `None` if one of them has none.
     pub(crate) fn of(
         recipe: &Recipe,
         op: Op,
@@ -68,8 +67,7 @@ impl Made {
             }
             (op, _) => op,
         };
-        let few = recipe.arrays.len() <= MOST_ARRAYS;
-        few.then(|| (Self { recipe: recipe.clone(), functions }, op))
+        Some((Self { recipe: recipe.clone(), functions }, op))
     }
 
     /// The functions.
