@@ -147,6 +147,31 @@ fn numbers_become_structures() {
     });
 }
 
+mod either {
+    #[upsweep::operator(identity = 0, commutative)]
+    pub(crate) fn joined(left: u32, right: u32) -> u32 {
+        left | right
+    }
+}
+
+mod one {
+    // The same but for what it does.
+    #[upsweep::operator(identity = 0, commutative)]
+    pub(crate) fn joined(left: u32, right: u32) -> u32 {
+        left ^ right
+    }
+}
+
+/// A kernel that was made for one is not taken for the other.
+#[test]
+fn operators_of_one_name_are_told_apart() {
+    for_each_device(|device| {
+        let odd = View::from(&[1u8, 3, 4]).map(is_odd {});
+        assert_eq!(odd.reduce(&device.device, either::Joined), Ok(1), "{device}");
+        assert_eq!(odd.reduce(&device.device, one::Joined), Ok(0), "{device}");
+    });
+}
+
 #[test]
 fn views_are_their_own_items() {
     for_each_device(|device| {

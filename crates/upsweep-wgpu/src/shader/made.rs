@@ -23,10 +23,10 @@ pub(crate) struct Made {
     functions: Arc<Composition>,
 }
 
-// The functions follow from the recipe, and from the operator that stands beside it.
+// Operators of one name may stand beside one recipe. The text of the same functions is made once, and so is only itself.
 impl PartialEq for Made {
     fn eq(&self, other: &Self) -> bool {
-        self.recipe == other.recipe
+        self.recipe == other.recipe && Arc::ptr_eq(&self.functions, &other.functions)
     }
 }
 
