@@ -119,6 +119,12 @@ pub enum Error {
         /// What is wrong with it, with the numbers.
         reason: String,
     },
+    /// What is said about segments cannot be.
+    #[error("segments: {reason}")]
+    Segments {
+        /// What is wrong, with the numbers.
+        reason: String,
+    },
     /// An array is in the memory of another device.
     #[error("an array is on device {array}, the call is for device {device}")]
     WrongDevice {

@@ -11,6 +11,7 @@
 //!   is known of the items so far.
 //! - [`kernel`]: functions of the caller's, from Rust to the languages of GPUs.
 //! - [`Apply`], [`Make`] and [`Recipe`]: items that are made as they are read.
+//! - [`segments`]: neighbouring items that are combined apart from all others.
 //! - [`laws`]: whether an operator keeps what it promises.
 //! - [`LadderStep`] and [`Rungs`]: the seven classic steps of a sum on a GPU.
 //! - [`summation`]: the order in which floats are combined, the same on every device.
@@ -34,6 +35,7 @@ mod limits;
 mod operator;
 mod problem;
 pub mod reference;
+pub mod segments;
 mod strategy;
 mod stream;
 pub mod summation;
@@ -53,6 +55,7 @@ pub use operator::{
     BitAnd, BitOr, BitXor, Flipped, Language, Max, Min, Operator, Product, Source, Sum,
 };
 pub use problem::{Bounds, Determinism, Direction, Reduce, Scan};
+pub use segments::{InSegments, Segmented, SegmentedBy, Segments};
 pub use strategy::{
     AccessWidth, Arrangement, CpuPolicy, CpuStrategy, GpuOptions, GpuReduceStrategy,
     GpuScanStrategy, Load, Policy, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, Strategy,

@@ -1,0 +1,204 @@
+//! Segments: neighbouring items that are combined apart from all others.
+
+use crate::{Element, Error, Kind, Operator, Result};
+
+/// How an array says where segments begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SegmentedBy {
+    /// By the number of each segment's first item, and behind the last that of the first item that is in none: `u32` or `u64`, one
+    /// more than there are segments, none less than the one before it. Items in front of the first and behind the last are
+    /// segments of their own, which only a scan sees.
+    Offsets,
+    /// By a number for each item, which is not 0 where a segment begins.
+    Flags,
+    /// By a key for each item: neighbours whose keys have the same bytes are in one segment.
+    Keys,
+}
+
+/// Segments that an array of the host's says.
+#[derive(Clone, Copy, Debug)]
+pub struct Segments<'a> {
+    /// How it does.
+    pub by: SegmentedBy,
+    /// Of what it is.
+    pub kind: Kind,
+    /// Its bytes, as devices hold them.
+    pub bytes: &'a [u8],
+}
+
+impl Segments<'_> {
+    /// Numbers in the array.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.bytes.len() / self.kind.size().max(1)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Offset number `index`.
+    #[inline(always)]
+    pub fn offset(&self, index: usize) -> u64 {
+        match self.bytes_of(index) {
+            &[a, b, c, d] => u32::from_le_bytes([a, b, c, d]).into(),
+            bytes => bytes.try_into().map_or(0, u64::from_le_bytes),
+        }
+    }
+
+    /// Whether an item is the first of a segment, by flags or keys.
+    #[inline(always)]
+    pub fn begins(&self, item: usize) -> bool {
+        item == 0
+            || match self.by {
+                SegmentedBy::Flags => self.bytes_of(item).iter().any(|byte| *byte != 0),
+                _ => self.bytes_of(item) != self.bytes_of(item - 1),
+            }
+    }
+
+    #[inline(always)]
+    fn bytes_of(&self, index: usize) -> &[u8] {
+        let size = self.kind.size();
+        &self.bytes[index * size..(index + 1) * size]
+    }
+
+    /// That offsets do not decrease, and are at most `items`; that there is a key or a flag for each item.
+    ///
+    /// # Errors
+    /// [`Error::Segments`] where one is wrong.
+    pub fn check(&self, items: usize) -> Result<()> {
+        check_count(self.by, self.len(), items)?;
+        let wrong = |reason| Err(Error::Segments { reason });
+        if self.by == SegmentedBy::Offsets {
+            let mut before = 0;
+            for index in 0..self.len() {
+                let offset = self.offset(index);
+                if offset < before {
+                    return wrong(format!(
+                        "offset {index} is {offset}, less than {before} before it"
+                    ));
+                }
+                before = offset;
+            }
+            if before > items as u64 {
+                return wrong(format!("the last offset is {before}, and there are {items} items"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// That an array that says where segments begin has as many numbers as there must be for `items` items.
+///
+/// # Errors
+/// [`Error::Segments`] if it has not.
+pub fn check_count(by: SegmentedBy, count: usize, items: usize) -> Result<()> {
+    let reason = match by {
+        SegmentedBy::Offsets if count == 0 => {
+            "there are no offsets; there must be one more than segments".to_owned()
+        }
+        SegmentedBy::Flags if count != items => {
+            format!("there are {count} flags for {items} items")
+        }
+        SegmentedBy::Keys if count != items => format!("there are {count} keys for {items} items"),
+        _ => return Ok(()),
+    };
+    Err(Error::Segments { reason })
+}
+
+/// A value, and whether a segment begins with it or among what it was combined of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Segmented<A> {
+    /// Of the last segment that is in it.
+    pub value: A,
+    /// Whether nothing that comes before reaches the value.
+    pub begins: bool,
+}
+
+impl<A: Element> Element for Segmented<A> {
+    type Acc = Self;
+    const KIND: Kind = Kind::Opaque;
+    const EXACT: bool = A::EXACT;
+
+    #[inline(always)]
+    fn to_acc(self) -> Self {
+        self
+    }
+
+    #[inline(always)]
+    fn from_acc(acc: Self) -> Self {
+        acc
+    }
+}
+
+/// An operator in segments: what stands before a segment's beginning is not combined with what stands behind it. Associative if
+/// the operator is; it does not commute.
+///
+/// Source: G. Blelloch, *Prefix Sums and Their Applications* (1990).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InSegments<O>(pub O);
+
+impl<A: Element, O: Operator<A>> Operator<Segmented<A>> for InSegments<O> {
+    const NAME: &'static str = O::NAME;
+    const COMMUTATIVE: bool = false;
+    const EXACT: bool = O::EXACT;
+
+    #[inline(always)]
+    fn identity(&self) -> Segmented<A> {
+        Segmented { value: self.0.identity(), begins: false }
+    }
+
+    #[inline(always)]
+    fn padding(&self) -> Segmented<A> {
+        Segmented { value: self.0.padding(), begins: false }
+    }
+
+    #[inline(always)]
+    fn combine(&self, left: Segmented<A>, right: Segmented<A>) -> Segmented<A> {
+        let combined = self.0.combine(left.value, right.value);
+        Segmented {
+            value: if right.begins { right.value } else { combined },
+            begins: left.begins | right.begins,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dtype, Sum, laws};
+
+    #[test]
+    fn what_is_said_about_segments_is_checked() {
+        let of = |by, numbers: &[u32], items| {
+            let bytes: &[u8] = bytemuck::cast_slice(numbers);
+            Segments { by, kind: Dtype::U32.into(), bytes }.check(items).map_err(|e| e.to_string())
+        };
+        assert_eq!(of(SegmentedBy::Offsets, &[0, 3, 3, 7], 7), Ok(()));
+        assert_eq!(of(SegmentedBy::Offsets, &[2, 2], 7), Ok(()));
+        for (by, numbers, wanted) in [
+            (
+                SegmentedBy::Offsets,
+                &[][..],
+                "there are no offsets; there must be one more than segments",
+            ),
+            (SegmentedBy::Offsets, &[0, 4, 3], "offset 2 is 3, less than 4 before it"),
+            (SegmentedBy::Offsets, &[0, 8], "the last offset is 8, and there are 7 items"),
+            (SegmentedBy::Keys, &[1, 2], "there are 2 keys for 7 items"),
+            (SegmentedBy::Flags, &[1], "there are 1 flags for 7 items"),
+        ] {
+            assert_eq!(of(by, numbers, 7), Err(format!("segments: {wanted}")));
+        }
+    }
+
+    #[test]
+    fn an_operator_in_segments_keeps_the_laws() {
+        let all = [(3u32, false), (5, true), (u32::MAX, false), (0, true)];
+        let all = all.map(|(value, begins)| Segmented { value, begins });
+        assert_eq!(
+            laws::check_by(&InSegments(Sum), &all, |found, expected, _| found == expected),
+            Ok(())
+        );
+    }
+}
