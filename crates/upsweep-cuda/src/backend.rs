@@ -98,21 +98,29 @@ impl Gpu {
         items: u64,
         uploaded: &mut Vec<Buffer>,
     ) -> Result<Vec<Slice<'a>>> {
-        let mut slices = Vec::new();
-        for (array, &kind) in arrays.iter().zip(&recipe.arrays) {
-            slices.push(match array {
-                Stored::Device(slice) => slice.part(0..items)?,
-                Stored::Host(bytes) => {
-                    let bytes = &bytes[..kind.size() * usize::try_from(items).unwrap_or(0)];
-                    let buffer = Buffer::new(self, bytes.len() as u64)?;
-                    buffer.write(0, bytes)?;
-                    let pointer = buffer.pointer();
-                    uploaded.push(buffer);
-                    Slice::at(pointer, kind, items)?
-                }
-            });
+        let all = arrays.iter().zip(&recipe.arrays);
+        all.map(|(array, &kind)| self.one_on_device(array, kind, items, uploaded)).collect()
+    }
+
+    /// `items` items of one array in the device's memory.
+    pub(crate) fn one_on_device<'a>(
+        self: &Arc<Self>,
+        array: &Stored<'a>,
+        kind: Kind,
+        items: u64,
+        uploaded: &mut Vec<Buffer>,
+    ) -> Result<Slice<'a>> {
+        match array {
+            Stored::Device(slice) => slice.part(0..items),
+            Stored::Host(bytes) => {
+                let bytes = &bytes[..kind.size() * usize::try_from(items).unwrap_or(0)];
+                let buffer = Buffer::new(self, (bytes.len() as u64).max(1))?;
+                buffer.write(0, bytes)?;
+                let pointer = buffer.pointer();
+                uploaded.push(buffer);
+                Slice::at(pointer, kind, items)
+            }
         }
-        Ok(slices)
     }
 
     /// The items in the device's memory; `uploaded` keeps those that were brought there.

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use upsweep_core::{
     AccessWidth, Apply, Arrangement, BitXor, Bounds, Direction, Dtype, Element, Extreme, Formula,
     GpuReduceStrategy, GpuScanStrategy, Kind, Load, Max, Number, Operator, Product, Recipe,
-    ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, Strategy, Sum, Tail, Widen, WorkgroupPolicy,
-    bf16, f16,
+    ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, SegmentedBy, Strategy, Sum, Tail, Widen,
+    WorkgroupPolicy, bf16, f16,
 };
 
 use upsweep_testing::{
@@ -19,7 +19,7 @@ use crate::device::Facts;
 use crate::ladder;
 use crate::reduce::{Reads, ReduceOptions, Reduction};
 use crate::scan::{Form, Lies, ScanOptions, Scanning};
-use crate::shader::{Shader, Types};
+use crate::shader::{Cut, Shader, Types};
 use crate::testing;
 
 fn types<T, A, U, O>() -> Types
@@ -291,6 +291,57 @@ fn made_items_compile() {
                 let options = ScanOptions { strategy, ..ScanOptions::default() };
                 let device = ("cuda:0", &facts);
                 let kernels = Scanning::kernels(device, &types, *form, 1 << 28, lies, &options);
+                let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
+                shaders.iter().for_each(|shader| compile(shader, arch));
+            }
+        }
+    }
+}
+
+/// Scans and reductions of segments, said in every way, of every kind of value.
+#[test]
+fn segments_compile() {
+    let cuts = [
+        (SegmentedBy::Offsets, Dtype::U32.into(), false),
+        (SegmentedBy::Offsets, Dtype::U64.into(), false),
+        (SegmentedBy::Flags, Dtype::U8.into(), true),
+        (SegmentedBy::Keys, Dtype::U32.into(), true),
+        (SegmentedBy::Keys, Dtype::F64.into(), false),
+        (SegmentedBy::Keys, Wide::KIND, false),
+    ];
+    let all = [
+        types::<u32, u32, u32, Sum>(),
+        types::<f32, f32, f32, Sum>(),
+        types::<f16, f32, f16, Sum>(),
+        types::<f64, f64, f64, Max>(),
+        types::<u8, u32, u32, Sum>(),
+        types::<Recurrence, Recurrence, Recurrence, Recurs>(),
+    ];
+    let archs = archs(80);
+    for (turn, (by, kind, wide)) in cuts.into_iter().enumerate() {
+        for (number, of) in all.iter().enumerate() {
+            let turn = turn + number;
+            for reduces in [false, true] {
+                let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
+                let cut = Cut { by, kind, wide, reduces, long: turn % 4 == 3 };
+                let types = Types { cut: Some(cut), ..of.clone() };
+                let facts = Facts { arch, ..testing::facts(arch) };
+                let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
+                let direction = [Direction::Forward, Direction::Reverse][turn / 2 % 2];
+                let form = match reduces {
+                    true => Form { only_total: false, ..Form::TOTAL },
+                    false => Form { bounds, direction, everywhere: true, only_total: false },
+                };
+                let (aligned, out_aligned) = (turn % 5 != 4, reduces || turn % 3 != 2);
+                let lies = Lies { width: 16, aligned, out_aligned, one_by_one: false };
+                let in_turn = "striped-16-exact/cooperative/reduce-then-scan";
+                let strategy = match turn % 3 {
+                    2 => in_turn.parse().ok(),
+                    _ => Some(crate::scan::policy::of_types(arch, &types)),
+                };
+                let options = ScanOptions { strategy, ..ScanOptions::default() };
+                let device = ("cuda:0", &facts);
+                let kernels = Scanning::kernels(device, &types, form, 1 << 28, lies, &options);
                 let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
                 shaders.iter().for_each(|shader| compile(shader, arch));
             }

@@ -68,6 +68,7 @@ mod probe;
 mod record;
 mod reduce;
 mod scan;
+mod segmented;
 mod shader;
 mod slice;
 #[cfg(test)]
@@ -82,6 +83,7 @@ pub use probe::Probe;
 pub use record::{Awaited, Recording};
 pub use reduce::ReduceOptions;
 pub use scan::ScanOptions;
+pub use segmented::{Packed, Segments};
 pub use slice::Slice;
 pub use upsweep_core::Extreme;
 

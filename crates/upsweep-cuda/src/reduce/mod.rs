@@ -40,7 +40,7 @@ pub struct ReduceOptions {
 pub(crate) fn choice(items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy) {
     let [item, acc, output] = [Kind::Number(Dtype::U32); 3];
     let [identity, padding] = [[0; MOST_WORDS]; 2];
-    let types = Types { item, acc, output, op: Op::Sum, identity, padding, made: None };
+    let types = Types { item, acc, output, op: Op::Sum, identity, padding, made: None, cut: None };
     (policy::strategy(&types), policy::policy(items * item_bytes as u64))
 }
 

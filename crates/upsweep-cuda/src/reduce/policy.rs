@@ -27,7 +27,7 @@ pub(crate) fn strategy(types: &Types) -> GpuReduceStrategy {
 
 /// Whether a total fits in the upper half of a word whose lower half counts workgroups.
 pub(crate) fn packs(types: &Types) -> bool {
-    types.op == Op::Sum && types.held().words() == 1 && types.is_exact()
+    types.op == Op::Sum && types.words() == 1 && types.is_exact()
 }
 
 /// Whether the device adds four items of an access at once.

@@ -8,11 +8,12 @@ use upsweep_core::{Element, Error, Operator, Recipe, Result, Scan, Strategy, Wid
 use upsweep_gpu::bits::{bytes, from_memory};
 
 use super::{Form, Lies, ScanOptions, Scanning, policy};
-use crate::backend::{Source, Stored, Target, Workspace, init_words};
+use crate::backend::{Source, Stored, Target, Workspace, init_words, items_of};
 use crate::device::Gpu;
 use crate::launch::Ready;
 use crate::memory::Buffer;
 use crate::record::Recording;
+use crate::reduce::Init;
 use crate::shader::Types;
 use crate::slice::Slice;
 
@@ -107,23 +108,40 @@ impl Gpu {
         problem: &Scan<A, O>,
         options: &ScanOptions,
     ) -> Result<Ready> {
-        let form = Form::new(problem);
+        let (form, init) = (Form::new(problem), init_words(problem.init));
+        self.ready_with(workspace, types, form, inputs, output, &[], init, options)
+    }
+
+    /// The launch of a scan of arrays, with what its kernels have `beside` them.
+    #[expect(clippy::too_many_arguments, reason = "what a launch consists of")]
+    pub(crate) fn ready_with(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        types: Types,
+        form: Form,
+        inputs: &[Slice<'_>],
+        output: &Slice<'_>,
+        beside: &[u64],
+        init: Init,
+        options: &ScanOptions,
+    ) -> Result<Ready> {
+        let items = items_of(inputs);
         let strategy =
             options.strategy.unwrap_or_else(|| policy::of_types(self.facts.arch, &types));
         let options = &ScanOptions { strategy: Some(strategy), ..*options };
         let width = crate::bytes(strategy.load.width);
         let lies = Lies::new(form, &types, inputs, Some(output), width);
         let suits = |(of, scanning): &(ScanOptions, Scanning)| {
-            of == options && scanning.suits(&types, form, output.items, lies)
+            of == options && scanning.suits(&types, form, items, lies)
         };
         if !workspace.scanning.as_ref().is_some_and(suits) {
-            let items = output.items.max(workspace.items);
+            let items = items.max(workspace.items);
             workspace.scanning = None;
             let made = Scanning::new(self, types, form, items, lies, options)?;
             workspace.scanning = Some((*options, made));
         }
         match &workspace.scanning {
-            Some((_, scanning)) => scanning.bind(self, inputs, output, init_words(problem.init)),
+            Some((_, scanning)) => scanning.bind(self, inputs, output, beside, init),
             None => Err(self.failed("a scan that was just made is gone")),
         }
     }

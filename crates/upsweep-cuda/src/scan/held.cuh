@@ -95,12 +95,15 @@ __forceinline__ Acc leave_total(const Group (&rows)[ROWS], Acc* totals_of_warps,
 
 /// Writes the rows of a warp, `before` being what comes before each group in its row, and `carries` what comes into rows.
 __forceinline__ void store(const Chunk& chunk, bool is_whole, const Group (&rows)[ROWS], const Acc (&before)[ROWS], Acc carries,
-                           Exchange& exchange, u32 warp, u32 lane) {
+                           const Heads& heads, const Marks& marks, Exchange& exchange, u32 warp, u32 lane) {
     Kept kept;
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
-        const Group scanned = prefixes(rows[r], then(shuffled(carries, r), before[r]));
-        if (is_whole) {
+        Group scanned = prefixes(rows[r], then(shuffled(carries, r), before[r]));
+        cut(chunk.scan, marks, r, scanned);
+        if (EMITS) {
+            emit(chunk.scan, heads, chunk.number_of(warp * ROWS + r, lane), scanned, marks, r);
+        } else if (is_whole) {
             chunk.store(warp * ROWS + r, lane, scanned, exchange, kept);
         } else {
             chunk.store_items(warp * ROWS + r, lane, scanned);
@@ -113,6 +116,7 @@ __forceinline__ void store(const Chunk& chunk, bool is_whole, const Group (&rows
 
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) scan(const Scan scan) {
     __shared__ Shared shared;
+    __shared__ Heads heads;
     const u32 warp = number_of_warp(), lane = threadIdx.x % SUBGROUP;
     u32 number = blockIdx.x;
     if (LOOKS_BACK) {
@@ -127,11 +131,19 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     Exchange& exchange = shared.exchange[serves ? 0 : warp];
     Control control = {number, 0, padding()};
     Group rows[ROWS];
+    Marks marks;
     Acc upto = padding();
     if (serves) {
         control.mark = mark_of_run(scan.state);
     } else {
         load(chunk, is_whole, rows, warp, lane);
+    }
+    heads.find(scan, number);
+    if (!serves) {
+#pragma unroll
+        for (u32 r = 0; r < ROWS; ++r) {
+            mark(scan, heads, chunk.number_of(warp * ROWS + r, lane), rows[r], marks, r);
+        }
         upto = leave_total(rows, shared.totals, warp, lane);
     }
     // Totals of workers are known.
@@ -139,7 +151,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     Acc before[ROWS];
     if (serves) {
         find_carries(scan, shared, control, lane);
-    } else {
+    } else if (heads.is_needed()) {
 #pragma unroll
         for (u32 r = 0; r < ROWS; ++r) {
             rows[r] = scan_group(rows[r]);
@@ -148,10 +160,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     }
     // What comes into tiles is.
     __syncthreads();
-    if (!serves) {
+    if (!serves && heads.is_needed()) {
         const Acc carries = carries_of_rows(shared.totals, shared.tile_carries, upto, warp, lane);
-        store(chunk, is_whole, rows, before, carries, exchange, warp, lane);
-    } else if (lane == 0) {
+        store(chunk, is_whole, rows, before, carries, heads, marks, exchange, warp, lane);
+    } else if (serves && lane == 0) {
         end(scan, control);
     }
 }

@@ -2,7 +2,8 @@
 
 use upsweep_core::summation::{GROUP, ROWS, TILES};
 use upsweep_core::{
-    Arrangement, Bounds, Direction, Dtype, GpuScanStrategy, Kind, ScanGlobal, ScanLocal, Tail,
+    Arrangement, Bounds, Direction, Dtype, GpuScanStrategy, Kind, ScanGlobal, ScanLocal,
+    SegmentedBy, Tail,
 };
 
 use super::shape::{Shape, Waits};
@@ -10,6 +11,7 @@ use super::{Form, Lies};
 use crate::device::Facts;
 use crate::mailbox;
 use crate::reduce::{LOOKS, RESULT, policy::packs};
+use crate::shader::types::alignment;
 use crate::shader::{Constants, Op, PUBLISHED, SUBGROUP, Shader, Types};
 
 /// Warps of the only workgroup of a spine.
@@ -100,6 +102,7 @@ impl Wanted<'_> {
             include_str!("chunk.cuh"),
             include_str!("anywhere.cuh"),
             include_str!("unit.cuh"),
+            if self.types.cut.is_some() { SEGMENTS } else { UNSEGMENTED },
             include_str!("carries.cuh"),
         ];
         all.extend(parts);
@@ -136,20 +139,34 @@ impl Wanted<'_> {
 
     fn constants(&self) -> Constants {
         let Self { facts, types, strategy, form, lies, .. } = self;
-        let mut constants = self.shape.constants(facts, types.held().words());
+        let mut constants = self.shape.constants(facts, types.words());
         constants.extend([
             ("TILE_ROWS", ROWS as u64),
             ("WINDOW_TILES", TILES as u64),
             ("INCLUSIVE", u64::from(form.bounds == Bounds::Inclusive)),
             ("REVERSE", u64::from(form.direction == Direction::Reverse)),
-            ("COMMUTES", u64::from(types.op.is_commutative())),
+            ("COMMUTES", u64::from(types.is_commutative())),
             ("ALIGNED", u64::from(lies.aligned)),
             ("OUT_ALIGNED", u64::from(lies.out_aligned)),
-            ("PADS_WITH_IDENTITY", u64::from(types.padding == types.identity)),
+            // Segments begin with what is theirs.
+            (
+                "PADS_WITH_IDENTITY",
+                u64::from(types.padding == types.identity || types.cut.is_some()),
+            ),
             ("EXACT", u64::from(types.is_exact())),
             ("SUMS_WORDS", u64::from(packs(types))),
             ("LOOKS", LOOKS),
         ]);
+        if let Some(cut) = &types.cut {
+            let least = alignment(cut.kind);
+            let width = if cut.wide { (GROUP * cut.kind.size()).min(16) as u64 } else { least };
+            constants.extend([
+                ("BY_OFFSETS", u64::from(cut.by == SegmentedBy::Offsets)),
+                ("BY_KEYS", u64::from(cut.by == SegmentedBy::Keys)),
+                ("REDUCES", u64::from(cut.reduces)),
+                ("MARKS_WIDTH", width),
+            ]);
+        }
         if matches!(self.shape.waits, Waits::Alone { .. }) {
             let falls_back = strategy.global == ScanGlobal::LookBackFallback;
             constants.extend([
@@ -167,6 +184,8 @@ impl Wanted<'_> {
     }
 }
 
+const SEGMENTS: &str = include_str!("../segmented/segments.cuh");
+const UNSEGMENTED: &str = include_str!("../segmented/unsegmented.cuh");
 const KNOWN: &str = include_str!("known.cuh");
 const HANDED_ON: &str = include_str!("handed_on.cuh");
 const SPINE: &str = include_str!("spine.cuh");

@@ -18,6 +18,7 @@ struct Looking {
     /// The chunk whose total does not come, and the totals of its rows.
     u32 missing;
     Acc totals[WARPS];
+    Heads heads;
 };
 
 /// Publishes the total of a chunk. One that is to seem asleep waits until another has found it out.
@@ -45,13 +46,16 @@ inline u32 missing_total(const Scan& scan, u32 mark, u32 from, u32 number, u32 l
 }
 
 /// Finds out another chunk's total, of which nothing is kept, and publishes it.
-inline void make_up_for(const Scan& scan, u32 mark, u32 number, Thread thread, Acc* totals) {
+inline void make_up_for(const Scan& scan, u32 run, u32 number, Thread thread, Acc* totals, Heads& heads) {
     const Chunk chunk(scan, number);
+    heads.find(scan, number);
     Acc total = padding();
 #pragma unroll 1
     for (u32 r = 0; r < ROWS; ++r) {
         const u32 row = thread.warp * ROWS + r;
-        const Group group = ALIGNED && chunk.is_whole() ? chunk.staged(row, thread.lane) : chunk.loaded(row, thread.lane);
+        Group group = ALIGNED && chunk.is_whole() ? chunk.staged(row, thread.lane) : chunk.loaded(row, thread.lane);
+        Marks unused;
+        mark(scan, heads, chunk.number_of(row, thread.lane), group, unused, 0);
         total = chosen(total, fold_lanes<SUBGROUP>(total_of(group), thread.lane), thread.lane % ROWS == r);
     }
     const Acc rows = fold_lanes<ROWS>(total, thread.lane);
@@ -63,8 +67,8 @@ inline void make_up_for(const Scan& scan, u32 mark, u32 number, Thread thread, A
         const Acc all = total_left(totals, thread.lane);
         // A chunk in place may have been overwritten since it was read, but then its total is published.
         __threadfence();
-        if (thread.lane == 0 && !is_there(look_at(scan.state->published + number), mark)) {
-            publish(scan.state->published + number, all, mark);
+        if (thread.lane == 0 && !is_there(look_at(scan.state->published + number), run)) {
+            publish(scan.state->published + number, all, run);
         }
     }
 }
@@ -124,7 +128,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(const Scan scan) {
             if (looking.missing == NONE) {
                 return;
             }
-            make_up_for(scan, mark, looking.missing, thread, looking.totals);
+            make_up_for(scan, mark, looking.missing, thread, looking.totals, looking.heads);
         }
         *scan.state->in_vain = 1;
     };

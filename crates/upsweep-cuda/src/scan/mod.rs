@@ -176,6 +176,9 @@ impl Scanning {
                  allows it",
             ));
         }
+        if strategy.global == ScanGlobal::ScanThenPropagate && types.cut.is_some() {
+            return Err(refused("what is written does not say where segments begin"));
+        }
         if strategy.global == ScanGlobal::Aggregates && !facts.cooperative {
             return Err(refused("the device does not run all workgroups at once"));
         }
@@ -208,7 +211,7 @@ impl Scanning {
             if looks_back || held.chunks(items) <= at_once {
                 return held;
             }
-            let copies = types.made.is_none() && !is_whole(types.item);
+            let copies = types.made.is_none() && types.cut.is_none() && !is_whole(types.item);
             if facts.arch >= ARCH_OF_BULK_COPIES && copies {
                 return Shape::staged(facts, types, lies, policy);
             }
@@ -247,20 +250,23 @@ impl Scanning {
         self.types == *types && self.form == form && items <= self.items && lies == self.lies
     }
 
-    /// The launch of a scan of arrays into `output`, which is as long and not empty.
+    /// The launch of a scan of arrays into `output`, which is as long and not empty; kernels of segments have some words `beside` the
+    /// arrays.
     pub(crate) fn bind(
         &self,
         gpu: &Gpu,
         inputs: &[Slice<'_>],
         output: &Slice<'_>,
+        beside: &[u64],
         init: Init,
     ) -> Result<Ready> {
-        let chunks = u32::try_from(self.shape.chunks(output.items))
+        let items = items_of(inputs);
+        let chunks = u32::try_from(self.shape.chunks(items))
             .map_err(|_| gpu.failed("a scan of more chunks than are counted"))?;
         let words = [
             output.pointer(),
             self.state.pointer(),
-            output.items,
+            items,
             u64::from(chunks) | u64::from(init.is_some()) << 32,
         ];
         let workgroups = match self.shape.waits {
@@ -274,7 +280,8 @@ impl Scanning {
             cooperative: self.shape.is_cooperative(),
         };
         let spine = Launch { grid: [1, 1], threads: WARP * SPINE_WARPS, ..launch };
-        let arguments = with_init(of_arrays(inputs).and(words), &self.types, init);
+        let arguments =
+            with_init(of_arrays(inputs).and(beside.iter().copied()).and(words), &self.types, init);
         // SAFETY: `Scan` in `chunk.cuh` has these fields. The caller's slices are the device's memory and lie apart, or are
         // one; the state has a place for every chunk of the longest array.
         let ready = unsafe { Ready::new(&self.kernels[0], launch, arguments, Some(&self.state)) };

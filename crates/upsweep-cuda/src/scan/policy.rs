@@ -26,11 +26,11 @@ pub(crate) fn strategy(arch: u32) -> GpuScanStrategy {
     }
 }
 
-/// The same for these types: chunks whose items are made as they are read, or lie in no accesses of 16 bytes, are not brought to
+/// The same for these types: chunks whose items are made as they are read, are cut into segments, or lie in no accesses of 16 bytes, are not brought to
 /// shared memory.
 pub(crate) fn of_types(arch: u32, types: &Types) -> GpuScanStrategy {
     let strategy = strategy(arch);
-    if types.made.is_none() && !is_whole(types.item) {
+    if types.made.is_none() && types.cut.is_none() && !is_whole(types.item) {
         return strategy;
     }
     let global = match strategy.global {

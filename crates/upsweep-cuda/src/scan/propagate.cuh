@@ -8,7 +8,8 @@ template <bool WHOLE> __forceinline__ void put_in_front(const Chunk& chunk, u32 
         hand_to_host(chunk.scan.state, then(carry, handed(chunk.scan.state->published + number)));
     }
     Group held[ROWS];
-    load<WHOLE>(chunk, thread, held);
+    Marks unused;
+    load<WHOLE>(chunk, thread, held, unused, shared.heads);
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
 #pragma unroll

@@ -11,7 +11,8 @@
 /// Leaves the total of a chunk, and writes its scan, into which nothing comes.
 template <bool WHOLE> __forceinline__ void scan_apart(const Chunk& chunk, u32 number, Thread thread, Shared& shared) {
     Group held[ROWS];
-    load<WHOLE>(chunk, thread, held);
+    Marks marks;
+    load<WHOLE>(chunk, thread, held, marks, shared.heads);
     const Acc upto = leave_total(held, thread, shared);
     __syncthreads();
     if (thread.warp == 0) {
@@ -29,7 +30,7 @@ template <bool WHOLE> __forceinline__ void scan_apart(const Chunk& chunk, u32 nu
             store_group<WHOLE>(chunk, thread.row(r), thread.place(r), group, shared.of_warp[thread.warp].exchange);
         }
     } else {
-        finish<WHOLE>(chunk, held, upto, thread, shared);
+        finish<WHOLE>(chunk, held, upto, marks, thread, shared);
     }
 }
 

@@ -100,7 +100,7 @@ impl Shape {
         let mut shape =
             Self { warps, rows, stage_bytes: stage_bytes(warps, rows), waits, at_once: 1 };
         let bytes = shape.shared_bytes() + shared_besides(types);
-        let words = types.held().words();
+        let words = types.words();
         let registers = REGISTERS * words.min(2) + of_structure(words);
         if words > 2 {
             while shape.fit(facts, registers) == 0 && shape.warps > ROWS as u32 / rows {
@@ -142,7 +142,7 @@ impl Shape {
         waits: Waits,
         (most_rows, more): (u32, u32),
     ) -> Self {
-        let (words, all_words) = (types.held().words().min(2), types.held().words());
+        let (words, all_words) = (types.words().min(2), types.words());
         // A thread has 255 registers at most, and half of those of a multiprocessor are enough for a workgroup.
         let (mut warps, mut rows) = warps_and_rows(policy, (most_rows / all_words).max(4));
         // The more rows there are, the more is on its way between registers.

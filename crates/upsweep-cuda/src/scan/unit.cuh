@@ -47,6 +47,9 @@ struct Chunk {
     /// The place in the array of item `i` from the end that the scan starts at.
     u64 place(u64 i) const { return REVERSE ? scan.items - 1 - i : i; }
 
+    /// The number of a group's first item from the end that the scan starts at.
+    u64 number_of(u32 row, u32 place) const { return first + row * ROW + place * GROUP; }
+
     /// How far item `i` of the chunk lies behind its first.
     static i32 step(u32 i) { return REVERSE ? -i32(i) : i32(i); }
 

@@ -2,7 +2,8 @@
 
 template <bool WHOLE> __forceinline__ void leave_total_of(const Chunk& chunk, Thread thread, Shared& shared) {
     Group held[ROWS];
-    load<WHOLE>(chunk, thread, held);
+    Marks marks;
+    load<WHOLE>(chunk, thread, held, marks, shared.heads);
     leave_total(held, thread, shared);
 }
 

@@ -19,6 +19,7 @@ struct Shared {
     Acc totals[WARPS];
     Acc tile_carries[CHUNK_TILES];
     OfWarp of_warp[WARPS];
+    Heads heads;
 };
 
 /// A thread among the others.
@@ -42,10 +43,17 @@ template <bool WHOLE> inline Group load_group(const Chunk& chunk, u32 row, u32 p
     return WHOLE || (ALIGNED && is_checked(chunk, row, place)) ? chunk.staged(row, place) : chunk.loaded(row, place);
 }
 
-template <bool WHOLE> __forceinline__ void load(const Chunk& chunk, Thread thread, Group (&held)[ROWS]) {
+/// Loads the groups of a thread, with the segments of which all find out.
+template <bool WHOLE>
+__forceinline__ void load(const Chunk& chunk, Thread thread, Group (&held)[ROWS], Marks& marks, Heads& heads) {
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
         held[r] = load_group<WHOLE>(chunk, thread.row(r), thread.place(r));
+    }
+    heads.find(chunk.scan, u32(chunk.first / CHUNK));
+#pragma unroll
+    for (u32 r = 0; r < ROWS; ++r) {
+        mark(chunk.scan, heads, chunk.number_of(thread.row(r), thread.place(r)), held[r], marks, r);
     }
 }
 
@@ -96,7 +104,8 @@ inline Acc total_left(const Acc* totals, u32 lane) {
 
 /// Scans and writes the rows of a warp, S over which is `upto`.
 template <bool WHOLE>
-__forceinline__ void finish(const Chunk& chunk, Group (&held)[ROWS], Acc upto, Thread thread, Shared& shared) {
+__forceinline__ void finish(const Chunk& chunk, Group (&held)[ROWS], Acc upto, const Marks& marks, Thread thread,
+                            Shared& shared) {
     OfWarp& own = shared.of_warp[thread.warp];
     Acc before[ROWS];
 #pragma unroll
@@ -109,8 +118,13 @@ __forceinline__ void finish(const Chunk& chunk, Group (&held)[ROWS], Acc upto, T
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
         const Acc carry = shuffled(carries, BLOCKED ? thread.lane / ROW_LANES : r);
-        const Group scanned = prefixes(held[r], then(carry, before[r]));
-        store_group<WHOLE>(chunk, thread.row(r), thread.place(r), scanned, own.exchange);
+        Group scanned = prefixes(held[r], then(carry, before[r]));
+        cut(chunk.scan, marks, r, scanned);
+        if (EMITS) {
+            emit(chunk.scan, shared.heads, chunk.number_of(thread.row(r), thread.place(r)), scanned, marks, r);
+        } else {
+            store_group<WHOLE>(chunk, thread.row(r), thread.place(r), scanned, own.exchange);
+        }
     }
     if (thread.warp == 0) {
         chunk.store_start(thread.lane);
@@ -122,10 +136,11 @@ __forceinline__ void finish(const Chunk& chunk, Group (&held)[ROWS], Acc upto, T
 template <bool WHOLE, typename Control>
 __forceinline__ void scan_chunk(const Chunk& chunk, Thread thread, Shared& shared, Control control) {
     Group held[ROWS];
-    load<WHOLE>(chunk, thread, held);
+    Marks marks;
+    load<WHOLE>(chunk, thread, held, marks, shared.heads);
     const Acc upto = leave_total(held, thread, shared);
     __syncthreads();
     control();
     __syncthreads();
-    finish<WHOLE>(chunk, held, upto, thread, shared);
+    finish<WHOLE>(chunk, held, upto, marks, thread, shared);
 }

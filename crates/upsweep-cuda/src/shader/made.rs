@@ -88,8 +88,8 @@ impl Made {
         if inputs.iter().all(begins) { most as u32 } else { 1 }
     }
 
-    /// How items are read, so many at once of each array; and one.
-    pub(crate) fn text(&self, items: u32) -> String {
+    /// How items are read, so many at once of each array; and one. `fields` stand beside the arrays, and are `kept` as they are.
+    pub(crate) fn text(&self, items: u32, [fields, kept]: &[String; 2]) -> String {
         let arrays: Vec<(usize, &Kind)> = self.recipe.arrays.iter().enumerate().collect();
         let types = self.recipe.formula.types(&self.functions.functions);
         let all = |each: &dyn Fn(usize, Kind) -> String| -> String {
@@ -122,8 +122,8 @@ impl Made {
              struct Items {{ Item at[ACCESS_ITEMS]; }};\n\
              inline Items unpack(const Access& access) {{ return Items{{{{{unpacked}}}}}; }}\n\
              inline Item unpack_one(const InMemory& item) {{ return {one}; }}\n\
-             struct Inputs {{ {inputs} }};\n\
-             inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}}}; }}\n\
+             struct Inputs {{ {inputs}{fields}}};\n\
+             inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}{kept}}}; }}\n\
              inline const InMemory* first_of(const Inputs& inputs) {{ return (const InMemory*)inputs.in0; }}\n\
              template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
              \x20   return Access{{{fetched}}};\n}}\n\

@@ -14,7 +14,7 @@ pub(crate) mod types;
 use core::fmt::Write;
 use std::sync::Arc;
 
-use upsweep_core::{Dtype, Element, Extreme, Kind, Operator, Recipe, Result};
+use upsweep_core::{Dtype, Element, Extreme, Kind, Operator, Recipe, Result, SegmentedBy};
 use upsweep_gpu::bits::{MOST_WORDS, Words, words as words_of};
 
 use crate::device::Gpu;
@@ -41,6 +41,34 @@ pub(crate) struct Types {
     pub(crate) padding: Words,
     /// How items are made of those of arrays, of which the longest have the type of items then.
     pub(crate) made: Option<Made>,
+    /// How they are cut into segments.
+    pub(crate) cut: Option<Cut>,
+}
+
+/// How items are cut into segments, and what becomes of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Cut {
+    pub(crate) by: SegmentedBy,
+    /// Of what the array is that says so.
+    pub(crate) kind: Kind,
+    /// Whether a group of it is read at once.
+    pub(crate) wide: bool,
+    /// Whether segments are reduced, and not scanned.
+    pub(crate) reduces: bool,
+    /// Whether there may be more of them than 32 bits count.
+    pub(crate) long: bool,
+}
+
+impl Cut {
+    /// Whether values go one behind another, wherever segments lie.
+    pub(crate) fn packs(&self) -> bool {
+        self.reduces && self.by != SegmentedBy::Offsets
+    }
+
+    /// Words of what is known of segments beside a value: whether one begins, or how many.
+    fn words(&self) -> u32 {
+        if self.packs() && self.long { 2 } else { 1 }
+    }
 }
 
 impl Types {
@@ -61,6 +89,7 @@ impl Types {
             identity: words_of(operator.identity()),
             padding: words_of(operator.padding()),
             made: None,
+            cut: None,
         })
     }
 
@@ -81,6 +110,7 @@ impl Types {
             identity: words_of(operator.identity()),
             padding: words_of(operator.padding()),
             made: Some(made),
+            cut: None,
         })
     }
 
@@ -92,12 +122,22 @@ impl Types {
         });
         let (identity, padding) = ([0; MOST_WORDS], [0; MOST_WORDS]);
         let op = Op::First(extreme);
-        Self { item: item.into(), acc, output: acc, op, identity, padding, made: None }
+        Self { item: item.into(), acc, output: acc, op, identity, padding, made: None, cut: None }
     }
 
     /// How values are held while they are combined.
     pub(crate) fn held(&self) -> Held {
         self.op.held(self.acc)
+    }
+
+    /// Words of a value while it is combined.
+    pub(crate) fn words(&self) -> u32 {
+        self.held().words() + self.cut.as_ref().map_or(0, Cut::words)
+    }
+
+    /// Whether items may be combined in any order.
+    pub(crate) fn is_commutative(&self) -> bool {
+        self.cut.is_none() && self.op.is_commutative()
     }
 
     /// Whether the grouping of items cannot be seen in the result.
@@ -162,7 +202,7 @@ pub(crate) const PUBLISHED: &str = include_str!("published.cuh");
 /// Bytes of the state that workgroups share, with this many values published: `published.cuh`.
 fn state_bytes(types: &Types, slots: u64) -> u64 {
     let total = 4 * u64::from(types.result_words().next_multiple_of(2));
-    24 + total + 8 * u64::from(types.held().words()) * slots
+    24 + total + 8 * u64::from(types.words()) * slots
 }
 
 /// Where in the state the total for atomics is, or what comes in behind a scan as it is stored.
@@ -234,21 +274,26 @@ impl Shader {
             let _ = writeln!(text, "using {alias} = {name};");
         }
         let arrays = self.types.made.iter().flat_map(|made| &made.recipe.arrays);
-        let kinds: Vec<Kind> = arrays.chain([item, output]).copied().collect();
+        let marks = self.types.cut.iter().map(|cut| &cut.kind);
+        let kinds: Vec<Kind> = arrays.chain([item, output]).chain(marks).copied().collect();
         text += &declared(&kinds);
         text += include_str!("rounding.cuh");
-        text += &op.text(&self.types.numbers());
-        text += &words(self.types.held());
+        match &self.types.cut {
+            Some(cut) => text += &segmented(&op.text(&self.types.numbers()), cut),
+            None => text += &op.text(&self.types.numbers()),
+        }
+        text += &words(&self.types);
         text += &result(&self.types);
         text += &match &self.types.made {
-            Some(made) => made.text(self.width / item.size() as u32),
-            None => input(*item, self.width),
+            Some(made) => made.text(self.width / item.size() as u32, &beside(&self.types)),
+            None => input(*item, self.width, &beside(&self.types)),
         };
         if !matches!(self.types.held(), Held::Position(_)) {
             text += "inline Stored stored(Acc acc) { return Stored(leave(acc)); }\n";
             text += &written(*output, self.out_width);
         }
-        if let Some(function) = op.atomic(self.types.held()) {
+        let atomic = op.atomic(self.types.held()).filter(|_| self.types.cut.is_none());
+        if let Some(function) = atomic {
             text += &total(function, &self.types);
         }
         text
@@ -256,7 +301,7 @@ impl Shader {
 }
 
 /// How items are read: `Access`, several at once, and `InMemory`, one.
-fn input(item: Kind, width: u32) -> String {
+fn input(item: Kind, width: u32, [fields, kept]: &[String; 2]) -> String {
     let Some((name, items)) = access(item, width) else { return String::new() };
     let unpacked = unpack(item, width, "access").join(", ");
     let one = unpack(item, item.size() as u32, "item").join("");
@@ -268,8 +313,8 @@ fn input(item: Kind, width: u32) -> String {
          struct Items {{ Item at[ACCESS_ITEMS]; }};\n\
          inline Items unpack(Access access) {{ return Items{{{{{unpacked}}}}}; }}\n\
          inline Item unpack_one(InMemory item) {{ return {one}; }}\n\
-         struct Inputs {{ const InMemory* in0; }};\n\
-         inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{inputs.in0 + items}}; }}\n\
+         struct Inputs {{ const InMemory* in0; {fields}}};\n\
+         inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{inputs.in0 + items{kept}}}; }}\n\
          inline const InMemory* first_of(const Inputs& inputs) {{ return inputs.in0; }}\n\
          template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
          \x20   return ((const Access*)(inputs.in0 + item))[access];\n}}\n\
@@ -297,17 +342,65 @@ fn written(output: Kind, width: u32) -> String {
     )
 }
 
+/// Values in segments: what [`Op::text`] says of values, and what is known of segments beside each. In reverse, what comes later is
+/// to the left.
+fn segmented(of_values: &str, cut: &Cut) -> String {
+    let begins = if cut.words() == 2 { "u64" } else { "u32" };
+    let both = if cut.packs() { "+" } else { "|" };
+    format!(
+        "namespace of_values {{\n{of_values}}}\n\
+         using Begins = {begins};\n\
+         struct Acc {{ of_values::Acc value; Begins begins; }};\n\
+         inline Acc hold(Value value) {{ return Acc{{of_values::hold(value), 0}}; }}\n\
+         inline Value leave(Acc acc) {{ return of_values::leave(acc.value); }}\n\
+         inline Acc enter(Item item, u64 index) {{ return Acc{{of_values::enter(item, index), 0}}; }}\n\
+         inline Acc combine(Acc left, Acc right) {{\n\
+         \x20   const of_values::Acc both = of_values::combine(left.value, right.value);\n\
+         \x20   const Acc& later = REVERSE ? left : right;\n\
+         \x20   return Acc{{later.begins ? later.value : both, left.begins {both} right.begins}};\n}}\n\
+         inline Acc identity() {{ return Acc{{of_values::identity(), 0}}; }}\n\
+         inline Acc padding() {{ return Acc{{of_values::padding(), 0}}; }}\n\
+         using Mark = {};\n\
+         inline u64 offset_at(const Mark* offsets, u64 number) {{ return {}; }}\n",
+        in_memory(cut.kind),
+        if cut.by == SegmentedBy::Offsets { "offsets[number]" } else { "0" },
+    )
+}
+
+/// What stands in `Inputs` beside arrays, and how it is handed on: `segments.cuh`.
+fn beside(types: &Types) -> [String; 2] {
+    let Some(_) = types.cut else { return [String::new(), String::new()] };
+    let fields = "const Mark* marks; u64 segments; Mark* unique; u64* count; ";
+    let kept = ", inputs.marks, inputs.segments, inputs.unique, inputs.count";
+    [fields.to_owned(), kept.to_owned()]
+}
+
 /// The words of a value that is combined, and their way between the lanes of a warp.
-fn words(held: Held) -> String {
-    let count = held.words();
+fn words(types: &Types) -> String {
+    let (held, count) = (types.held(), types.words());
     let words: Vec<String> = (0..count).map(|k| format!("words.at[{k}]")).collect();
+    let (value, begins) = words.split_at(held.words() as usize);
+    let value = held.of_words(value);
+    let (own, value) = match begins {
+        [] => (held.words_of("acc"), value),
+        [one] => {
+            let mut own = held.words_of("acc.value");
+            own.push("acc.begins".to_owned());
+            (own, format!("Acc{{{value}, {one}}}"))
+        }
+        two => {
+            let mut own = held.words_of("acc.value");
+            own.extend(Scalar::U64.words_of("acc.begins"));
+            (own, format!("Acc{{{value}, {}}}", Scalar::U64.of_words(two)))
+        }
+    };
     let mut text = format!(
         "constexpr u32 WORDS = {count}u;\n\
          struct Words {{ u32 at[WORDS]; }};\n\
          inline Words words_of(Acc acc) {{ return Words{{{{{}}}}}; }}\n\
          inline Acc acc_of(Words words) {{ return {}; }}\n",
-        held.words_of("acc").join(", "),
-        held.of_words(&words),
+        own.join(", "),
+        value,
     );
     for (name, function) in [
         ("shuffled", "__shfl_sync"),
