@@ -29,6 +29,9 @@ struct Call {
     void* output;
     i64 items;
     cudaStream_t stream;
+    /// Offsets, or keys.
+    const void* marks;
+    i64 segments;
 
     template <typename T> const T* in() const { return static_cast<const T*>(input); }
     template <typename T> T* out() const { return static_cast<T*>(output); }
@@ -86,6 +89,18 @@ cudaError_t same_bits(const Call& c) {
 #endif
 }
 
+cudaError_t segmented_sum(const Call& c) {
+    const u32* offsets = static_cast<const u32*>(c.marks);
+    return cub::DeviceSegmentedReduce::Sum(
+        c.temp, *c.temp_bytes, c.in<float>(), c.out<float>(), c.segments, offsets, offsets + 1, c.stream);
+}
+
+cudaError_t sum_by_key(const Call& c) {
+    const u32* keys = static_cast<const u32*>(c.marks);
+    return cub::DeviceScan::InclusiveSumByKey(
+        c.temp, *c.temp_bytes, keys, c.in<u32>(), c.out<u32>(), c.items, ::cuda::std::equal_to<>{}, c.stream);
+}
+
 struct Job {
     const char* name;
     cudaError_t (*run)(const Call&);
@@ -103,6 +118,8 @@ constexpr Job JOBS[] = {
     {"inclusive_scan f32", inclusive_sum<float>},
     {"inclusive_scan f64", inclusive_sum<double>},
     {"inclusive_scan u8 u32", inclusive_scan<u8, u32>},
+    {"segmented_reduce f32", segmented_sum},
+    {"inclusive_scan_by_key u32", sum_by_key},
 };
 
 } // namespace
@@ -110,13 +127,21 @@ constexpr Job JOBS[] = {
 extern "C" int upsweep_peer_version() { return CUB_VERSION; }
 
 /// As CUB's functions: without scratch memory says how much is needed. Returns CUDA's number of an error, 0 if there is none.
-extern "C" int upsweep_peer_run(
-    const char* job, void* temp, std::size_t* temp_bytes, const void* input, void* output, std::uint64_t items, void* stream) {
-    const Call call{temp, temp_bytes, input, output, i64(items), static_cast<cudaStream_t>(stream)};
+extern "C" int upsweep_peer_run_segments(
+    const char* job, void* temp, std::size_t* temp_bytes, const void* input, void* output, std::uint64_t items, void* stream,
+    const void* marks, std::uint64_t segments) {
+    const Call call{
+        temp, temp_bytes, input, output, i64(items), static_cast<cudaStream_t>(stream), marks, i64(segments)};
     for (const Job& known : JOBS) {
         if (std::strcmp(known.name, job) == 0) {
             return known.run(call);
         }
     }
     return cudaErrorNotSupported;
+}
+
+/// The same of a job without segments.
+extern "C" int upsweep_peer_run(
+    const char* job, void* temp, std::size_t* temp_bytes, const void* input, void* output, std::uint64_t items, void* stream) {
+    return upsweep_peer_run_segments(job, temp, temp_bytes, input, output, items, stream, nullptr, 0);
 }

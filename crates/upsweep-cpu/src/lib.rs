@@ -1,7 +1,7 @@
 //! The CPU backend of upsweep: vectors and threads at the speed of memory.
 //!
 //! - [`Cpu`] is the device; it implements [`Backend`](upsweep_core::Backend).
-//! - `reduce` and `scan` hold the primitives, `simd` the only intrinsics; `fused` makes items as they are read.
+//! - `reduce`, `scan` and `segmented` hold the primitives, `simd` the only intrinsics; `fused` makes items as they are read.
 //! - `team` brings several threads to one call.
 //! - `isa` compiles every kernel once for each instruction set and chooses at run time.
 
@@ -14,6 +14,7 @@ mod probe;
 mod reduce;
 mod scalar;
 mod scan;
+mod segmented;
 mod simd;
 mod team;
 

@@ -14,6 +14,7 @@ use crate::mailbox::Mailbox;
 use crate::memory::Buffer;
 use crate::reduce::{Init, ReduceOptions, Reduction};
 use crate::scan::{ScanOptions, Scanning};
+use crate::segmented::ByOffsets;
 use crate::shader::Types;
 use crate::slice::Slice;
 use crate::{reduce, scan};
@@ -38,6 +39,7 @@ pub struct Workspace {
     pub(crate) items: u64,
     pub(crate) reduction: Option<(ReduceOptions, Reduction)>,
     pub(crate) scanning: Option<(ScanOptions, Scanning)>,
+    pub(crate) by_offsets: Option<ByOffsets>,
     pub(crate) mailbox: Option<Mailbox>,
 }
 

@@ -19,6 +19,7 @@ use crate::device::Facts;
 use crate::ladder;
 use crate::reduce::{Reads, ReduceOptions, Reduction};
 use crate::scan::{Form, Lies, ScanOptions, Scanning};
+use crate::segmented::by_offsets_shader;
 use crate::shader::{Cut, Shader, Types};
 use crate::testing;
 
@@ -325,6 +326,12 @@ fn segments_compile() {
                 let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
                 let cut = Cut { by, kind, wide, reduces, long: turn % 4 == 3 };
                 let types = Types { cut: Some(cut), ..of.clone() };
+                if reduces && by == SegmentedBy::Offsets {
+                    let aligned = turn % 2 == 0;
+                    let lies = Lies { width: 16, aligned, out_aligned: true, one_by_one: false };
+                    compile(&by_offsets_shader(&types, &cut, lies), arch);
+                    continue;
+                }
                 let facts = Facts { arch, ..testing::facts(arch) };
                 let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
                 let direction = [Direction::Forward, Direction::Reverse][turn / 2 % 2];

@@ -226,6 +226,13 @@ impl Memory {
         }
     }
 
+    /// The first items alone, in the same memory.
+    #[must_use]
+    pub fn truncated(mut self, len: usize) -> Self {
+        self.items = self.items.min(len as u64);
+        self
+    }
+
     /// Number of items.
     pub fn len(&self) -> usize {
         usize::try_from(self.items).unwrap_or(usize::MAX)

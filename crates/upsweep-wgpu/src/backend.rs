@@ -103,6 +103,7 @@ impl Gpu {
             identity: words(operator.identity()),
             padding: words(operator.padding()),
             made: None,
+            cut: None,
         })
     }
 
@@ -131,6 +132,7 @@ impl Gpu {
             identity: words(operator.identity()),
             padding: words(operator.padding()),
             made: Some(made),
+            cut: None,
         };
         self.check(&types)?;
         Ok(types)

@@ -4,7 +4,7 @@
 //!   [`Backend`](upsweep_core::Backend).
 //! - [`Slice`] is a range of a buffer, the caller's or ours; [`Memory`] is a buffer of ours.
 //! - `shader` puts kernels together: a generated header in front of plain WGSL.
-//! - `reduce` and `scan` hold the primitives.
+//! - `reduce`, `scan` and `segmented` hold the primitives.
 //! - [`Ladder`]: the seven classic steps of a sum, to learn from.
 //!
 //! # What can hang, and what cannot
@@ -53,6 +53,7 @@ mod profile;
 mod record;
 mod reduce;
 mod scan;
+mod segmented;
 mod shader;
 mod slice;
 #[cfg(test)]
@@ -69,5 +70,6 @@ pub use profile::{DispatchProfile, Profile, Quartiles};
 pub use record::Recording;
 pub use reduce::ReduceOptions;
 pub use scan::ScanOptions;
+pub use segmented::{Packed, Segments};
 pub use slice::Slice;
 pub use upsweep_core::Extreme;

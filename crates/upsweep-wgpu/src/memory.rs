@@ -124,6 +124,13 @@ impl Memory {
         Slice { buffer: &self.buffer, offset: 0, items: self.items }
     }
 
+    /// The first items alone, in the same memory.
+    #[must_use]
+    pub fn truncated(mut self, len: usize) -> Self {
+        self.items = self.items.min(len as u64);
+        self
+    }
+
     /// Number of items.
     pub fn len(&self) -> usize {
         usize::try_from(self.items).unwrap_or(usize::MAX)

@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 
 use upsweep_core::{
     AccessWidth, Arrangement, BitAnd, BitOr, BitXor, Bounds, Direction, Dtype, Element, Error,
-    Extreme, GpuReduceStrategy, GpuScanStrategy, LadderStep, Language, Load, Max, Min, Number,
-    Operator, Product, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, Source, Sum, Tail, Widen,
-    WorkgroupPolicy, bf16, f16,
+    Extreme, GpuReduceStrategy, GpuScanStrategy, Kind, LadderStep, Language, Load, Max, Min,
+    Number, Operator, Product, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, SegmentedBy,
+    Source, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16,
 };
 use wgpu::naga::back::pipeline_constants::process_overrides;
 use wgpu::naga::back::{hlsl, msl, spv};
@@ -23,7 +23,8 @@ use wgpu::naga::{AddressSpace, Module, ResourceBinding, ShaderStage, StorageAcce
 use crate::device::Facts;
 use crate::reduce::{self, Reduction};
 use crate::scan::{self, Form, Lies, Scanning};
-use crate::shader::{Op, Shader, Types};
+use crate::shader::types::width_of;
+use crate::shader::{Cut, Op, Shader, Types};
 use crate::{ladder, litmus, probe};
 use upsweep_gpu::bits::{MOST_WORDS, words};
 
@@ -302,6 +303,7 @@ fn types<T: Element, A: Element, U: Element, O: Operator<A>>(operator: O) -> Typ
         identity: words(operator.identity()),
         padding: words(operator.padding()),
         made: None,
+        cut: None,
     }
 }
 
@@ -442,11 +444,16 @@ fn scan_kernels(
     policy: Option<WorkgroupPolicy>,
 ) -> Result<(), Error> {
     let short = types.output.size() < 4;
-    let shared_words = short && !out_aligned;
-    let out_width = if shared_words { 4 } else { reduce::bytes(strategy.load.width) };
+    let shared_words = short && (!out_aligned || types.emits());
+    let (size, mut out_size) = (types.item.size() as u32, types.output.size() as u32);
+    let mut out_width = if shared_words { 4 } else { reduce::bytes(strategy.load.width) };
+    if types.emits() {
+        // One item at once, whatever is read, as `Lies` has it.
+        (out_width, out_size) = (width_of(types.output, out_size.max(4)), size);
+    }
     // As many items of the narrower array at once as of the wider, as `Lies` has it.
-    let (size, out_size) = (types.item.size() as u32, types.output.size() as u32);
-    let width = (out_width * size / size.max(out_size)).max(size).max(4);
+    let asked = if types.emits() { reduce::bytes(strategy.load.width) } else { out_width };
+    let width = (asked * size / size.max(out_size)).max(size).max(4);
     let lies = Lies { width, out_width, aligned, out_aligned, shared_words };
     let device = ("none", facts);
     let (_, shaders) = Scanning::kernels(device, types, strategy, form, 1 << 20, lies, policy)?;
@@ -510,6 +517,82 @@ fn every_cell_of_a_scan() {
         }
     }
     assert_eq!(cell, 180);
+}
+
+/// Twelve bytes, which are no access.
+const TRIPLE: Kind = Kind::Struct {
+    name: "Triple",
+    fields: &[("a", 0, Dtype::U32), ("b", 4, Dtype::U32), ("c", 8, Dtype::F32)],
+};
+
+/// What is cut into segments: every way of saying where they begin, by every strategy.
+#[test]
+fn every_way_of_saying_segments() {
+    let mut translator = Translator::new();
+    let ways = [
+        (SegmentedBy::Offsets, Dtype::U32.into()),
+        (SegmentedBy::Offsets, Dtype::U64.into()),
+        (SegmentedBy::Flags, Dtype::U8.into()),
+        (SegmentedBy::Flags, Dtype::U32.into()),
+        (SegmentedBy::Keys, Dtype::I8.into()),
+        (SegmentedBy::Keys, Dtype::Bf16.into()),
+        (SegmentedBy::Keys, Dtype::F32.into()),
+        (SegmentedBy::Keys, Dtype::F64.into()),
+        (SegmentedBy::Keys, TRIPLE),
+    ];
+    let all = [
+        types::<u32, u32, u32, _>(Sum),
+        types::<f32, f32, f32, _>(Sum),
+        types::<f16, f32, f16, _>(Max),
+        types::<i8, i8, i8, _>(Min),
+        types::<u32, u32, u32, _>(Last),
+        types::<u32, u64, u64, _>(Sum),
+        types::<f64, f64, f64, _>(Min),
+    ];
+    let load = loads();
+    let mut number = 0usize;
+    for (by, kind) in ways {
+        for &local in ScanLocal::ALL {
+            for &global in ScanGlobal::ALL {
+                for reduces in [false, true] {
+                    number += 1;
+                    let wide =
+                        by != SegmentedBy::Offsets && kind != TRIPLE && !number.is_multiple_of(3);
+                    let unique = reduces && by == SegmentedBy::Keys && !number.is_multiple_of(4);
+                    let cut = Some(Cut { by, kind, wide, reduces, unique });
+                    let types = Types { cut, ..all[number % all.len()].clone() };
+                    let mut form = form(number & 3, types.is_exact() || number.is_multiple_of(2));
+                    if reduces {
+                        (form.bounds, form.direction) = (Bounds::Inclusive, Direction::Forward);
+                    }
+                    let facts = facts(DEVICES[number / 2 % DEVICES.len()]);
+                    let strategy =
+                        GpuScanStrategy { load: load[number % load.len()], local, global };
+                    let aligned = (!number.is_multiple_of(5), !number.is_multiple_of(7));
+                    let policy = policy(number / 3);
+                    let made = scan_kernels(
+                        &mut translator,
+                        &facts,
+                        &types,
+                        strategy,
+                        form,
+                        aligned,
+                        policy,
+                    );
+                    let needs = local == ScanLocal::Cooperative && facts.subgroup == 1;
+                    let nests =
+                        form.everywhere && !types.is_exact() && local == ScanLocal::Blelloch;
+                    let narrow = reduce::bytes(strategy.load.width) < types.output.size() as u32;
+                    let propagates = global == ScanGlobal::ScanThenPropagate;
+                    assert_eq!(
+                        made.is_err(),
+                        needs || nests || narrow || propagates,
+                        "{types:?}, {strategy:?}: {made:?}"
+                    );
+                }
+            }
+        }
+    }
 }
 
 /// The strategies that are chosen where none is asked for, for one of each kind of device.

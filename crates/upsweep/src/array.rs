@@ -80,6 +80,18 @@ impl<T: Element> Array<T> {
         Ok(Self { place: Place::Device(memory) })
     }
 
+    /// The first items alone; on a GPU in the same memory.
+    pub(crate) fn truncated(self, len: usize) -> Self {
+        let place = match self.place {
+            Place::Host(mut items) => {
+                items.truncate(len);
+                Place::Host(items)
+            }
+            Place::Device(memory) => Place::Device(memory.truncated(len)),
+        };
+        Self { place }
+    }
+
     /// Replaces all items by those of the host.
     ///
     /// # Errors

@@ -63,6 +63,71 @@ macro_rules! on_prepared {
 }
 pub(crate) use on_prepared;
 
+/// The calls of segments on a backend of GPUs, in whose module of the facade this stands.
+#[cfg(any(feature = "wgpu", feature = "cuda"))]
+macro_rules! segmented_calls {
+    ($gpu:ident, $backend:ident) => {
+        /// An array that says where segments begin.
+        fn segments_on<'a>(
+            gpu: &$gpu,
+            segments: &'a crate::Segments<'_>,
+        ) -> Result<$backend::Segments<'a>> {
+            let (by, count, source) = segments.parts();
+            let stored = stored(gpu, source)?;
+            Ok($backend::Segments { by, kind: source.kind, count, stored })
+        }
+
+        /// A scan within segments.
+        pub(crate) fn segmented_scan<T, U, O>(
+            gpu: &$gpu,
+            items: View<'_, T>,
+            segments: &crate::Segments<'_>,
+            output: ViewMut<'_, U>,
+            problem: &Scan<U::Acc, O>,
+        ) -> Result<()>
+        where
+            T: Widen<U::Acc>,
+            U: Element,
+            O: Operator<U::Acc>,
+        {
+            let (segments, mut workspace) = (segments_on(gpu, segments)?, Workspace::default());
+            let (input, output) = (gpu.input(items)?, gpu.output(output)?);
+            let options = gpu.options().into();
+            gpu.gpu().segmented_scan(&mut workspace, input, segments, output, problem, &options)
+        }
+
+        /// A reduction of segments; by flags or keys, to values one behind another.
+        pub(crate) fn segmented_reduce<T, U, K, O>(
+            gpu: &$gpu,
+            items: View<'_, T>,
+            segments: &crate::Segments<'_>,
+            output: ViewMut<'_, U>,
+            packed: Option<(Option<ViewMut<'_, K>>, ViewMut<'_, u64>)>,
+            problem: &Reduce<U::Acc, O>,
+        ) -> Result<()>
+        where
+            T: Widen<U::Acc>,
+            U: Element,
+            K: Element,
+            O: Operator<U::Acc>,
+        {
+            let (segments, mut workspace) = (segments_on(gpu, segments)?, Workspace::default());
+            let (input, output) = (gpu.input(items)?, gpu.output(output)?);
+            let packed = match packed {
+                Some((unique, count)) => Some($backend::Packed {
+                    unique: unique.map(|unique| gpu.output(unique)).transpose()?,
+                    count: gpu.output(count)?,
+                }),
+                None => None,
+            };
+            let (gpu, options) = (gpu.gpu(), gpu.options().into());
+            gpu.segmented_reduce(&mut workspace, input, segments, output, packed, problem, &options)
+        }
+    };
+}
+#[cfg(any(feature = "wgpu", feature = "cuda"))]
+pub(crate) use segmented_calls;
+
 /// A backend that can look at the facade's views.
 pub(crate) trait Reach: Backend {
     /// The items to read, if they are where this backend can reach them.

@@ -13,7 +13,7 @@ use upsweep_gpu::bits::kind;
 
 pub use awaited::Awaited;
 
-use crate::backend::{Kind, Reach, Record, wrong_device};
+use crate::backend::{Kind, Reach, Record, segmented_calls, wrong_device};
 use crate::view::{Items, ItemsMut};
 use crate::{
     Array, Device, Element, Error, GpuOptions, Number, Operator, Recording, Reduce, Result, Scan,
@@ -151,6 +151,8 @@ where
     gpu.gpu().scan_made(&mut workspace, made, gpu.output(output)?, problem, &options)
 }
 
+segmented_calls!(Cuda, upsweep_cuda);
+
 /// An array of ours.
 #[derive(Debug)]
 pub(crate) struct Memory(upsweep_cuda::Memory);
@@ -166,6 +168,10 @@ impl Memory {
 
     pub(crate) fn room_for<T: Element>(gpu: &Cuda, len: usize) -> Result<Self> {
         upsweep_cuda::Memory::room::<T>(gpu.gpu(), len).map(Self)
+    }
+
+    pub(crate) fn truncated(self, len: usize) -> Self {
+        Self(self.0.truncated(len))
     }
 
     pub(crate) fn range(&self) -> Range<'_> {

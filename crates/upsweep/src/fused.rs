@@ -189,10 +189,6 @@ pub trait Fused<'a>: Copy {
 /// One of the arrays that items are made of.
 #[doc(hidden)]
 #[derive(Debug)]
-#[cfg_attr(
-    not(any(feature = "wgpu", feature = "cuda")),
-    expect(dead_code, reason = "without any GPU nobody asks for arrays")
-)]
 pub struct Source<'a> {
     pub(crate) kind: upsweep_core::Kind,
     pub(crate) stored: Stored<'a>,
@@ -200,10 +196,6 @@ pub struct Source<'a> {
 
 /// Where it is.
 #[derive(Debug)]
-#[cfg_attr(
-    not(any(feature = "wgpu", feature = "cuda")),
-    expect(dead_code, reason = "without any GPU nobody asks for arrays")
-)]
 pub(crate) enum Stored<'a> {
     Host(Cow<'a, [u8]>),
     Device(memory::Range<'a>),

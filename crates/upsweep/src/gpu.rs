@@ -9,7 +9,7 @@ pub(crate) use upsweep_wgpu::Wgpu;
 pub use upsweep_wgpu::{DispatchProfile, Profile, Quartiles};
 use upsweep_wgpu::{Gpu, Slice, Source, Stored, Target, Workspace};
 
-use crate::backend::{Kind, Reach, Record, wrong_device};
+use crate::backend::{Kind, Reach, Record, segmented_calls, wrong_device};
 use crate::view::{Items, ItemsMut};
 use crate::{
     Array, Device, Element, Error, GpuOptions, Number, Operator, Recording, Reduce, Result, Scan,
@@ -157,6 +157,8 @@ where
     gpu.gpu().scan_made(&mut workspace, made, gpu.output(output)?, problem, &options)
 }
 
+segmented_calls!(Wgpu, upsweep_wgpu);
+
 /// A buffer of ours.
 #[derive(Debug)]
 pub(crate) struct Memory(upsweep_wgpu::Memory);
@@ -172,6 +174,10 @@ impl Memory {
 
     pub(crate) fn room_for<T: Element>(gpu: &Wgpu, len: usize) -> Result<Self> {
         upsweep_wgpu::Memory::new::<T>(gpu.gpu(), len).map(Self)
+    }
+
+    pub(crate) fn truncated(self, len: usize) -> Self {
+        Self(self.0.truncated(len))
     }
 
     pub(crate) fn range(&self) -> Range<'_> {

@@ -18,6 +18,8 @@
 //! - [`Device`] says where; [`Device::list`] says what there is, and why something is not.
 //! - [`reduce`], [`inclusive_scan`], [`exclusive_scan`] and their `_into` and `_in_place` forms
 //!   are one call each; [`Reduce`] and [`Scan`] state start values, direction and determinism.
+//! - [`segmented_reduce`], [`segmented_scan`], [`reduce_by_key`], [`inclusive_scan_by_key`] and their other forms combine
+//!   neighbouring items apart from all others, cut by offsets, flags or keys: [`Segments`].
 //! - [`ReducePlan`] and [`ScanPlan`] own their scratch memory: calls of a plan allocate
 //!   nothing but some tens of bytes for each thread that is woken. On a GPU a plan can be bound to its arrays:
 //!   a [`Recording`] runs in a command stream of wgpu or a stream of CUDA that is the caller's own.
@@ -42,6 +44,7 @@ mod plan;
 mod recording;
 mod reduce;
 mod scan;
+mod segmented;
 mod stream;
 mod view;
 
@@ -63,6 +66,11 @@ pub use reduce::{
 pub use scan::{
     exclusive_scan, exclusive_scan_in_place, exclusive_scan_into, inclusive_scan,
     inclusive_scan_in_place, inclusive_scan_into, scan_in_place_with, scan_into_with,
+};
+pub use segmented::{
+    Offset, Segments, exclusive_scan_by_key, inclusive_scan_by_key, reduce_by_key,
+    reduce_by_key_into, segmented_reduce, segmented_reduce_into, segmented_reduce_with,
+    segmented_scan, segmented_scan_into,
 };
 pub use stream::{ReduceStream, ScanStream};
 /// What the annotations write down of functions.

@@ -34,6 +34,13 @@ pub(crate) enum Memory {
 }
 
 impl Memory {
+    pub(crate) fn truncated(self, len: usize) -> Self {
+        match self {
+            Memory::Wgpu(memory) => Memory::Wgpu(memory.truncated(len)),
+            Memory::Cuda(memory) => Memory::Cuda(memory.truncated(len)),
+        }
+    }
+
     pub(crate) fn range(&self) -> Range<'_> {
         match self {
             Memory::Wgpu(memory) => Range::Wgpu(memory.range()),

@@ -10,7 +10,7 @@ use upsweep_core::{
 };
 
 use crate::backend::{Reach, Record};
-use crate::{Element, GpuOptions, Result, View, ViewMut, fused};
+use crate::{Element, GpuOptions, Result, Segments, View, ViewMut, fused};
 
 /// A GPU.
 #[derive(Clone, Debug)]
@@ -49,6 +49,37 @@ pub(crate) fn scan_made<U: Element, O: Operator<U::Acc>>(
     _: ViewMut<'_, U>,
     _: &Scan<U::Acc, O>,
 ) -> Result<()> {
+    match gpu.0 {}
+}
+
+/// A scan within segments.
+pub(crate) fn segmented_scan<T, U, O>(
+    gpu: &NoGpu,
+    _: View<'_, T>,
+    _: &Segments<'_>,
+    _: ViewMut<'_, U>,
+    _: &Scan<U::Acc, O>,
+) -> Result<()>
+where
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    match gpu.0 {}
+}
+
+/// A reduction of segments.
+pub(crate) fn segmented_reduce<T, U, K, O>(
+    gpu: &NoGpu,
+    _: View<'_, T>,
+    _: &Segments<'_>,
+    _: ViewMut<'_, U>,
+    _: Option<(Option<ViewMut<'_, K>>, ViewMut<'_, u64>)>,
+    _: &Reduce<U::Acc, O>,
+) -> Result<()>
+where
+    U: Element,
+    O: Operator<U::Acc>,
+{
     match gpu.0 {}
 }
 
@@ -112,6 +143,10 @@ impl NoMemory {
     #[allow(clippy::extra_unused_type_parameters, reason = "the one with GPUs needs it")]
     pub(crate) fn room_for<T: Element>(gpu: &NoGpu, _: usize) -> Result<Self> {
         match gpu.0 {}
+    }
+
+    pub(crate) fn truncated(self, _: usize) -> Self {
+        match self.0 {}
     }
 
     pub(crate) fn range(&self) -> NoRange<'_> {

@@ -74,7 +74,7 @@ pub(crate) fn scan_range<T, U, O>(
 
 /// The kernels that an operator on a type has besides the plain loops.
 #[derive(Clone, Copy)]
-struct Kernels<A> {
+pub(crate) struct Kernels<A> {
     /// For an exact operator.
     slide: Option<ScanSlice<A>>,
     /// For one that is not.
@@ -84,7 +84,7 @@ struct Kernels<A> {
 
 impl<A: Element> Kernels<A> {
     #[inline]
-    fn find<O: Operator<A>>(level: Level) -> Self {
+    pub(crate) fn find<O: Operator<A>>(level: Level) -> Self {
         let _ = level;
         Self {
             slide: slide::find::<A, O>(),
@@ -367,7 +367,7 @@ impl<A: Element> TileCarry<A> {
 
     /// Scans whole rows. (With a vector scan, whole rows that may begin anywhere.)
     #[inline(always)]
-    fn scan<O: Operator<A>>(
+    pub(crate) fn scan<O: Operator<A>>(
         &mut self,
         settings: &Settings<O>,
         input: &[A],

@@ -15,6 +15,8 @@ type Run = unsafe extern "C" fn(
     *mut c_void,
     u64,
     *mut c_void,
+    *const c_void,
+    u64,
 ) -> c_int;
 
 /// CUDA's number for what a library does not have.
@@ -54,15 +56,28 @@ impl Cub {
         name: &str,
         items: usize,
     ) -> Result<Option<Job<'_>>> {
+        self.segmented_job(gpu, name, items, 0)
+    }
+
+    /// One of as many segments.
+    pub(crate) fn segmented_job(
+        &self,
+        gpu: &std::sync::Arc<Gpu>,
+        name: &str,
+        items: usize,
+        segments: usize,
+    ) -> Result<Option<Job<'_>>> {
         // SAFETY: `cub.cu` has this function.
         let run: Symbol<'_, Run> =
-            unsafe { self.library.get(b"upsweep_peer_run") }.expect("it is of cub.cu");
+            unsafe { self.library.get(b"upsweep_peer_run_segments") }.expect("it is of cub.cu");
         let name = CString::new(name).expect("it is written by us");
         let mut bytes = 0;
         let (none, items) = (ptr::null_mut(), items as u64);
         // SAFETY: without scratch memory only its size is asked for.
-        let error =
-            unsafe { run(name.as_ptr(), none, &mut bytes, none, none, items, stream_of(gpu)) };
+        let error = unsafe {
+            let (stream, segments) = (stream_of(gpu), segments as u64);
+            run(name.as_ptr(), none, &mut bytes, none, none, items, stream, none, segments)
+        };
         if error == NOT_SUPPORTED {
             return Ok(None);
         }
@@ -75,6 +90,17 @@ impl Cub {
 impl Job<'_> {
     /// Begins it in the device's own stream.
     pub(crate) fn begin(&self, gpu: &Gpu, input: Slice<'_>, output: Slice<'_>) -> Result<()> {
+        self.begin_segments(gpu, input, output, (0, 0))
+    }
+
+    /// The same by offsets or keys at an address, of so many segments.
+    pub(crate) fn begin_segments(
+        &self,
+        gpu: &Gpu,
+        input: Slice<'_>,
+        output: Slice<'_>,
+        (marks, segments): (u64, u64),
+    ) -> Result<()> {
         let mut bytes = self.temp.len();
         let pointer = |slice: Slice<'_>| slice.pointer() as *mut c_void;
         // SAFETY: the arrays hold as many items as are named, or the one result; the scratch memory is as large as asked for.
@@ -87,6 +113,8 @@ impl Job<'_> {
                 pointer(output),
                 input.len() as u64,
                 stream_of(gpu),
+                marks as *const c_void,
+                segments,
             )
         };
         assert_eq!(error, 0, "CUDA's number of an error, {:?}", self.name);

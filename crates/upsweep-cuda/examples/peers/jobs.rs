@@ -12,6 +12,7 @@ use upsweep_testing::LastSet;
 use crate::Bench;
 use crate::contest::{self, Engine, Pool};
 use crate::own;
+use crate::segments;
 use crate::ways::ways;
 
 /// All jobs of arrays of so many items, but those that are not asked for.
@@ -65,7 +66,8 @@ pub(crate) fn run(bench: &Bench, n: usize) -> Result<()> {
         let job = "inclusive_scan u32 last set";
         bench.scan::<u32, u32, _>(job, n, |word| word & word >> 8 & 3, Scan::inclusive(LastSet))?;
     }
-    own::run(bench, n, wants)
+    own::run(bench, n, wants)?;
+    segments::run(bench, n, wants)
 }
 
 impl Bench {

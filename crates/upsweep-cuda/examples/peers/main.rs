@@ -17,6 +17,7 @@ mod first;
 mod jobs;
 mod latency;
 mod own;
+mod segments;
 mod ways;
 
 use std::sync::Arc;

@@ -4,6 +4,33 @@
 
 inline u64 slots_of(const Scan& scan) { return u64(scan.chunks) + scan.chunks / CHUNKS_OF_WINDOW; }
 
+/// What comes into a lane's group from those before it in its row, `total` being that of its own.
+inline Acc before_in_row(Acc total, u32 lane) { return previous(scan_lanes<SUBGROUP>(total, lane), lane); }
+
+/// The prefixes of a row's items, `carry` coming into the row.
+inline Group scan_row(Group group, Acc carry, u32 lane) {
+    group = scan_group(group);
+    return prefixes(group, then(carry, before_in_row(group.at[3], lane)));
+}
+
+/// What comes into this warp's rows, lane k having that of row k. `upto` is S over them.
+inline Acc carries_of_rows(const Acc* totals, const Acc* tile_carries, Acc upto, u32 warp, u32 lane) {
+    const u32 own = warp % TILE_WARPS;
+    const Acc* tile = totals + (warp - own);
+    // S over the tile's warps as far as this one: the left half's total in front as often as it is in a right half.
+    Acc before = padding();
+#pragma unroll
+    for (u32 half = 1; half < TILE_WARPS; half *= 2) {
+        if (own & half) {
+            const u32 first = own & ~(2 * half - 1);
+            const Acc left = half == 1 ? tile[first] : then(tile[first], tile[first + 1]);
+            upto = then(left, upto);
+            before = own & (half - 1) ? then(left, before) : left;
+        }
+    }
+    return then(tile_carries[warp / TILE_WARPS], chosen(previous(upto, lane), before, lane == 0));
+}
+
 /// What is in front of a chunk: `carry` comes into its window, and lane k of a warp has the total of the window's chunk k if that
 /// is in front too, else padding.
 struct Front {

@@ -65,16 +65,6 @@ template <u32 width> inline Acc fold_lanes(Acc total, u32 lane) {
 /// The values of the first `count` lanes by a tree, for all of those; others have padding.
 template <u32 count> inline Acc fold_first(Acc total, u32 lane) { return fold_lanes<ADDS_LANES ? SUBGROUP : count>(total, lane); }
 
-/// S over each `width` neighbouring lanes.
-template <u32 width> inline Acc scan_lanes(Acc upto, u32 lane) {
-#pragma unroll
-    for (u32 half = 1; half < width; half *= 2) {
-        const Acc left = shuffled(upto, (lane & ~(2 * half - 1)) + half - 1);
-        upto = chosen(upto, then(left, upto), lane & half);
-    }
-    return upto;
-}
-
 /// Lanes `half` apart fold pairs of what they have of rows: one keeps the lower of each pair, the other the upper.
 template <u32 half> __forceinline__ void fold_pairs(Acc (&totals)[ROWS], u32 lane) {
     const bool is_right = lane & half;
@@ -105,22 +95,4 @@ __forceinline__ Acc fold_rows(Acc (&totals)[ROWS], u32 lane) {
         }
     }
     return totals[0];
-}
-
-/// What comes into this warp's rows, lane k having that of row k. `upto` is S over them.
-inline Acc carries_of_rows(const Acc* totals, const Acc* tile_carries, Acc upto, u32 warp, u32 lane) {
-    const u32 own = warp % TILE_WARPS;
-    const Acc* tile = totals + (warp - own);
-    // S over the tile's warps as far as this one: the left half's total in front as often as it is in a right half.
-    Acc before = padding();
-#pragma unroll
-    for (u32 half = 1; half < TILE_WARPS; half *= 2) {
-        if (own & half) {
-            const u32 first = own & ~(2 * half - 1);
-            const Acc left = half == 1 ? tile[first] : then(tile[first], tile[first + 1]);
-            upto = then(left, upto);
-            before = own & (half - 1) ? then(left, before) : left;
-        }
-    }
-    return then(tile_carries[warp / TILE_WARPS], chosen(previous(upto, lane), before, lane == 0));
 }

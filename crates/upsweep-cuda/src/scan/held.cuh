@@ -43,8 +43,10 @@ inline void find_carries(const Scan& scan, Shared& shared, Control& control, u32
     const Tiles tiles = tiles_of(shared.totals, lane);
     Front front = {start_of(scan), padding()};
     const u32 window = number / CHUNKS_OF_WINDOW;
-    const u32 known = LOOKS_BACK ? newest_known(scan, mark, window, lane, front.carry) * CHUNKS_OF_WINDOW : 0;
-    fold_totals(scan, mark, known, number, lane, front);
+    if (!LOOKS_BACK || !find_near(scan, mark, number, lane, front)) {
+        const u32 known = LOOKS_BACK ? newest_known(scan, mark, window, lane, front.carry) * CHUNKS_OF_WINDOW : 0;
+        fold_totals(scan, mark, known, number, lane, front);
+    }
     control.out = leave_tile_carries(tiles, shared.tile_carries, number, lane, front);
 }
 
@@ -55,28 +57,6 @@ inline void end(const Scan& scan, const Control& control) {
         publish(scan.state->published + scan.chunks + window, control.out, control.mark);
     }
     leave(scan, control.mark, number + 1 == scan.chunks, control.out, gridDim.x);
-}
-
-/// The rows of a warp, in whole accesses or item by item.
-__forceinline__ void load(const Chunk& chunk, bool is_whole, Group (&rows)[ROWS], u32 warp, u32 lane) {
-    if (!is_whole) {
-#pragma unroll
-        for (u32 r = 0; r < ROWS; ++r) {
-            rows[r] = chunk.loaded(warp * ROWS + r, lane);
-        }
-    } else if constexpr (ALIGNED) {
-#pragma unroll
-        for (u32 r = 0; r < ROWS; ++r) {
-            rows[r] = chunk.staged(warp * ROWS + r, lane);
-        }
-    } else {
-        Access accesses[ROWS][ACCESSES];
-        read_rows(first_of(chunk.source()) + Chunk::rows_of(warp), lane, accesses);
-#pragma unroll
-        for (u32 r = 0; r < ROWS; ++r) {
-            rows[r] = Chunk::entered(accesses[r], 0);
-        }
-    }
 }
 
 /// Leaves the total of a warp's rows, and gives S over them, lane k having that of row k.
@@ -95,14 +75,14 @@ __forceinline__ Acc leave_total(const Group (&rows)[ROWS], Acc* totals_of_warps,
 
 /// Writes the rows of a warp, `before` being what comes before each group in its row, and `carries` what comes into rows.
 __forceinline__ void store(const Chunk& chunk, bool is_whole, const Group (&rows)[ROWS], const Acc (&before)[ROWS], Acc carries,
-                           const Heads& heads, const Marks& marks, Exchange& exchange, u32 warp, u32 lane) {
+                           const Marks& marks, Exchange& exchange, u32 warp, u32 lane) {
     Kept kept;
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
         Group scanned = prefixes(rows[r], then(shuffled(carries, r), before[r]));
-        cut(chunk.scan, marks, r, scanned);
+        cut(chunk.scan, marks.of_row[r], scanned);
         if (EMITS) {
-            emit(chunk.scan, heads, chunk.number_of(warp * ROWS + r, lane), scanned, marks, r);
+            emit(chunk.scan, chunk.number_of(warp * ROWS + r, lane), scanned, marks.of_row[r]);
         } else if (is_whole) {
             chunk.store(warp * ROWS + r, lane, scanned, exchange, kept);
         } else {
@@ -140,9 +120,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     }
     heads.find(scan, number);
     if (!serves) {
+        find_cuts(scan, heads, chunk.number_of(warp * ROWS, 0), lane, marks);
 #pragma unroll
         for (u32 r = 0; r < ROWS; ++r) {
-            mark(scan, heads, chunk.number_of(warp * ROWS + r, lane), rows[r], marks, r);
+            mark(scan, chunk.number_of(warp * ROWS + r, lane), marks.of_row[r], rows[r]);
         }
         upto = leave_total(rows, shared.totals, warp, lane);
     }
@@ -151,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     Acc before[ROWS];
     if (serves) {
         find_carries(scan, shared, control, lane);
-    } else if (heads.is_needed()) {
+    } else {
 #pragma unroll
         for (u32 r = 0; r < ROWS; ++r) {
             rows[r] = scan_group(rows[r]);
@@ -160,10 +141,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     }
     // What comes into tiles is.
     __syncthreads();
-    if (!serves && heads.is_needed()) {
+    if (!serves) {
         const Acc carries = carries_of_rows(shared.totals, shared.tile_carries, upto, warp, lane);
-        store(chunk, is_whole, rows, before, carries, heads, marks, exchange, warp, lane);
-    } else if (serves && lane == 0) {
+        store(chunk, is_whole, rows, before, carries, marks, exchange, warp, lane);
+    } else if (lane == 0) {
         end(scan, control);
     }
 }

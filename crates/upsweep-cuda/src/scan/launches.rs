@@ -86,7 +86,7 @@ impl Wanted<'_> {
             (Waits::Staged { .. }, _) => {
                 self.parts(&[include_str!("bulk.cuh"), include_str!("aggregates.cuh")])
             }
-            (Waits::Held { .. }, _) => self.parts(&[KNOWN, include_str!("held.cuh")]),
+            (Waits::Held { .. }, _) => self.parts(&[KNOWN, HELD, include_str!("held.cuh")]),
             (Waits::Alone { .. }, ScanGlobal::Aggregates) => {
                 self.alone(&[include_str!("in_turn.cuh")])
             }
@@ -96,17 +96,12 @@ impl Wanted<'_> {
 
     /// The texts of every scan, and these.
     fn parts(&self, parts: &[&'static str]) -> Vec<&'static str> {
-        let mut all = vec![
-            SUBGROUP,
-            PUBLISHED,
-            include_str!("chunk.cuh"),
-            include_str!("anywhere.cuh"),
-            include_str!("unit.cuh"),
-            if self.types.cut.is_some() { SEGMENTS } else { UNSEGMENTED },
-            include_str!("carries.cuh"),
-        ];
-        all.extend(parts);
-        all
+        let carries = include_str!("carries.cuh");
+        let own: &[_] = match self.types.cut {
+            Some(_) => &[STEPS, LANES_KNOWN, SEGMENTS, carries],
+            None => &[include_str!("lanes.cuh"), UNSEGMENTED, carries],
+        };
+        texts(&[own, parts].concat())
     }
 
     /// The same for workgroups all of whose warps do the same.
@@ -156,6 +151,7 @@ impl Wanted<'_> {
             ("EXACT", u64::from(types.is_exact())),
             ("SUMS_WORDS", u64::from(packs(types))),
             ("LOOKS", LOOKS),
+            ("KNOWS_BEGINNINGS", u64::from(types.cut.as_ref().is_some_and(|cut| !cut.packs()))),
         ]);
         if let Some(cut) = &types.cut {
             let least = alignment(cut.kind);
@@ -164,6 +160,8 @@ impl Wanted<'_> {
                 ("BY_OFFSETS", u64::from(cut.by == SegmentedBy::Offsets)),
                 ("BY_KEYS", u64::from(cut.by == SegmentedBy::Keys)),
                 ("REDUCES", u64::from(cut.reduces)),
+                ("COUNTS_SEGMENTS", u64::from(cut.packs())),
+                ("MARKS_WIDE", u64::from(cut.wide)),
                 ("MARKS_WIDTH", width),
             ]);
         }
@@ -184,8 +182,26 @@ impl Wanted<'_> {
     }
 }
 
+/// Which lanes of a warp see one another where segments begin.
+pub(crate) const STEPS: &str = include_str!("../segmented/lanes.cuh");
+const LANES_KNOWN: &str = include_str!("../segmented/lanes_known.cuh");
 const SEGMENTS: &str = include_str!("../segmented/segments.cuh");
 const UNSEGMENTED: &str = include_str!("../segmented/unsegmented.cuh");
+/// The texts of everything that has chunks, and these.
+pub(crate) fn texts(parts: &[&'static str]) -> Vec<&'static str> {
+    let mut all = vec![
+        SUBGROUP,
+        PUBLISHED,
+        include_str!("chunk.cuh"),
+        include_str!("anywhere.cuh"),
+        include_str!("unit.cuh"),
+    ];
+    all.extend(parts);
+    all
+}
+
+/// Rows of a warp in registers.
+pub(crate) const HELD: &str = include_str!("rows.cuh");
 const KNOWN: &str = include_str!("known.cuh");
 const HANDED_ON: &str = include_str!("handed_on.cuh");
 const SPINE: &str = include_str!("spine.cuh");

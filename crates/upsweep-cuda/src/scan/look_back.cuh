@@ -54,8 +54,8 @@ inline void make_up_for(const Scan& scan, u32 run, u32 number, Thread thread, Ac
     for (u32 r = 0; r < ROWS; ++r) {
         const u32 row = thread.warp * ROWS + r;
         Group group = ALIGNED && chunk.is_whole() ? chunk.staged(row, thread.lane) : chunk.loaded(row, thread.lane);
-        Marks unused;
-        mark(scan, heads, chunk.number_of(row, thread.lane), group, unused, 0);
+        const u64 at = chunk.number_of(row, thread.lane);
+        mark(scan, at, cuts_of(scan, heads, at), group);
         total = chosen(total, fold_lanes<SUBGROUP>(total_of(group), thread.lane), thread.lane % ROWS == r);
     }
     const Acc rows = fold_lanes<ROWS>(total, thread.lane);

@@ -8,7 +8,7 @@
 //! `reduce_then_scan.cuh`, `scan_then_propagate.cuh`, `look_back.cuh` and `in_turn.cuh`.
 
 mod calls;
-mod launches;
+pub(crate) mod launches;
 pub(crate) mod policy;
 mod shape;
 
@@ -187,7 +187,7 @@ impl Scanning {
                 "the device does not promise that workgroups go on while others wait",
             ));
         }
-        let policy = options.policy.unwrap_or_else(|| policy::policy(items, types.item.size()));
+        let policy = options.policy.unwrap_or_else(|| policy::policy_of_types(items, types));
         let shape = Self::shape(facts, types, lies, strategy, items, policy);
         let stalled = options.stalled;
         let wanted = Wanted { facts, types, strategy, form, lies, shape, stalled };

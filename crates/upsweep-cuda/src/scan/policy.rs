@@ -40,6 +40,16 @@ pub(crate) fn of_types(arch: u32, types: &Types) -> GpuScanStrategy {
     GpuScanStrategy { global, ..strategy }
 }
 
+/// The policy for these types where none is asked for. Items that are cut into segments wait in registers until others have
+/// told what comes in: the fewer a thread has, the more workgroups do so at once.
+pub(crate) fn policy_of_types(items: u64, types: &Types) -> WorkgroupPolicy {
+    let policy = policy(items, types.item.size());
+    match types.cut {
+        Some(_) => WorkgroupPolicy { threads_per_workgroup: 128, items_per_thread: 32 },
+        None => policy,
+    }
+}
+
 /// The policy where none is asked for. Of those tried on an H200 (`benches/record/nvidia-h200/2026-11-22-cuda-sweep.csv`): up
 /// to 2^18 items a tile for each workgroup; up to 2^20 what all multiprocessors hold at once, in as many threads as they run;
 /// for longer arrays chunks of which three fit in a multiprocessor's shared memory, and more items to a thread the shorter

@@ -37,6 +37,9 @@ fn of_structure(words: u32) -> u32 {
     REGISTERS_OF_STRUCTURE * words.saturating_sub(2)
 }
 
+/// And how many more for each word of what is known of segments.
+const REGISTERS_OF_MARKS: u32 = 20;
+
 /// And how many more if it also does what a warp that serves the others would.
 const REGISTERS_OF_SERVING: u32 = 40;
 
@@ -142,9 +145,12 @@ impl Shape {
         waits: Waits,
         (most_rows, more): (u32, u32),
     ) -> Self {
-        let (words, all_words) = (types.words().min(2), types.words());
+        // Whether a segment begins is a bit of a word for each row.
+        let of_values = types.held().words();
+        let more = more + REGISTERS_OF_MARKS * (types.words() - of_values);
+        let (words, all_words) = (of_values.min(2), of_values);
         // A thread has 255 registers at most, and half of those of a multiprocessor are enough for a workgroup.
-        let (mut warps, mut rows) = warps_and_rows(policy, (most_rows / all_words).max(4));
+        let (mut warps, mut rows) = warps_and_rows(policy, (most_rows / types.words()).max(4));
         // The more rows there are, the more is on its way between registers.
         let of_rows = |rows: u32| (GROUP as u32 + 1) * rows + 3 * (rows - 4);
         let structure = |rows: u32| all_words.saturating_sub(2) * of_rows(rows);

@@ -212,9 +212,6 @@ inline Group scan_group(Group group) {
     return group;
 }
 
-/// What comes into a lane's group from those before it in its row, `total` being that of its own.
-inline Acc before_in_row(Acc total, u32 lane) { return previous(scan_lanes<SUBGROUP>(total, lane), lane); }
-
 /// The prefixes of a group's items: `into` comes into the group, S over which it is.
 inline Group prefixes(const Group& group, Acc into) {
     Group scanned;
@@ -223,10 +220,4 @@ inline Group prefixes(const Group& group, Acc into) {
         scanned.at[k] = INCLUSIVE ? then(into, group.at[k]) : k == 0 ? into : then(into, group.at[k > 0 ? k - 1 : 0]);
     }
     return scanned;
-}
-
-/// The prefixes of a row's items, `carry` coming into the row.
-inline Group scan_row(Group group, Acc carry, u32 lane) {
-    group = scan_group(group);
-    return prefixes(group, then(carry, before_in_row(group.at[3], lane)));
 }

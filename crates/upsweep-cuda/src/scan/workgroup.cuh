@@ -51,9 +51,16 @@ __forceinline__ void load(const Chunk& chunk, Thread thread, Group (&held)[ROWS]
         held[r] = load_group<WHOLE>(chunk, thread.row(r), thread.place(r));
     }
     heads.find(chunk.scan, u32(chunk.first / CHUNK));
+    if (!BLOCKED) {
+        find_cuts(chunk.scan, heads, chunk.number_of(thread.warp * ROWS, 0), thread.lane, marks);
+    }
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
-        mark(chunk.scan, heads, chunk.number_of(thread.row(r), thread.place(r)), held[r], marks, r);
+        const u64 at = chunk.number_of(thread.row(r), thread.place(r));
+        if (BLOCKED) {
+            marks.of_row[r] = cuts_of(chunk.scan, heads, at);
+        }
+        mark(chunk.scan, at, marks.of_row[r], held[r]);
     }
 }
 
@@ -119,9 +126,9 @@ __forceinline__ void finish(const Chunk& chunk, Group (&held)[ROWS], Acc upto, c
     for (u32 r = 0; r < ROWS; ++r) {
         const Acc carry = shuffled(carries, BLOCKED ? thread.lane / ROW_LANES : r);
         Group scanned = prefixes(held[r], then(carry, before[r]));
-        cut(chunk.scan, marks, r, scanned);
+        cut(chunk.scan, marks.of_row[r], scanned);
         if (EMITS) {
-            emit(chunk.scan, shared.heads, chunk.number_of(thread.row(r), thread.place(r)), scanned, marks, r);
+            emit(chunk.scan, chunk.number_of(thread.row(r), thread.place(r)), scanned, marks.of_row[r]);
         } else {
             store_group<WHOLE>(chunk, thread.row(r), thread.place(r), scanned, own.exchange);
         }

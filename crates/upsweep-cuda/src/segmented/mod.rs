@@ -1,18 +1,28 @@
 //! Segmented reduce and scan: scans whose values know where segments begin.
 //!
-//! All kernels and strategies are those of `scan`; `segments.cuh` says where segments begin, and where their values go.
+//! All kernels and strategies are those of `scan`; `segments.cuh` says where segments begin, and where their values go. Reductions by
+//! offsets alone, which have less to write, have kernels of their own: `by_offsets.cuh`.
+
+mod by_offsets;
 
 use std::sync::Arc;
 
+use upsweep_core::summation::GROUP;
 use upsweep_core::{
-    Bounds, Determinism, Direction, Element, Error, Kind, Operator, Reduce, Result, Scan,
-    SegmentedBy, Widen, segments,
+    Determinism, Direction, Element, Error, Kind, Operator, Reduce, Result, Scan, SegmentedBy,
+    Widen, segments,
 };
 use upsweep_gpu::bits::check;
 
+pub(crate) use by_offsets::ByOffsets;
+#[cfg(test)]
+pub(crate) use by_offsets::shader as by_offsets_shader;
+
 use crate::backend::{Source, Stored, Target, Workspace, init_words};
 use crate::device::Gpu;
+use crate::launch::Ready;
 use crate::memory::Buffer;
+use crate::record::Recording;
 use crate::reduce::Init;
 use crate::scan::{Form, ScanOptions};
 use crate::shader::{Cut, Types};
@@ -92,25 +102,39 @@ impl Gpu {
         }
         let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
         let (mut uploaded, mut marks) = (None, Vec::new());
-        let cut = self.cut(&segments, problem.direction, items, false, &mut marks)?;
-        if items == 0 {
-            return Ok(());
-        }
+        let marks = self.marks(&segments, items, &mut marks)?;
         let input = self.on_device(input, types.item, &mut uploaded)?;
         let output = Written::new(self, output)?;
-        let form = Form::new(problem);
-        let (types, beside) = (Types { cut: Some(cut.cut), ..types }, cut.beside(0, 0));
-        self.begin_segmented(
-            workspace,
-            types,
-            form,
-            [&input, &cut.marks],
-            &[&output.slice],
-            beside,
-            init_words(problem.init),
-            options,
-        )?;
+        let job = Job::scan::<T, U, O>(self, segments.by, [input, marks, output.slice], problem)?;
+        job.begin(self, workspace, options)?;
         output.finish(self, items)
+    }
+
+    /// A segmented scan of `input` into `output` by `marks`, ready to be launched as often as wanted.
+    ///
+    /// # Errors
+    /// As [`segmented_scan`](Gpu::segmented_scan).
+    ///
+    /// # Safety
+    /// The memory of all is there as long as the recording may run.
+    pub unsafe fn bind_segmented_scan<T, U, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        by: SegmentedBy,
+        [input, marks, output]: [Slice<'_>; 3],
+        problem: &Scan<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<Recording>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        if input.items != output.items {
+            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
+        }
+        let job = Job::scan::<T, U, O>(self, by, [input, marks, output], problem)?;
+        Ok(Recording::new(self, job.ready(self, workspace, options)?, None))
     }
 
     /// Writes the value of each segment to `output`. By offsets it has an item for each. Else values go one behind another, with
@@ -139,132 +163,228 @@ impl Gpu {
         let items = input.len();
         let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
         let (mut uploaded, mut marks) = (None, Vec::new());
-        let cut = self.cut(&segments, Direction::Forward, items, true, &mut marks)?;
-        let room = match segments.by {
-            SegmentedBy::Offsets => segments.count - 1,
-            _ => items,
-        };
-        if output.len() != room {
-            return Err(Error::LengthMismatch { input: room, output: output.len() });
-        }
+        let marks = self.marks(&segments, items, &mut marks)?;
         let input = self.on_device(input, types.item, &mut uploaded)?;
         let output = Written::new(self, output)?;
         let (unique, count) =
             packed.map_or((None, None), |packed| (packed.unique, Some(packed.count)));
         let unique = unique.map(|unique| Written::new(self, unique)).transpose()?;
         let count = count.map(|count| Written::new(self, count)).transpose()?;
-        if let Some(unique) = unique.as_ref().filter(|unique| unique.slice.items != items as u64) {
-            return Err(Error::LengthMismatch { input: items, output: unique.slice.len() });
-        }
-        if let Some(count) = count.as_ref().filter(|count| count.slice.items != 1) {
-            return Err(Error::ResultLength { items: count.slice.len() });
-        }
-        if cut.cut.packs() && count.is_none() {
-            return Err(self.failed("nobody asks how many segments there are"));
-        }
-        let unique_at = unique.as_ref().map_or(0, |unique| unique.slice.pointer());
-        let count_at = count.as_ref().map_or(0, |count| count.slice.pointer());
-        let beside = cut.beside(unique_at, count_at);
-        if room > 0 {
-            let form = Form {
-                everywhere: problem.determinism == Determinism::Everywhere,
-                bounds: Bounds::Inclusive,
-                only_total: false,
-                ..Form::TOTAL
-            };
-            let types = Types { cut: Some(cut.cut), ..types };
-            let mut outputs = vec![&output.slice];
-            outputs.extend(unique.as_ref().map(|unique| &unique.slice));
-            outputs.extend(count.as_ref().map(|count| &count.slice));
-            self.begin_segmented(
-                workspace,
-                types,
-                form,
-                [&input, &cut.marks],
-                &outputs,
-                beside,
-                init_words(problem.init),
-                options,
-            )?;
-        } else if count.is_some() {
-            // SAFETY: the array has one number.
-            unsafe { self.copy_in(count_at, &[0; 8]) }?;
-        }
-        let mut found = room;
-        if cut.cut.packs()
-            && (output.host.is_some() || unique.as_ref().is_some_and(|u| u.host.is_some()))
-        {
+        let asked = Asked {
+            unique: unique.as_ref().map(|unique| unique.slice),
+            count: count.as_ref().map(|count| count.slice),
+        };
+        let slices = [input, marks, output.slice];
+        Job::reduce::<T, U, O>(self, segments.by, slices, &asked, problem)?
+            .begin(self, workspace, options)?;
+        let mut found = output.slice.len();
+        let to_host = output.host.is_some() || unique.as_ref().is_some_and(|of| of.host.is_some());
+        if let Some(count) = asked.count.filter(|_| to_host) {
             let mut bytes = [0; 8];
             // SAFETY: there is one number.
-            unsafe { self.copy_out(count_at, &mut bytes) }?;
-            found = usize::try_from(u64::from_le_bytes(bytes)).unwrap_or(room).min(room);
+            unsafe { self.copy_out(count.pointer, &mut bytes) }?;
+            found = usize::try_from(u64::from_le_bytes(bytes)).unwrap_or(found).min(found);
         }
         output.finish(self, found)?;
         unique.map_or(Ok(()), |unique| unique.finish(self, found))?;
         count.map_or(Ok(()), |count| count.finish(self, 1))
     }
 
-    /// The array that says where segments begin in the device's memory, and how it is read.
-    fn cut<'a>(
+    /// A reduction of segments of `input` into `output` by `marks`, ready to be launched as often as wanted; by keys or flags with
+    /// the array of keys, if it is wanted, and that of the one number how many there are.
+    ///
+    /// # Errors
+    /// As [`segmented_reduce`](Gpu::segmented_reduce).
+    ///
+    /// # Safety
+    /// The memory of all is there as long as the recording may run.
+    pub unsafe fn bind_segmented_reduce<T, U, O>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        by: SegmentedBy,
+        slices: [Slice<'_>; 3],
+        [unique, count]: [Option<Slice<'_>>; 2],
+        problem: &Reduce<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<Recording>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let job = Job::reduce::<T, U, O>(self, by, slices, &Asked { unique, count }, problem)?;
+        Ok(Recording::new(self, job.ready(self, workspace, options)?, None))
+    }
+
+    /// The array that says where segments begin in the device's memory.
+    fn marks<'a>(
         self: &Arc<Self>,
         segments: &Segments<'a>,
-        direction: Direction,
         items: usize,
-        reduces: bool,
         uploaded: &mut Vec<Buffer>,
-    ) -> Result<Marked<'a>> {
+    ) -> Result<Slice<'a>> {
         let Segments { by, kind, count, .. } = *segments;
         check(kind, self.id(), &kind.to_string())?;
         segments::check_count(by, count, items)?;
-        let marks = self.one_on_device(&segments.stored, kind, count as u64, uploaded)?;
-        let bytes = (4 * kind.size() as u64).min(16);
-        let turned = match direction {
-            Direction::Forward => marks.pointer(),
-            Direction::Reverse => marks.pointer() + marks.bytes(),
-        };
-        let wide = by != SegmentedBy::Offsets
-            && turned.is_multiple_of(bytes)
-            && kind.size().is_power_of_two();
-        let long = u32::try_from(items).is_err();
-        Ok(Marked { cut: Cut { by, kind, wide, reduces, long }, marks, count: count as u64 })
+        self.one_on_device(&segments.stored, kind, count as u64, uploaded)
+    }
+}
+
+/// What is found out beside values that go one behind another.
+struct Asked<'a> {
+    unique: Option<Slice<'a>>,
+    count: Option<Slice<'a>>,
+}
+
+/// What is launched.
+struct Job<'a> {
+    types: Types,
+    form: Form,
+    input: Slice<'a>,
+    marks: Slice<'a>,
+    /// The first is where values go.
+    outputs: Vec<Slice<'a>>,
+    /// What stands in `Inputs` beside arrays: `segments.cuh`.
+    beside: [u64; 4],
+    init: Init,
+}
+
+impl<'a> Job<'a> {
+    fn scan<T, U, O>(
+        gpu: &Gpu,
+        by: SegmentedBy,
+        [input, marks, output]: [Slice<'a>; 3],
+        problem: &Scan<U::Acc, O>,
+    ) -> Result<Self>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let types = gpu.types::<T, U::Acc, U, O>(&problem.operator)?;
+        let (cut, segments) = cut(by, &marks, problem.direction, input.items, false)?;
+        Ok(Self {
+            types: Types { cut: Some(cut), ..types },
+            form: Form::new(problem),
+            input,
+            marks,
+            outputs: vec![output],
+            beside: [marks.pointer, segments, 0, 0],
+            init: init_words(problem.init),
+        })
     }
 
-    /// Begins a scan of `input`, with the start value and what its kernels have beside arrays.
-    #[expect(clippy::too_many_arguments, reason = "what a launch consists of")]
-    fn begin_segmented(
-        self: &Arc<Self>,
+    fn reduce<T, U, O>(
+        gpu: &Gpu,
+        by: SegmentedBy,
+        [input, marks, output]: [Slice<'a>; 3],
+        asked: &Asked<'a>,
+        problem: &Reduce<U::Acc, O>,
+    ) -> Result<Self>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let types = gpu.types::<T, U::Acc, U, O>(&problem.operator)?;
+        let (cut, segments) = cut(by, &marks, Direction::Forward, input.items, true)?;
+        let room = if cut.packs() { input.items } else { segments };
+        for slice in [Some(output), asked.unique].into_iter().flatten() {
+            if slice.items != room {
+                let input = usize::try_from(room).unwrap_or(usize::MAX);
+                return Err(Error::LengthMismatch { input, output: slice.len() });
+            }
+        }
+        match asked.count {
+            Some(count) if count.items != 1 => {
+                return Err(Error::ResultLength { items: count.len() });
+            }
+            None if cut.packs() => {
+                return Err(gpu.failed("nobody asks how many segments there are"));
+            }
+            _ => {}
+        }
+        let address = |of: Option<Slice<'_>>| of.map_or(0, |slice| slice.pointer);
+        let everywhere = problem.determinism == Determinism::Everywhere;
+        Ok(Self {
+            types: Types { cut: Some(cut), ..types },
+            form: Form { everywhere, only_total: false, ..Form::TOTAL },
+            input,
+            marks,
+            outputs: [Some(output), asked.unique, asked.count].into_iter().flatten().collect(),
+            beside: [marks.pointer, segments, address(asked.unique), address(asked.count)],
+            init: init_words(problem.init),
+        })
+    }
+
+    /// Its launch; `None` if there is nothing to do but to say so.
+    fn ready(
+        &self,
+        gpu: &Arc<Gpu>,
         workspace: &mut Workspace,
-        types: Types,
-        form: Form,
-        inputs: [&Slice<'_>; 2],
-        outputs: &[&Slice<'_>],
-        beside: [u64; 4],
-        init: Init,
         options: &ScanOptions,
-    ) -> Result<()> {
-        for (number, output) in outputs.iter().enumerate() {
-            let others = inputs.iter().chain(&outputs[..number]);
+    ) -> Result<Option<Ready>> {
+        let inputs = [&self.input, &self.marks];
+        for (number, output) in self.outputs.iter().enumerate() {
+            let others = inputs.into_iter().chain(&self.outputs[..number]);
             others.into_iter().try_for_each(|other| other.check_apart(output))?;
         }
-        let input = [*inputs[0]];
-        let ready =
-            self.ready_with(workspace, types, form, &input, outputs[0], &beside, init, options)?;
-        let slices: Vec<&Slice<'_>> = inputs.iter().chain(outputs).copied().collect();
-        self.in_order(self.stream(), &slices, || ready.begin(self, self.stream()))
+        if self.outputs[0].items == 0 {
+            return Ok(None);
+        }
+        let (types, input, output) = (self.types.clone(), [self.input], &self.outputs[0]);
+        let (form, beside, init) = (self.form, &self.beside, self.init);
+        if let Some(cut) = self.types.cut.as_ref().filter(|cut| cut.reduces && !cut.packs()) {
+            let lies = ByOffsets::lies(&types, self.input);
+            let items = self.input.items;
+            let known =
+                workspace.by_offsets.take().filter(|known| known.suits(&types, lies, items));
+            let reducing = match known {
+                Some(known) => known,
+                None => ByOffsets::new(gpu, types, cut, lies, items.max(workspace.items))?,
+            };
+            let ready = reducing.bind(gpu, self.input, beside, *output, init);
+            workspace.by_offsets = Some(reducing);
+            return ready.map(Some);
+        }
+        gpu.ready_with(workspace, types, form, &input, output, beside, init, options).map(Some)
+    }
+
+    /// Begins it in the device's stream.
+    fn begin(
+        &self,
+        gpu: &Arc<Gpu>,
+        workspace: &mut Workspace,
+        options: &ScanOptions,
+    ) -> Result<()> {
+        let Some(ready) = self.ready(gpu, workspace, options)? else {
+            let [.., count] = self.beside;
+            // SAFETY: if there is such an array, it has one number.
+            return if count == 0 { Ok(()) } else { unsafe { gpu.copy_in(count, &[0; 8]) } };
+        };
+        let slices: Vec<&Slice<'_>> =
+            [&self.input, &self.marks].into_iter().chain(&self.outputs).collect();
+        gpu.in_order(gpu.stream(), &slices, || ready.begin(gpu, gpu.stream()))
     }
 }
 
-/// What says where segments begin, in the device's memory.
-struct Marked<'a> {
-    cut: Cut,
-    marks: Slice<'a>,
-    count: u64,
-}
-
-impl Marked<'_> {
-    /// What stands in `Inputs` beside arrays.
-    fn beside(&self, unique: u64, count: u64) -> [u64; 4] {
-        let segments = if self.cut.by == SegmentedBy::Offsets { self.count - 1 } else { 0 };
-        [self.marks.pointer(), segments, unique, count]
-    }
+/// How an array cuts `items` items into segments, and how many it says there are.
+fn cut(
+    by: SegmentedBy,
+    marks: &Slice<'_>,
+    direction: Direction,
+    items: u64,
+    reduces: bool,
+) -> Result<(Cut, u64)> {
+    segments::check_count(by, marks.len(), usize::try_from(items).unwrap_or(usize::MAX))?;
+    let kind = marks.kind();
+    let begin = match direction {
+        Direction::Forward => marks.pointer(),
+        Direction::Reverse => marks.pointer() + marks.bytes(),
+    };
+    let group = (GROUP * kind.size()) as u64;
+    let aligned = begin.is_multiple_of(group.min(16)) && kind.size().is_power_of_two();
+    let (offsets, long) = (by == SegmentedBy::Offsets, u32::try_from(items).is_err());
+    let segments = if offsets { marks.items - 1 } else { 0 };
+    Ok((Cut { by, kind, wide: !offsets && aligned, reduces, long }, segments))
 }

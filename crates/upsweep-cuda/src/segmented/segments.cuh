@@ -6,12 +6,10 @@
 //
 //     keys, flags   every thread reads those of its own items
 //     offsets       a workgroup looks for the first segment that ends behind its chunk's beginning, by a warp that asks for 32
-//                   offsets at once, and writes down where others do until the chunk ends
+//                   offsets at once, and writes down where others do until the chunk ends; where more segments end in a chunk
+//                   than it has items, each place is looked for by itself
 //
-// Reduced by offsets, a segment's value is written to its place by the thread that has its last item, as the walk through
-// offsets has told it. Segments without items are shared evenly among all workgroups; where more segments end in a chunk than it
-// has items, each place is looked for by itself. So no workgroup has more to do than others, wherever segments lie.
-// By keys or flags, values carry how many segments have begun, which is where they go.
+// Reduced by keys or flags, values carry how many segments have begun, which is where they go. By offsets: `by_offsets.cuh`.
 //
 // Source: the operator, G. Blelloch, Prefix Sums and Their Applications (1990).
 
@@ -23,22 +21,19 @@ struct Marks {
     u32 of_row[ROWS];
 };
 
-constexpr u32 CUT_WORDS = BY_OFFSETS ? CHUNK / 32 + 1 : 1, CLOSING = BY_OFFSETS && EMITS ? CHUNK + 1 : 1;
+constexpr u32 CUT_WORDS = BY_OFFSETS ? CHUNK / 32 + 1 : 1;
 
 /// Offsets in a chunk.
 struct OffsetsInChunk {
-    /// Whether one is in front of item i; and whether a segment that has items ends there, and which, counted from `first`.
-    u32 cuts[CUT_WORDS], closes[CUT_WORDS];
-    u16 closing[CLOSING];
+    /// Whether one is in front of item i.
+    u32 cuts[CUT_WORDS];
     /// The first segment that ends behind the chunk's beginning.
     u64 first;
     bool is_crowded;
-    bool has_closes;
 };
 
-/// Segments that are written down at most.
-constexpr u32 MOST_CLOSING = 2 * CHUNK;
-static_assert(MOST_CLOSING <= 1 << 16, "their numbers have 16 bits");
+/// Offsets that are written down at most.
+constexpr u32 MOST_NOTED = 2 * CHUNK;
 
 inline bool is_same(const Mark& left, const Mark& right) {
     u32 own[(sizeof(Mark) + 3) / 4] = {}, other[(sizeof(Mark) + 3) / 4] = {};
@@ -105,21 +100,16 @@ struct Heads {
             const u64 from = u64(max(begin, i64(0))), to = min(u64(begin + i64(CHUNK)), scan.items);
             for (u32 w = threadIdx.x; w < CUT_WORDS; w += blockDim.x) {
                 own.cuts[w] = 0;
-                own.closes[w] = 0;
             }
             if (threadIdx.x < SUBGROUP) {
                 const u64 first = offsets_upto(offsets + 1, segments, from, threadIdx.x);
                 if (threadIdx.x == 0) {
                     own.first = first;
-                    own.has_closes = false;
-                    own.is_crowded = first + MOST_CLOSING < segments && offset_at(offsets, first + MOST_CLOSING + 1) <= to;
+                    own.is_crowded = first + MOST_NOTED < segments && offset_at(offsets, first + MOST_NOTED + 1) <= to;
                 }
             }
             __syncthreads();
             note(scan, begin, from, to);
-            if constexpr (EMITS) {
-                write_empty(scan, chunk);
-            }
             __syncthreads();
         }
     }
@@ -131,12 +121,6 @@ struct Heads {
         const auto cut = [&](u64 item) {
             const u32 at = u32(i64(item) - begin);
             atomicOr(own.cuts + at / 32, 1u << at % 32);
-        };
-        const auto close = [&](u64 item, u64 segment) {
-            const u32 at = u32(i64(item) - begin);
-            atomicOr(own.closes + at / 32, 1u << at % 32);
-            own.closing[CLOSING > 1 ? at : 0] = u16(segment - own.first);
-            own.has_closes = true;
         };
         if (threadIdx.x == 0) {
             const u64 at_begin = offset_at(offsets, own.first);
@@ -152,96 +136,131 @@ struct Heads {
         }
         if (!own.is_crowded) {
             for (u64 segment = own.first + threadIdx.x; segment < segments; segment += blockDim.x) {
-                const u64 start = offset_at(offsets, segment), end = offset_at(offsets, segment + 1);
+                const u64 end = offset_at(offsets, segment + 1);
                 if (end > to) {
                     break;
                 }
                 cut(end);
-                if (EMITS && start < end) {
-                    close(end, segment);
-                }
             }
         } else {
             for (u64 item = from + 1 + threadIdx.x; item <= to; item += blockDim.x) {
                 const u64 segment = first_offset_from(offsets + 1, own.first, segments, item);
                 if (segment < segments && offset_at(offsets, segment + 1) == item) {
                     cut(item);
-                    if (EMITS && offset_at(offsets, segment) < item) {
-                        close(item, segment);
-                    }
                 }
             }
         }
     }
-
-    /// Writes this workgroup's share of segments without items.
-    static void write_empty(const Scan& scan, u32 chunk) {
-        const u64 segments = scan.inputs.segments, share = (segments + scan.chunks - 1) / scan.chunks;
-        const u64 end = min(segments, share * (chunk + 1));
-        for (u64 segment = share * chunk + threadIdx.x; segment < end; segment += blockDim.x) {
-            if (offset_at(scan.inputs.marks, segment) == offset_at(scan.inputs.marks, segment + 1)) {
-                scan.output[segment] = pack_one(stored(of_nothing(scan)));
-            }
-        }
-    }
-
-    /// Whether anybody asks for what the chunk's items are scanned to.
-    bool is_needed() const { return !EMITS || !BY_OFFSETS || found.has_closes; }
 };
 
-/// The cuts of a group whose first item in memory is item `first` of the array, and is in front of it in a group that there is not
-/// all of.
-inline u32 cuts_of(const Scan& scan, const Heads& heads, u64 at, i64 first, bool is_whole) {
-    if constexpr (BY_OFFSETS) {
-        const u32 chunk = u32(at / CHUNK);
-        const u32 bit = u32(first - Heads::begin_of(scan, chunk));
-        const u32* cuts = heads.found.cuts;
-        return __funnelshift_r(cuts[bit / 32], cuts[min(bit / 32 + 1, CUT_WORDS - 1)], bit % 32) & 31;
-    } else {
-        const Mark* marks = scan.inputs.marks;
-        const auto is_cut = [&](i64 item) {
-            if (item <= 0 || item >= i64(scan.items)) {
-                return item == 0 || item == i64(scan.items);
-            }
-            return BY_KEYS ? !is_same(marks[item - 1], marks[item]) : is_set(marks[item]);
-        };
-        u32 cuts = 0;
-        if (is_whole) {
-            const MarkGroup own = *(const MarkGroup*)(marks + first);
+/// Whether nothing in front of what this was combined of reaches its value.
+inline bool begins_in(const Acc& acc) { return !COUNTS_SEGMENTS && acc.begins; }
+
+/// Whether there is a cut in front of an item of the array, or behind its last.
+inline bool is_cut(const Scan& scan, i64 item) {
+    if (item <= 0 || item >= i64(scan.items)) {
+        return item == 0 || item == i64(scan.items);
+    }
+    return BY_KEYS ? !is_same(scan.inputs.marks[item - 1], scan.inputs.marks[item]) : is_set(scan.inputs.marks[item]);
+}
+
+inline Mark shuffled(const Mark& mark, u32 lane) {
+    u32 words[(sizeof(Mark) + 3) / 4] = {};
+    memcpy(words, &mark, sizeof(Mark));
 #pragma unroll
-            for (u32 k = 0; k < GROUP; ++k) {
-                const bool is = BY_KEYS ? k > 0 && !is_same(own.at[k > 0 ? k - 1 : 0], own.at[k]) : is_set(own.at[k]);
-                cuts |= is ? 1u << k : 0;
-            }
-            if (!REVERSE && BY_KEYS) {
-                cuts |= first == 0 || !is_same(marks[max(first - 1, i64(0))], own.at[0]) ? 1 : 0;
-            } else {
-                cuts |= first == 0 ? 1 : 0;
-            }
-            if (REVERSE || EMITS) {
-                const i64 behind = first + i64(GROUP);
-                const Mark& next = marks[min(behind, i64(scan.items) - 1)];
-                cuts |= behind == i64(scan.items) || (BY_KEYS ? !is_same(own.at[GROUP - 1], next) : is_set(next)) ? 1 << GROUP : 0;
-            }
-        } else {
+    for (u32 w = 0; w < (sizeof(Mark) + 3) / 4; ++w) {
+        words[w] = __shfl_sync(ALL_LANES, words[w], lane);
+    }
+    Mark other;
+    memcpy(&other, words, sizeof(Mark));
+    return other;
+}
+
+/// Where in memory the first item of a group is that is number `at` from where the scan begins.
+inline i64 place_of(const Scan& scan, u64 at) { return REVERSE ? i64(scan.items) - i64(GROUP) - i64(at) : i64(at); }
+
+/// The cuts of the rows of a warp, all of whose flags or keys there are: each lane reads those of its group, and has those beside
+/// it from its neighbours. `at` is the number of the first.
+__forceinline__ void read_cuts(const Scan& scan, u64 at, u32 lane, Marks& cuts) {
+    const i64 first = place_of(scan, at + lane * GROUP);
+    const Mark* marks = scan.inputs.marks;
+    const Offset step = REVERSE ? -Offset(ROW) : Offset(ROW);
+    MarkGroup own[ROWS];
 #pragma unroll
-            for (u32 k = 0; k <= GROUP; ++k) {
-                cuts |= is_cut(first + i64(k)) ? 1u << k : 0;
-            }
+    for (u32 r = 0; r < ROWS; ++r) {
+        own[r] = *(const MarkGroup*)(marks + (first + i64(r) * step));
+    }
+    // In front in the order of the scan, where the first lane's is no other lane's; and behind, if anybody asks.
+    const i64 ahead = REVERSE ? first + GROUP : first - 1, behind = first + i64(ROWS - 1) * step + GROUP;
+    Mark outer = {};
+    if (lane == 0 && 0 <= ahead && ahead < i64(scan.items)) {
+        outer = marks[ahead];
+    }
+    if (EMITS && lane == SUBGROUP - 1 && behind < i64(scan.items)) {
+        outer = marks[behind];
+    }
+#pragma unroll
+    for (u32 r = 0; r < ROWS; ++r) {
+        u32 found = 0;
+#pragma unroll
+        for (u32 k = 0; k < GROUP; ++k) {
+            const bool is = BY_KEYS ? k > 0 && !is_same(own[r].at[k > 0 ? k - 1 : 0], own[r].at[k]) : is_set(own[r].at[k]);
+            found |= is ? 1u << k : 0;
         }
-        return cuts;
+        const i64 item = first + i64(r) * step;
+        if (BY_KEYS && !REVERSE) {
+            const Mark offered = lane == SUBGROUP - 1 && r > 0 ? own[r > 0 ? r - 1 : 0].at[GROUP - 1] : own[r].at[GROUP - 1];
+            const Mark before = shuffled(offered, lane - 1);
+            found |= !is_same(lane == 0 && r == 0 ? outer : before, own[r].at[0]) ? 1 : 0;
+        }
+        if (REVERSE || EMITS) {
+            // From the lane whose group is behind in memory.
+            const u32 edge = REVERSE ? SUBGROUP - 1 : 0, q = REVERSE ? (r > 0 ? r - 1 : 0) : (r + 1 < ROWS ? r + 1 : r);
+            const bool is_outer = lane == SUBGROUP - 1 - edge && r == (REVERSE ? 0 : ROWS - 1);
+            const Mark offered = lane == edge && r != (REVERSE ? 0 : ROWS - 1) ? own[q].at[0] : own[r].at[0];
+            const Mark there = shuffled(offered, REVERSE ? lane - 1 : lane + 1), next = is_outer ? outer : there;
+            found |= (BY_KEYS ? !is_same(own[r].at[GROUP - 1], next) : is_set(next)) ? 1u << GROUP : 0;
+        }
+        found |= item == 0 ? 1 : 0;
+        found |= item + i64(GROUP) == i64(scan.items) ? 1u << GROUP : 0;
+        cuts.of_row[r] = found;
+    }
+}
+
+/// The cuts of a group, one by one, or as they are written down.
+inline u32 cuts_of(const Scan& scan, const Heads& heads, u64 at) {
+    const i64 first = place_of(scan, at);
+    u32 cuts = 0;
+    if constexpr (BY_OFFSETS) {
+        const u32 bit = u32(first - Heads::begin_of(scan, u32(at / CHUNK)));
+        const u32* words = heads.found.cuts;
+        cuts = __funnelshift_r(words[bit / 32], words[min(bit / 32 + 1, CUT_WORDS - 1)], bit % 32) & 31;
+    } else {
+#pragma unroll
+        for (u32 k = 0; k <= GROUP; ++k) {
+            cuts |= is_cut(scan, first + i64(k)) ? 1u << k : 0;
+        }
+    }
+    return cuts;
+}
+
+/// Finds out where there are cuts in the rows of a warp. `at` is the number of the first row's first item from where the scan begins.
+__forceinline__ void find_cuts(const Scan& scan, const Heads& heads, u64 at, u32 lane, Marks& cuts) {
+    if (!BY_OFFSETS && MARKS_WIDE && at + ROWS * ROW <= scan.items) {
+        read_cuts(scan, at, lane, cuts);
+    } else {
+#pragma unroll
+        for (u32 r = 0; r < ROWS; ++r) {
+            cuts.of_row[r] = cuts_of(scan, heads, at + r * ROW + lane * GROUP);
+        }
     }
 }
 
 /// Whether a segment begins with item k of a group in the order of the scan.
 inline bool begins(u32 cuts, u32 k) { return cuts >> (REVERSE ? GROUP - k : k) & 1; }
 
-/// Writes down, in its values, where segments begin in row `r` of a thread: in the group whose first item is number `at` from
-/// where the scan begins.
-inline void mark(const Scan& scan, const Heads& heads, u64 at, Group& group, Marks& marks, u32 r) {
-    const i64 first = REVERSE ? i64(scan.items) - i64(GROUP) - i64(at) : i64(at);
-    const u32 cuts = cuts_of(scan, heads, at, first, at + GROUP <= scan.items);
-    marks.of_row[r] = cuts;
+/// Writes down, in its values, where segments begin in a group whose first item is number `at`.
+inline void mark(const Scan& scan, u64 at, u32 cuts, Group& group) {
 #pragma unroll
     for (u32 k = 0; k < GROUP; ++k) {
         group.at[k].begins = begins(cuts, k) && at + k < scan.items ? 1 : 0;
@@ -249,7 +268,7 @@ inline void mark(const Scan& scan, const Heads& heads, u64 at, Group& group, Mar
 }
 
 /// Makes outputs of prefixes: those of an exclusive scan begin anew, and a start value is in front of all.
-inline void cut(const Scan& scan, const Marks& marks, u32 r, Group& scanned) {
+inline void cut(const Scan& scan, u32 cuts, Group& scanned) {
     const Acc first = of_nothing(scan);
     if (scan.has_init) {
 #pragma unroll
@@ -260,38 +279,23 @@ inline void cut(const Scan& scan, const Marks& marks, u32 r, Group& scanned) {
     if (!INCLUSIVE) {
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
-            scanned.at[k] = chosen(scanned.at[k], first, begins(marks.of_row[r], k));
+            scanned.at[k] = chosen(scanned.at[k], first, begins(cuts, k));
         }
     }
 }
 
 /// Writes the values of segments that end in a group, whose first item is number `at`.
-inline void emit(const Scan& scan, const Heads& heads, u64 at, const Group& scanned, const Marks& marks, u32 r) {
-    if constexpr (BY_OFFSETS) {
-        const OffsetsInChunk& own = heads.found;
-        const u32 bit = u32(at % CHUNK);
-        const u32 closes = __funnelshift_r(own.closes[bit / 32], own.closes[min(bit / 32 + 1, CUT_WORDS - 1)], bit % 32) >> 1;
+inline void emit(const Scan& scan, u64 at, const Group& scanned, u32 cuts) {
 #pragma unroll
-        for (u32 k = 0; k < GROUP; ++k) {
-            if (closes >> k & 1 && at + k < scan.items) {
-                const u64 segment = own.is_crowded
-                                        ? first_offset_from(scan.inputs.marks + 1, own.first, scan.inputs.segments, at + k + 1)
-                                        : own.first + own.closing[CLOSING > 1 ? bit + k + 1 : 0];
-                scan.output[segment] = pack_one(stored(scanned.at[k]));
+    for (u32 k = 0; k < GROUP; ++k) {
+        if (cuts >> (k + 1) & 1 && at + k < scan.items) {
+            const u64 segment = u64(scanned.at[k].begins) - 1;
+            scan.output[segment] = pack_one(stored(scanned.at[k]));
+            if (scan.inputs.unique) {
+                scan.inputs.unique[segment] = scan.inputs.marks[at + k];
             }
-        }
-    } else {
-#pragma unroll
-        for (u32 k = 0; k < GROUP; ++k) {
-            if (marks.of_row[r] >> (k + 1) & 1 && at + k < scan.items) {
-                const u64 segment = u64(scanned.at[k].begins) - 1;
-                scan.output[segment] = pack_one(stored(scanned.at[k]));
-                if (scan.inputs.unique) {
-                    scan.inputs.unique[segment] = scan.inputs.marks[at + k];
-                }
-                if (at + k + 1 == scan.items) {
-                    *scan.inputs.count = segment + 1;
-                }
+            if (at + k + 1 == scan.items) {
+                *scan.inputs.count = segment + 1;
             }
         }
     }

@@ -2,13 +2,22 @@
 
 constexpr bool EMITS = false;
 
-struct Marks {};
+struct Marks {
+    u32 of_row[ROWS];
+};
 
 struct Heads {
     void find(const Scan&, u32) {}
-    bool is_needed() const { return true; }
 };
 
-inline void mark(const Scan&, const Heads&, u64, Group&, Marks&, u32) {}
-inline void cut(const Scan&, const Marks&, u32, Group&) {}
-inline void emit(const Scan&, const Heads&, u64, const Group&, const Marks&, u32) {}
+inline bool begins_in(const Acc&) { return false; }
+inline u32 cuts_of(const Scan&, const Heads&, u64) { return 0; }
+inline void find_cuts(const Scan&, const Heads&, u64, u32, Marks& cuts) {
+#pragma unroll
+    for (u32 r = 0; r < ROWS; ++r) {
+        cuts.of_row[r] = 0;
+    }
+}
+inline void mark(const Scan&, u64, u32, Group&) {}
+inline void cut(const Scan&, u32, Group&) {}
+inline void emit(const Scan&, u64, const Group&, u32) {}

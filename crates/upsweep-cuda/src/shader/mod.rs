@@ -65,9 +65,18 @@ impl Cut {
         self.reduces && self.by != SegmentedBy::Offsets
     }
 
+    /// Whether values carry what is known of segments.
+    fn is_carried(&self) -> bool {
+        !self.reduces || self.packs()
+    }
+
     /// Words of what is known of segments beside a value: whether one begins, or how many.
     fn words(&self) -> u32 {
-        if self.packs() && self.long { 2 } else { 1 }
+        match (self.is_carried(), self.packs() && self.long) {
+            (false, _) => 0,
+            (true, false) => 1,
+            (true, true) => 2,
+        }
     }
 }
 
@@ -279,9 +288,12 @@ impl Shader {
         text += &declared(&kinds);
         text += include_str!("rounding.cuh");
         match &self.types.cut {
-            Some(cut) => text += &segmented(&op.text(&self.types.numbers()), cut),
-            None => text += &op.text(&self.types.numbers()),
+            Some(cut) if cut.is_carried() => {
+                text += &segmented(&op.text(&self.types.numbers()), cut);
+            }
+            _ => text += &op.text(&self.types.numbers()),
         }
+        text += &self.types.cut.as_ref().map_or(String::new(), marked);
         text += &words(&self.types);
         text += &result(&self.types);
         text += &match &self.types.made {
@@ -359,8 +371,14 @@ fn segmented(of_values: &str, cut: &Cut) -> String {
          \x20   const Acc& later = REVERSE ? left : right;\n\
          \x20   return Acc{{later.begins ? later.value : both, left.begins {both} right.begins}};\n}}\n\
          inline Acc identity() {{ return Acc{{of_values::identity(), 0}}; }}\n\
-         inline Acc padding() {{ return Acc{{of_values::padding(), 0}}; }}\n\
-         using Mark = {};\n\
+         inline Acc padding() {{ return Acc{{of_values::padding(), 0}}; }}\n",
+    )
+}
+
+/// What says where segments begin, as it lies in memory.
+fn marked(cut: &Cut) -> String {
+    format!(
+        "using Mark = {};\n\
          inline u64 offset_at(const Mark* offsets, u64 number) {{ return {}; }}\n",
         in_memory(cut.kind),
         if cut.by == SegmentedBy::Offsets { "offsets[number]" } else { "0" },

@@ -92,7 +92,7 @@ impl Gpu {
         let acc = T::Acc::KIND;
         let (identity, padding) = ([0; MOST_WORDS], [0; MOST_WORDS]);
         let op = Op::First(extreme);
-        Types { item: T::KIND, acc, output: acc, op, identity, padding, made: None }
+        Types { item: T::KIND, acc, output: acc, op, identity, padding, made: None, cut: None }
     }
 
     /// The words of memory of a result.
@@ -255,7 +255,8 @@ impl Gpu {
         })?;
         let of_scan =
             ScanOptions { strategy: Some(of_scan), policy: options.policy, stalled: None };
-        self.bind_scanning(workspace, types, Form::TOTAL, (inputs, result), init, &of_scan)
+        let arrays = (inputs, result);
+        self.bind_scanning(workspace, types, Form::TOTAL, arrays, None, init, &of_scan)
     }
 
     /// A reduction of `input` into the one item of `result`, ready to be recorded.

@@ -391,7 +391,7 @@ pub(crate) fn choice(
 ) -> (GpuReduceStrategy, WorkgroupPolicy) {
     let [item, acc, output] = [Kind::Number(Dtype::U32); 3];
     let [identity, padding] = [[0; MOST_WORDS]; 2];
-    let types = Types { item, acc, output, op: Op::Sum, identity, padding, made: None };
+    let types = Types { item, acc, output, op: Op::Sum, identity, padding, made: None, cut: None };
     let bytes = items * item_bytes as u64;
     (policy::strategy(&gpu.facts, &types), policy::policy(bytes, item_bytes))
 }

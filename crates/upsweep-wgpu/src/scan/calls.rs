@@ -9,6 +9,7 @@ use crate::backend::{Source, Stored, Target, Workspace, all_on_device, init_word
 use crate::device::Gpu;
 use crate::record::Recording;
 use crate::reduce::{Init, bytes as bytes_of};
+use crate::segmented::Beside;
 use crate::shader::Types;
 use crate::slice::Slice;
 
@@ -37,7 +38,7 @@ impl Gpu {
         let init = init_words(problem.init);
         let form = Form::new(problem, input.is(&output));
         let bound =
-            self.bind_scanning(workspace, types, form, (&[input], &output), init, options)?;
+            self.bind_scanning(workspace, types, form, (&[input], &output), None, init, options)?;
         self.keep(bound)
     }
 
@@ -127,7 +128,7 @@ impl Gpu {
         let form = Form::new(problem, from.is(&to));
         let init = init_words(problem.init);
         let recording =
-            self.bind_scanning(workspace, types, form, (&[from], &to), init, options)?;
+            self.bind_scanning(workspace, types, form, (&[from], &to), None, init, options)?;
         self.submit(&recording)?;
         match host {
             Some(items) => {
@@ -172,7 +173,8 @@ impl Gpu {
                 (Slice::new(&created, types.output, 0, items)?, Some(host))
             }
         };
-        let bound = self.bind_scanning(workspace, types, form, (&inputs, &to), init, options)?;
+        let arrays = (&inputs[..], &to);
+        let bound = self.bind_scanning(workspace, types, form, arrays, None, init, options)?;
         self.submit(&bound)?;
         let Some(host) = host else { return Ok(()) };
         self.wait()?;
@@ -189,12 +191,15 @@ impl Gpu {
         from_words(&found).ok_or_else(|| self.failed("a carry of an unknown type"))
     }
 
+    /// A scan of arrays, with what kernels of segments have beside them, ready to be recorded.
+    #[expect(clippy::too_many_arguments, reason = "what a recording consists of")]
     pub(crate) fn bind_scanning(
         &self,
         workspace: &mut Workspace,
         types: Types,
         form: Form,
         (inputs, output): (&[Slice<'_>], &Slice<'_>),
+        beside: Option<&Beside<'_>>,
         init: Init,
         options: &ScanOptions,
     ) -> Result<Recording> {
@@ -214,7 +219,7 @@ impl Gpu {
             workspace.scanning = Some((*options, made));
         }
         match &workspace.scanning {
-            Some((_, scanning)) => scanning.bind(self, inputs, output, init),
+            Some((_, scanning)) => scanning.bind(self, inputs, output, beside, init),
             None => Err(self.failed("a scan that was just made is gone")),
         }
     }

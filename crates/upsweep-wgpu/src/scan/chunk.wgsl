@@ -35,9 +35,10 @@ struct Parameters {
     stalled: u32,
     /// Slot of the state at which prefixes of windows begin.
     prefixes: u32,
-    index_low: u32,
-    index_high: u32,
-    /// The same as `start`, of each of several arrays.
+    /// Segments that offsets say.
+    segments: u32,
+    /// The same as `start`, of each of several arrays; or of what says where segments begin, of their keys and of their number,
+    /// behind the items.
     starts: vec4<u32>,
     /// Words of the start value.
     init: array<vec4<u32>, INIT_VECTORS>,
@@ -78,6 +79,13 @@ fn load_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
     if (!is_whole(chunk)) {
         for (var r = 0u; r < UNITS; r++) { // unrolled
             (*held)[r] = padded((*held)[r], first_of(chunk) + unit_of(thread, r) * UNIT);
+        }
+    }
+    if (SEGMENTED == 1u) {
+        find_heads(chunk, thread, 0u, true);
+        for (var r = 0u; r < UNITS; r++) { // unrolled
+            let at = unit_of(thread, r) * UNIT;
+            (*held)[r] = marked((*held)[r], first_of(chunk) + at, at, 0u);
         }
     }
 }
@@ -121,7 +129,13 @@ fn scan_rows(thread: u32) -> Acc {
 
 /// Writes the chunk, once all threads know that `tile_carries` hold what comes into each tile.
 fn finish_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
-    if (OUT_ALIGNED == 1u && is_whole(chunk)) {
+    if (EMITS == 1u) {
+        for (var r = 0u; r < UNITS; r++) { // unrolled
+            let at = unit_of(thread, r) * UNIT;
+            emit(finished(chunk, thread, r, (*held)[r]), first_of(chunk) + at, at);
+        }
+        emit_empty(chunk, thread);
+    } else if (OUT_ALIGNED == 1u && is_whole(chunk)) {
         for (var r = 0u; r < UNITS; r++) { // unrolled
             store_unit(first_of(chunk) + unit_of(thread, r) * UNIT, finished(chunk, thread, r, (*held)[r]));
         }
@@ -136,7 +150,11 @@ fn finish_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
 fn finished(chunk: u32, thread: u32, r: u32, unit: Unit) -> Unit {
     let row = unit_of(thread, r) / ROW_THREADS;
     let carry = then(tile_carries[row / ROWS], rows_before[row]);
-    return with_carry(unit, carry, r == 0u && thread == 0u && chunk == 0u);
+    let scanned = with_carry(unit, carry, r == 0u && thread == 0u && chunk == 0u);
+    if (SEGMENTED == 1u) {
+        return cut(scanned);
+    }
+    return scanned;
 }
 
 /// What comes into the first window.

@@ -20,6 +20,7 @@ use wgpu::BufferUsages;
 use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording, Traffic};
 use crate::reduce::{self, Arrays, Init, PARAMETERS, bytes, grid, put_parameters};
+use crate::segmented::{self, Beside};
 use crate::shader::types::access;
 use crate::shader::{INPUT, PUBLISHED, STATE, Shader, Types, WORKGROUP};
 use crate::slice::Slice;
@@ -130,7 +131,7 @@ impl Scanning {
         }
         let nests = form.everywhere && !types.is_exact();
         let item_bytes = types.item.size().max(types.output.size()) as u64;
-        let policy = policy.unwrap_or_else(|| policy::policy(facts, items * item_bytes));
+        let policy = policy.unwrap_or_else(|| policy::of_types(facts, types, items * item_bytes));
         let shape = Shape::new(facts, types, &strategy, lies, policy);
         let mut parts = vec![
             include_str!("chunk.wgsl"),
@@ -140,6 +141,7 @@ impl Scanning {
             WORKGROUP,
             STATE,
         ];
+        parts.extend(segmented::parts(types));
         match strategy.local {
             ScanLocal::Cooperative if facts.subgroup == 1 => {
                 return Err(refused("the device has no subgroup operations".to_owned()));
@@ -213,6 +215,11 @@ impl Scanning {
                 } else {
                     vec!["upsweep", "spine", "downsweep"]
                 }
+            }
+            ScanGlobal::ScanThenPropagate if types.cut.is_some() => {
+                return Err(refused(
+                    "what is written does not say where segments begin".to_owned(),
+                ));
             }
             ScanGlobal::ScanThenPropagate if nests => {
                 return Err(refused(
@@ -301,7 +308,7 @@ impl Scanning {
         // A total to a chunk of every window, and what comes into each and behind the last.
         let windows = items.div_ceil(WINDOW as u64).max(1);
         let slots = windows * (WINDOW as u64 / u64::from(shape.chunk()) + 1) + 1;
-        let words = STATE_HEADER + 2 * u64::from(types.held().words()) * slots;
+        let words = STATE_HEADER + 2 * u64::from(types.words()) * slots;
         let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
         let state = gpu.buffer("state of a scan", 4 * words, usage)?;
         Ok(Self {
@@ -322,12 +329,14 @@ impl Scanning {
         self.types == *types && self.form == form && items <= self.items && lies == self.lies
     }
 
-    /// Everything for a scan of arrays into `output`, which is as long. In place they are the same.
+    /// Everything for a scan of arrays into `output`, which is as long. In place they are the same. Kernels of segments have
+    /// other arrays `beside`.
     pub(crate) fn bind(
         &self,
         gpu: &Gpu,
         inputs: &[Slice<'_>],
         output: &Slice<'_>,
+        beside: Option<&Beside<'_>>,
         init: Init,
     ) -> Result<Recording> {
         let facts = &gpu.facts;
@@ -336,7 +345,8 @@ impl Scanning {
         let only_total = self.form.only_total;
         let all = Arrays::of(&self.types, inputs);
         let Some(input) = all.widest() else { return Err(gpu.failed("a scan of nothing")) };
-        let (wide, narrow) = if only_total || self.types.item.size() >= self.types.output.size() {
+        let only_input = only_total || self.types.emits();
+        let (wide, narrow) = if only_input || self.types.item.size() >= self.types.output.size() {
             ((self.types.item, input), (self.types.output, output))
         } else {
             ((self.types.output, output), (self.types.item, input))
@@ -344,6 +354,9 @@ impl Scanning {
         let turned = self.form.direction == Direction::Reverse;
         let most = facts.binding_bytes.min(MOST_TICKETS * chunk * wide.0.size() as u64);
         let windows = wide.1.windows_of(wide.0, most, facts.alignment, multiple, turned);
+        if self.types.cut.is_some() && windows.len() > 1 {
+            return Err(segmented::too_long(gpu, wide.1.items, wide.0));
+        }
         let chunks = input.items.div_ceil(chunk).max(1);
         let prefixes = chunks.next_multiple_of(WINDOW as u64 / chunk);
         let most_workgroups = match self.strategy.global {
@@ -356,8 +369,8 @@ impl Scanning {
         for (index, window) in windows.iter().enumerate() {
             let dispatch_chunks = u64::from(window.items).div_ceil(chunk).max(1);
             let workgroups = dispatch_chunks.min(most_workgroups) as u32;
-            let other = match only_total {
-                true => output.window(self.types.output, facts.alignment, 0, 1),
+            let other = match only_input {
+                true => output.window(self.types.output, facts.alignment, 0, output.items as u32),
                 false => narrow.1.window(narrow.0, facts.alignment, window.first, window.items),
             };
             let (read, write) = if wide.0 == self.types.item
@@ -388,10 +401,12 @@ impl Scanning {
                 flags,
                 self.stalled.unwrap_or(0),
                 prefixes as u32,
-                0,
-                0,
+                beside.map_or(0, |beside| beside.segments),
             ];
-            let (bindings, starts) = all.bound(&read, facts.alignment);
+            let (bindings, mut starts) = all.bound(&read, facts.alignment);
+            if let (Some(cut), Some(beside)) = (&self.types.cut, beside) {
+                starts = beside.starts(cut, facts.alignment);
+            }
             put_parameters(&mut bytes, index, &words, starts, init);
             arrays.push((bindings, read, write, grid(workgroups, facts.grid)));
         }
@@ -415,19 +430,26 @@ impl Scanning {
                 if !spine && (!upsweeps || self.form.in_place) {
                     bindings.push((1, write.binding(output.buffer)));
                 }
+                if let (Some(cut), Some(beside), false) = (&self.types.cut, beside, spine) {
+                    bindings.extend(beside.bound(cut, facts.alignment, !upsweeps));
+                }
                 let group = gpu.group(pipeline, &bindings)?;
                 let size = if spine || total { [1, 1] } else { *size };
                 let items = u64::from(read.items);
                 let traffic = match *name {
                     // A total of every chunk; what comes into every window, and behind the last.
                     "spine" => Traffic {
-                        read: chunks * self.types.held().bytes(),
-                        written: (input.items.div_ceil(multiple) + 1) * self.types.held().bytes(),
+                        read: chunks * self.types.bytes(),
+                        written: (input.items.div_ceil(multiple) + 1) * self.types.bytes(),
                     },
                     "upsweep" => Traffic { read: items * item, written: 0 },
-                    "write_total" => Traffic { read: self.types.held().bytes(), written: stored },
+                    "write_total" => Traffic { read: self.types.bytes(), written: stored },
                     "propagate" => Traffic { read: items * stored, written: items * stored },
-                    _ => Traffic { read: items * item, written: items * stored },
+                    _ => Traffic { read: items * item, written: u64::from(write.items) * stored },
+                };
+                let traffic = match (&self.types.cut, beside) {
+                    (Some(cut), Some(beside)) if !spine => beside.traffic(cut, traffic),
+                    _ => traffic,
                 };
                 let pipeline = pipeline.clone();
                 dispatches.push(Dispatch { name, pipeline, group, size, traffic });

@@ -5,6 +5,7 @@ use upsweep_core::{
 };
 
 use crate::device::Facts;
+use crate::shader::Types;
 
 /// The strategy where none is asked for: striped loads of 16 bytes; subgroups where the device has them; a single
 /// pass where workgroups go on, three launches elsewhere.
@@ -42,4 +43,14 @@ pub(crate) fn policy(facts: &Facts, bytes: u64) -> WorkgroupPolicy {
         _ => (512, 32),
     };
     WorkgroupPolicy { threads_per_workgroup, items_per_thread }
+}
+
+/// The same for items that are cut into segments: with what values know of these, registers hold half as many.
+pub(crate) fn of_types(facts: &Facts, types: &Types, bytes: u64) -> WorkgroupPolicy {
+    let policy = policy(facts, bytes);
+    let items_per_thread = match types.cut {
+        Some(_) => (policy.items_per_thread / 2).max(8),
+        None => policy.items_per_thread,
+    };
+    WorkgroupPolicy { items_per_thread, ..policy }
 }

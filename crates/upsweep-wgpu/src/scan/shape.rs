@@ -2,8 +2,8 @@
 
 use upsweep_core::summation::{GROUP, LANES, ROWS, TILE, TILES, WINDOW};
 use upsweep_core::{
-    Arrangement, Bounds, Direction, GpuScanStrategy, Kind, ScanGlobal, ScanLocal, Tail,
-    WorkgroupPolicy,
+    Arrangement, Bounds, Direction, GpuScanStrategy, Kind, ScanGlobal, ScanLocal, SegmentedBy,
+    Tail, WorkgroupPolicy,
 };
 
 use super::{Form, TICKET_BITS};
@@ -41,7 +41,10 @@ impl Shape {
         lies: Lies,
         policy: WorkgroupPolicy,
     ) -> Self {
-        let shared = facts.shared_bytes.saturating_sub(SHARED_OF_TILES) / shared_of_thread(types);
+        // What is known of offsets in a chunk takes a quarter at most.
+        let of_offsets = if by_offsets(types) { facts.shared_bytes / 4 } else { 0 };
+        let shared = facts.shared_bytes.saturating_sub(SHARED_OF_TILES + of_offsets)
+            / shared_of_thread(types);
         let most = floor_power_of_two(facts.threads.min(shared).min(1024));
         // Most subgroups have at most 64 threads, and one of them looks.
         let least = facts.subgroup.max(64).min(most);
@@ -50,7 +53,11 @@ impl Shape {
             .max(lies.out_width / types.output.size() as u32)
             .max(GROUP as u32);
         let least = (TILE as u32 / threads).max(least_unit);
-        let most_items = (WINDOW as u32 / threads).min(LANES as u32).max(least);
+        let most_chunk = match by_offsets(types) {
+            true => floor_power_of_two(of_offsets / OF_OFFSETS * u32::BITS).min(WINDOW as u32),
+            false => WINDOW as u32,
+        };
+        let most_items = (most_chunk / threads).min(LANES as u32).max(least);
         let items = floor_power_of_two(policy.items_per_thread.max(1)).clamp(least, most_items);
         let blocked = strategy.load.arrangement == Arrangement::Blocked;
         let unit = if blocked { items } else { least_unit };
@@ -80,14 +87,16 @@ impl Shape {
         let slots = subgroup.max(TILES as u32);
         let lane_chunks = chunks_of_window.min(LANE_CHUNKS).max(chunks_of_window / subgroup);
         let lanes_of_window = chunks_of_window / lane_chunks;
-        let is_free = !nests && types.op.is_commutative();
+        let is_free = !nests && types.is_commutative();
         // A chunk's total before it is scanned needs lanes: of any, or such as hold whole rows.
         let total_first = subgroup > 1 && (is_free || subgroup * self.unit >= LANES as u32);
         let parked = subgroup * units * (self.unit + self.unit / GROUP as u32);
-        let shared = SHARED_OF_TILES + self.threads * shared_of_thread(types);
-        let fits = shared + 4 * types.held().words() * parked <= facts.shared_bytes;
+        let of_offsets =
+            if by_offsets(types) { OF_OFFSETS * (self.chunk() / u32::BITS + 1) } else { 0 };
+        let shared = SHARED_OF_TILES + self.threads * shared_of_thread(types) + of_offsets;
+        let fits = shared + 4 * types.words() * parked <= facts.shared_bytes;
         let total_batch = if falls_back { 1 } else { UNITS_ON_THEIR_WAY };
-        vec![
+        let mut constants = vec![
             ("THREADS", self.threads),
             ("SUBGROUP", subgroup),
             // Where there are none, nothing is kept for them.
@@ -125,13 +134,30 @@ impl Shape {
             ("LOOKS", LOOKS),
             ("LOOKS_BACK", if falls_back { LOOKS_BEFORE_FALLBACK } else { LOOKS }),
             ("ROUNDS", if falls_back { ROUNDS } else { 1 }),
-        ]
+            ("SEGMENTED", u32::from(types.cut.is_some())),
+            ("EMITS", u32::from(types.emits())),
+        ];
+        if let Some(cut) = &types.cut {
+            constants.extend([
+                ("BY_KEYS", u32::from(cut.by == SegmentedBy::Keys)),
+                ("MARK_WORDS", cut.words()),
+            ]);
+        }
+        constants
     }
 }
 
+fn by_offsets(types: &Types) -> bool {
+    types.cut.is_some_and(|cut| cut.by == SegmentedBy::Offsets)
+}
+
+/// Bytes of shared memory for what is known of offsets among 32 items: cuts, also of another chunk; what closes, the first
+/// segment, and how many have no items.
+const OF_OFFSETS: u32 = 20;
+
 /// Bytes of shared memory for each thread: two values, two of a row, of which there are as many, and one of a subgroup.
 fn shared_of_thread(types: &Types) -> u32 {
-    20 * types.held().words()
+    20 * types.words()
 }
 
 /// And those that tiles need beside.
@@ -166,9 +192,10 @@ impl Lies {
         asked: u32,
     ) -> Self {
         let alignment = gpu.facts.alignment;
-        let size = types.output.size() as u64;
         let [input, ..] = inputs else { return Self::NOTHING };
         let item_size = types.item.size() as u64;
+        // What is written one by one asks nothing of how items are read.
+        let size = if types.emits() { item_size } else { types.output.size() as u64 };
         // As many items of the narrower array at once as of the wider, in no less than a word.
         let narrow = (u64::from(asked) * item_size / item_size.max(size)).max(item_size).max(4);
         let (width, _) = match &types.made {
@@ -197,6 +224,12 @@ impl Lies {
         };
         let aligned =
             types.made.is_some() || turned(input, types.item).is_multiple_of(u64::from(width));
+        if types.emits() {
+            // Neighbours have several writers, and so accesses of their own; or atomics, where a word holds several.
+            let size = types.output.size() as u32;
+            let (out_width, shared_words) = (width_of(types.output, size.max(4)), size < 4);
+            return Self { width, out_width, aligned, out_aligned: false, shared_words };
+        }
         let out_aligned = turned(output, types.output).is_multiple_of(u64::from(out_width));
         let word_aligned = turned(output, types.output).is_multiple_of(4);
         if size < 4 && !word_aligned {

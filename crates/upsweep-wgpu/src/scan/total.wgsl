@@ -119,6 +119,9 @@ fn total_of_chunk(chunk: u32, thread: u32) -> Acc {
         // once, for which there are no registers: on an H200 2^26 `u32` took 192 us instead of 181.
         end = min(end, parameters.chunks * UNITS);
     }
+    if (SEGMENTED == 1u) {
+        find_heads(chunk, thread, FALLBACK, false);
+    }
     for (var batch = 0u; batch < end; batch += TOTAL_BATCH) {
         var units: array<Unit, TOTAL_BATCH>;
         for (var b = 0u; b < TOTAL_BATCH; b++) { // unrolled
@@ -127,6 +130,12 @@ fn total_of_chunk(chunk: u32, thread: u32) -> Acc {
         if (!is_whole(chunk)) {
             for (var b = 0u; b < TOTAL_BATCH; b++) { // unrolled
                 units[b] = padded(units[b], first_of(chunk) + unit_of(thread, batch + b) * UNIT);
+            }
+        }
+        if (SEGMENTED == 1u) {
+            for (var b = 0u; b < TOTAL_BATCH; b++) { // unrolled
+                let at = unit_of(thread, batch + b) * UNIT;
+                units[b] = marked(units[b], first_of(chunk) + at, at, FALLBACK);
             }
         }
         for (var b = 0u; b < TOTAL_BATCH; b++) { // unrolled

@@ -1,12 +1,5 @@
 // Neighbouring items of one thread: loading, S over them and over their row, the carry in front, storing.
 
-/// Items, later S of the items of each group; and what comes before each group within its row. Units are handed on
-/// by value and indexed by constants, so that they lie in registers.
-struct Unit {
-    items: array<Acc, UNIT>,
-    before: array<Acc, UNIT_GROUPS>,
-}
-
 /// The place in the array of item `i` from the end that the scan starts at.
 fn place(i: u32) -> u32 {
     if (REVERSE == 1u) {

@@ -3,6 +3,7 @@
 //! The header says sizes, types and the operator; the `.wgsl` files say what is done. Declarations of WGSL may
 //! stand in any order, so that nothing else is needed to put a shader together.
 
+pub(crate) mod cut;
 pub(crate) mod made;
 pub(crate) mod operator;
 pub(crate) mod types;
@@ -14,8 +15,9 @@ use std::collections::HashMap;
 use upsweep_core::{Dtype, Kind};
 use upsweep_gpu::bits::{MOST_WORDS, Words};
 
+pub(crate) use cut::Cut;
 pub(crate) use made::Made;
-pub(crate) use operator::{Held, Numbers, Op};
+pub(crate) use operator::{Held, Names, Numbers, Op};
 pub(crate) use types::Scalar;
 use types::{access, pack, unpack, width_of};
 
@@ -35,12 +37,34 @@ pub(crate) struct Types {
     pub(crate) padding: Words,
     /// How items are made of those of arrays, of which the longest have the type of items then.
     pub(crate) made: Option<Made>,
+    /// How they are cut into segments.
+    pub(crate) cut: Option<Cut>,
 }
 
 impl Types {
     /// How values are held while they are combined.
     pub(crate) fn held(&self) -> Held {
         self.op.held(self.acc)
+    }
+
+    /// Words of a value while it is combined: beside its own, what is known of segments.
+    pub(crate) fn words(&self) -> u32 {
+        self.held().words() + u32::from(self.cut.is_some())
+    }
+
+    /// Bytes of these words.
+    pub(crate) fn bytes(&self) -> u64 {
+        4 * u64::from(self.words())
+    }
+
+    /// Whether items may be combined in any order.
+    pub(crate) fn is_commutative(&self) -> bool {
+        self.cut.is_none() && self.op.is_commutative()
+    }
+
+    /// Whether values of segments are written, and not those of items.
+    pub(crate) fn emits(&self) -> bool {
+        self.cut.is_some_and(|cut| cut.reduces)
     }
 
     /// Whether the grouping of items cannot be seen in the result.
@@ -126,7 +150,7 @@ impl Shader {
         }
         text += &self.header();
         let mut names: HashMap<&str, u32> = self.constants.iter().copied().collect();
-        names.insert("WORDS", self.types.held().words());
+        names.insert("WORDS", self.types.words());
         for (name, kind, width) in [
             ("ACCESS_ITEMS", self.types.item, self.width),
             ("OUT_ACCESS_ITEMS", self.types.output, self.out_width),
@@ -185,8 +209,16 @@ impl Shader {
             type_of(acc),
             type_of(output),
         );
-        text += &op.text(&self.types.numbers());
-        text += &words(self.types.held(), self.subgroup());
+        let numbers = self.types.numbers();
+        match &self.types.cut {
+            Some(cut) => {
+                let of_values = op.text(&numbers, &Names::OF_VALUES);
+                text += &cut::values(&of_values, self.types.held(), cut);
+                text += &cut.text();
+            }
+            None => text += &op.text(&numbers, &Names::PLAIN),
+        }
+        text += &words(&self.types, self.subgroup());
         text += &result_words(&self.types);
         if let Some(made) = &self.types.made {
             text += made.declarations();
@@ -284,16 +316,26 @@ fn write_part(output: Kind, width: u32) -> String {
 }
 
 /// The words of a value that is combined, and their way between the threads of a subgroup.
-fn words(held: Held, subgroup: u32) -> String {
-    let count = held.words();
+fn words(types: &Types, subgroup: u32) -> String {
+    let (held, count) = (types.held(), types.words());
     let words: Vec<String> = (0..count).map(|k| format!("words[{k}]")).collect();
+    let (own, begins) = words.split_at(held.words() as usize);
+    let value = held.of_words(own);
+    let (own, value) = match begins {
+        [begins] => {
+            let mut own = held.words_of("acc.value");
+            own.push("acc.begins".to_owned());
+            (own, format!("Acc({value}, {begins})"))
+        }
+        _ => (held.words_of("acc"), value),
+    };
     let mut text = format!(
         "const WORDS = {count}u;\n\
          alias Words = array<u32, WORDS>;\n\
          fn words_of(acc: Acc) -> Words {{ return Words({}); }}\n\
          fn acc_of(words: Words) -> Acc {{ return {}; }}\n",
-        held.words_of("acc").join(", "),
-        held.of_words(&words),
+        own.join(", "),
+        value,
     );
     if subgroup > 1 {
         text += "/// This thread's number in its subgroup.\nvar<private> lane: u32;\n";

@@ -149,9 +149,10 @@ impl Op {
     }
 
     /// The type `Acc` and the functions `hold`, `leave`, `enter`, `combine`, `identity` and `padding`
-    /// for items of type `Item` that are combined as a `Value`.
-    pub(crate) fn text(&self, numbers: &Numbers) -> String {
+    /// for items of type `Item` that are combined as a `Value`; or what `names` has in their stead.
+    pub(crate) fn text(&self, numbers: &Numbers, names: &Names) -> String {
         let Numbers { item, value, identity, padding, narrow } = numbers;
+        let Names { acc, of } = names;
         let held = self.held(*value);
         let scalar = |kind: &Kind| kind.number().map(Scalar::of);
         let widened = match (scalar(item), scalar(value)) {
@@ -167,18 +168,19 @@ impl Op {
             Held::Key(float) => {
                 let nan = if *self == Op::Min { held.least() } else { held.most() };
                 format!(
-                    "{}alias Acc = Key;\n\
-                     fn hold(value: Value) -> Acc {{\n\
+                    "{}alias {acc} = Key;\n\
+                     fn {of}hold(value: Value) -> {acc} {{\n\
                      \x20   let key = key_of(value);\n\
                      \x20   return select(key, {nan}, is_nan_key(key));\n}}\n\
-                     fn leave(acc: Acc) -> Value {{ return value_of(acc); }}\n",
+                     fn {of}leave(acc: {acc}) -> Value {{ return value_of(acc); }}\n",
                     keys(float)
                 )
             }
-            _ => "alias Acc = Value;\n\
-                  fn hold(value: Value) -> Acc { return value; }\n\
-                  fn leave(acc: Acc) -> Value { return acc; }\n"
-                .to_owned(),
+            _ => format!(
+                "alias {acc} = Value;\n\
+                 fn {of}hold(value: Value) -> {acc} {{ return value; }}\n\
+                 fn {of}leave(acc: {acc}) -> Value {{ return acc; }}\n"
+            ),
         };
         let combined = match self {
             Op::Sum => "left + right".to_owned(),
@@ -190,7 +192,8 @@ impl Op {
             Op::Xor => "left ^ right".to_owned(),
             Op::Custom { declarations, combine, .. } => {
                 text += declarations;
-                text += &format!("fn combined(left: Acc, right: Acc) -> Acc {{ {combine} }}\n");
+                text +=
+                    &format!("fn combined(left: {acc}, right: {acc}) -> {acc} {{ {combine} }}\n");
                 narrow.replace('_', "combined(left, right)")
             }
             Op::First(_) => unreachable!("positions have returned"),
@@ -200,15 +203,29 @@ impl Op {
             held.value_of_words(&words)
         };
         text += &format!(
-            "fn enter(item: Item, index: u32) -> Acc {{ return hold({widened}); }}\n\
-             fn combine(left: Acc, right: Acc) -> Acc {{ return {combined}; }}\n\
-             fn identity() -> Acc {{ return hold({}); }}\n\
-             fn padding() -> Acc {{ return hold({}); }}\n",
+            "fn {of}enter(item: Item, index: u32) -> {acc} {{ return {of}hold({widened}); }}\n\
+             fn {of}combine(left: {acc}, right: {acc}) -> {acc} {{ return {combined}; }}\n\
+             fn {of}identity() -> {acc} {{ return {of}hold({}); }}\n\
+             fn {of}padding() -> {acc} {{ return {of}hold({}); }}\n",
             constant(identity),
             constant(padding),
         );
         text
     }
+}
+
+/// What the type of values in combination is called, and what stands in front of the names of its functions.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Names {
+    acc: &'static str,
+    of: &'static str,
+}
+
+impl Names {
+    /// Where values are all there is.
+    pub(crate) const PLAIN: Self = Self { acc: "Acc", of: "" };
+    /// Where something else is known beside each.
+    pub(crate) const OF_VALUES: Self = Self { acc: "ValueAcc", of: "value_" };
 }
 
 /// The numbers that an operator is given.

@@ -1,0 +1,183 @@
+//! Where segments begin, as a byte for each item of a window, whatever array says it.
+
+use core::ops::Range;
+
+use upsweep_core::{Result, SegmentedBy, Segments};
+
+use super::offsets::Offsets;
+
+/// In front of which items segments begin: number `i` is the boundary between items `i - 1` and `i`. Those in front of the first
+/// and behind the last item always are boundaries.
+#[derive(Clone, Copy)]
+pub(super) struct Boundaries<'a> {
+    segments: Segments<'a>,
+    /// Of segments by offsets.
+    offsets: Option<Offsets<'a>>,
+    items: usize,
+}
+
+impl<'a> Boundaries<'a> {
+    /// Those of `items` items.
+    ///
+    /// # Errors
+    /// [`Error::Segments`](upsweep_core::Error::Segments) where segments cannot be so.
+    pub(super) fn new(segments: Segments<'a>, items: usize) -> Result<Self> {
+        let offsets = Offsets::of(segments, items)?;
+        if offsets.is_none() {
+            segments.check(items)?;
+        }
+        Ok(Self { segments, offsets, items })
+    }
+
+    /// What says them, if that is offsets.
+    pub(super) fn offsets(&self) -> Option<Offsets<'a>> {
+        self.offsets
+    }
+
+    /// Bytes that say them.
+    pub(super) fn bytes(&self) -> usize {
+        self.segments.bytes.len()
+    }
+
+    /// Marks the boundaries in front of the items `window` and behind the last of them by 1, all others by 0: from the front, or
+    /// from the back if `reverse`. The rest of `marks` gets 0.
+    #[inline(always)]
+    pub(super) fn mark(&self, window: Range<usize>, reverse: bool, marks: &mut [u8]) {
+        let (marks, rest) = marks.split_at_mut(window.len() + 1);
+        rest.fill(0);
+        match self.offsets {
+            Some(offsets) => offsets.mark(window.clone(), marks),
+            None => self.mark_numbers(window.clone(), marks),
+        }
+        if window.start == 0 {
+            marks[0] = 1;
+        }
+        if window.end == self.items {
+            marks[window.len()] = 1;
+        }
+        if reverse {
+            marks.reverse();
+        }
+    }
+
+    /// By flags or keys; the boundaries in front of and behind all items are left as they are.
+    #[inline(always)]
+    fn mark_numbers(&self, window: Range<usize>, marks: &mut [u8]) {
+        // Between items there are boundaries from 1 on.
+        let first = window.start.max(1);
+        let end = (window.end + 1).min(self.items).max(first);
+        let marks = &mut marks[first - window.start..end - window.start];
+        let Segments { by, kind, bytes } = self.segments;
+        macro_rules! words {
+            ($word:ident) => {
+                mark_words(bytes, by, first..end, marks, $word::from_ne_bytes)
+            };
+        }
+        match kind.size() {
+            0 => marks.fill(0),
+            1 => words!(u8),
+            2 => words!(u16),
+            4 => words!(u32),
+            8 => words!(u64),
+            _ => {
+                for (mark, item) in marks.iter_mut().zip(first..) {
+                    *mark = self.segments.begins(item).into();
+                }
+            }
+        }
+    }
+}
+
+/// Numbers that are read as words.
+#[inline(always)]
+fn mark_words<const N: usize, W: PartialEq + Default>(
+    bytes: &[u8],
+    by: SegmentedBy,
+    items: Range<usize>,
+    marks: &mut [u8],
+    word: impl Fn([u8; N]) -> W,
+) {
+    let numbers = bytes.as_chunks::<N>().0;
+    let own = &numbers[items.clone()];
+    if by == SegmentedBy::Flags {
+        for (mark, flag) in marks.iter_mut().zip(own) {
+            *mark = (word(*flag) != W::default()).into();
+        }
+    } else {
+        let before = &numbers[items.start - 1..items.end - 1];
+        for (mark, (before, own)) in marks.iter_mut().zip(before.iter().zip(own)) {
+            *mark = (word(*before) != word(*own)).into();
+        }
+    }
+}
+
+/// Whether any mark is set.
+#[inline(always)]
+pub(super) fn any(marks: &[u8]) -> bool {
+    marks.iter().fold(0, |all, mark| all | mark) != 0
+}
+
+/// How many are.
+#[inline(always)]
+pub(super) fn count(marks: &[u8]) -> usize {
+    let few = |marks: &[u8]| usize::from(marks.iter().sum::<u8>());
+    marks.chunks(128).map(few).sum()
+}
+
+/// The last that is.
+#[inline(always)]
+pub(super) fn last(marks: &[u8]) -> Option<usize> {
+    let piece = 256;
+    let index = marks.chunks(piece).rposition(any)?;
+    let within = marks.chunks(piece).nth(index)?.iter().rposition(|mark| *mark != 0)?;
+    Some(index * piece + within)
+}
+
+/// Calls `take` with the number of each that is, in order.
+#[inline(always)]
+pub(super) fn for_each(marks: &[u8], mut take: impl FnMut(usize)) {
+    let (eights, rest) = marks.as_chunks::<8>();
+    let mut start = 0;
+    for eights in eights.chunks(8) {
+        let mut bits = 0u64;
+        for (k, eight) in eights.iter().enumerate() {
+            // Gathers the lowest bits of eight bytes in the highest byte.
+            let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+            bits |= gathered << (8 * k);
+        }
+        while bits != 0 {
+            take(start + bits.trailing_zeros() as usize);
+            bits &= bits - 1;
+        }
+        start += 8 * eights.len();
+    }
+    for (k, mark) in rest.iter().enumerate() {
+        if *mark != 0 {
+            take(start + k);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_are_found_wherever_they_are() {
+        for len in [0, 1, 7, 8, 9, 63, 64, 65, 300, 1000] {
+            for step in [1, 2, 3, 7, 64, 255, 256, 999] {
+                for first in [0, 1, 5, 250] {
+                    let mut marks = vec![0; len];
+                    marks.iter_mut().skip(first).step_by(step).for_each(|mark| *mark = 1);
+                    let expected: Vec<usize> = (0..len).filter(|k| marks[*k] != 0).collect();
+                    let mut found = Vec::new();
+                    for_each(&marks, |k| found.push(k));
+                    assert_eq!(found, expected);
+                    assert_eq!(count(&marks), expected.len());
+                    assert_eq!(last(&marks), expected.last().copied());
+                    assert_eq!(any(&marks), !expected.is_empty());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Windows whose boundaries are marked, a byte for each item.
+
+use core::ops::Range;
+
+use fearless_simd::{Level, Simd};
+use upsweep_core::summation::{LANES, TILE, TILES, WINDOW};
+use upsweep_core::{Element, Operator, Segmented, Tree, Widen};
+
+use super::boundaries::{Boundaries, any, last};
+use super::window::{Prefixes, Scratch, TakeWindow};
+use super::windows::{Part, Way};
+use crate::isa::{self, Kernel};
+use crate::scan::range::total_of_block;
+
+/// Levels of the tree over the tiles of a window.
+const LEVELS: usize = TILES.ilog2() as usize + 1;
+
+/// Every window is a scan of pairs, of whose values `prefixes` takes what it wants.
+pub(super) struct Marked<'a, T, O, P> {
+    pub(super) level: Level,
+    pub(super) items: &'a [T],
+    pub(super) boundaries: Boundaries<'a>,
+    pub(super) reverse: bool,
+    pub(super) operator: O,
+    pub(super) prefixes: P,
+}
+
+impl<T, A, U, O, P> Way<A, U> for Marked<'_, T, O, P>
+where
+    T: Widen<A>,
+    A: Element,
+    U: Element,
+    O: Operator<A>,
+    P: Prefixes<A, U>,
+{
+    type Scratch = Scratch<A>;
+
+    const SPARSE: bool = P::SPARSE;
+
+    fn scratch(&self) -> Scratch<A> {
+        Scratch::new(self.items.len().min(WINDOW), self.operator.padding())
+    }
+
+    fn look(&self, window: &Range<usize>, scratch: &mut Scratch<A>) -> usize {
+        let Self { boundaries, reverse, .. } = *self;
+        let marks = &mut scratch.marks[..];
+        isa::run(self.level, Mark { boundaries, window: window.clone(), reverse, marks });
+        self.prefixes.amount(window, &scratch.marks[..=window.len()])
+    }
+
+    fn total(&self, window: &Range<usize>, scratch: &mut Scratch<A>) -> Segmented<A> {
+        let Self { level, reverse, ref operator, .. } = *self;
+        let len = window.len();
+        if scratch.marks[len] != 0 {
+            // Nothing reaches the window behind.
+            return Segmented { value: operator.padding(), begins: true };
+        }
+        // From one place to another in the order of the scan.
+        let piece = |piece: Range<usize>| match reverse {
+            false => &self.items[window.start + piece.start..window.start + piece.end],
+            true => &self.items[window.end - piece.end..window.end - piece.start],
+        };
+        let total = |range| total_of_block(level, piece(range), reverse, *operator);
+        let last = last(&scratch.marks[..len]);
+        let (begins, start) = (last.is_some(), last.unwrap_or(0));
+        if O::EXACT || start == 0 {
+            return Segmented { value: total(start..len), begins };
+        }
+        // Where the segment has no items, padding stands for them: it changes nothing.
+        let mut tiles = Tree::<A, LEVELS>::new(operator);
+        let first = start / TILE * TILE;
+        for _ in 0..first / TILE {
+            tiles.push(operator.padding(), operator);
+        }
+        let end = len.min(first + TILE);
+        let values = &mut scratch.values[..(end - first).next_multiple_of(LANES)];
+        values.fill(operator.padding());
+        let own = &mut values[start - first..end - first];
+        for (value, item) in own.iter_mut().zip(piece(start..end)) {
+            *value = item.widen();
+        }
+        if reverse {
+            own.reverse();
+        }
+        tiles.push(total_of_block(level, values, false, *operator), operator);
+        for tile in (end..len).step_by(TILE) {
+            tiles.push(total(tile..len.min(tile + TILE)), operator);
+        }
+        Segmented { value: tiles.total(operator), begins }
+    }
+
+    fn take(
+        &self,
+        window: &Range<usize>,
+        carry: Segmented<A>,
+        part: &mut Part<'_, U>,
+        scratch: &mut Scratch<A>,
+    ) -> Segmented<A> {
+        let Self { level, reverse, operator, ref prefixes, .. } = *self;
+        let marks = &scratch.marks[..=window.len()];
+        let mut window = window.clone();
+        if P::SPARSE {
+            window.end = window.start + last(&marks[1..]).map_or(0, |item| item + 1);
+        } else if !any(&marks[1..window.len()]) {
+            let begins = marks[0] != 0;
+            let items = &self.items[window.clone()];
+            if let Some(value) = prefixes.take_whole(level, items, carry, begins, part) {
+                return Segmented { value, begins: true };
+            }
+        }
+        let items = &self.items[window.clone()];
+        isa::run(
+            level,
+            TakeWindow { level, items, window, reverse, operator, prefixes, scratch, part, carry },
+        )
+    }
+}
+
+struct Mark<'a> {
+    boundaries: Boundaries<'a>,
+    window: Range<usize>,
+    reverse: bool,
+    marks: &'a mut [u8],
+}
+
+impl Kernel for Mark<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        self.boundaries.mark(self.window, self.reverse, self.marks);
+    }
+}

@@ -1,0 +1,136 @@
+//! What becomes of the prefixes of a reduction: that of the last item of a segment is its value.
+
+use core::ops::Range;
+
+use fearless_simd::Simd;
+use upsweep_core::{Element, Operator, Segments};
+
+use super::boundaries::{any, count, for_each};
+use super::offsets::Offsets;
+use super::window::Prefixes;
+use super::windows::Part;
+
+/// A value for each segment that offsets say, also of those without items.
+#[derive(Clone, Copy)]
+pub(super) struct ByOffsets<'a, A, O> {
+    pub(super) offsets: Offsets<'a>,
+    pub(super) operator: O,
+    pub(super) init: Option<A>,
+}
+
+impl<A, U, O> Prefixes<A, U> for ByOffsets<'_, A, O>
+where
+    A: Element,
+    U: Element<Acc = A>,
+    O: Operator<A>,
+{
+    const EXCLUSIVE: bool = false;
+    const SPARSE: bool = true;
+
+    fn amount(&self, window: &Range<usize>, _: &[u8]) -> usize {
+        self.offsets.ending_in(window).len()
+    }
+
+    #[inline(always)]
+    fn wants(&self, marks: &[u8]) -> bool {
+        any(&marks[1..])
+    }
+
+    #[inline(always)]
+    fn take<S: Simd>(
+        &self,
+        _: S,
+        items: Range<usize>,
+        _: &[u8],
+        prefixes: &mut [A],
+        part: &mut Part<'_, U>,
+    ) {
+        let Self { offsets, operator, init } = *self;
+        let empty = init.unwrap_or(operator.identity());
+        let next = part.first + part.written..part.first + part.output.len();
+        let all = part.output.len();
+        let mut outputs = part.output[part.written..].iter_mut();
+        let front = init.unwrap_or(operator.padding());
+        offsets.each(next, |start, end| {
+            if end > items.end {
+                return false;
+            }
+            let (Some(output), item) = (outputs.next(), end.wrapping_sub(items.start + 1)) else {
+                return false;
+            };
+            let value = prefixes.get(item).map_or(empty, |value| operator.combine(front, *value));
+            *output = U::from_acc(if start == end { empty } else { value });
+            true
+        });
+        part.written = all - outputs.len();
+    }
+
+    /// What is left has no items.
+    #[inline(always)]
+    fn finish(&self, part: &mut Part<'_, U>) {
+        let empty = self.init.unwrap_or(self.operator.identity());
+        part.output[part.written..].fill(U::from_acc(empty));
+    }
+}
+
+/// A value for each segment, side by side, and its key.
+#[derive(Clone, Copy)]
+pub(super) struct ByItems<'a, A, O> {
+    pub(super) segments: Segments<'a>,
+    pub(super) operator: O,
+    pub(super) init: Option<A>,
+}
+
+impl<A, U, O> Prefixes<A, U> for ByItems<'_, A, O>
+where
+    A: Element,
+    U: Element<Acc = A>,
+    O: Operator<A>,
+{
+    const EXCLUSIVE: bool = false;
+    const SPARSE: bool = true;
+
+    fn amount(&self, _: &Range<usize>, marks: &[u8]) -> usize {
+        count(&marks[1..])
+    }
+
+    #[inline(always)]
+    fn wants(&self, marks: &[u8]) -> bool {
+        any(&marks[1..])
+    }
+
+    #[inline(always)]
+    fn take<S: Simd>(
+        &self,
+        _: S,
+        items: Range<usize>,
+        marks: &[u8],
+        prefixes: &mut [A],
+        part: &mut Part<'_, U>,
+    ) {
+        let Self { segments, operator, init } = *self;
+        let front = init.unwrap_or(operator.padding());
+        let all = part.output.len();
+        let first = part.written;
+        let mut outputs = part.output[first..].iter_mut();
+        for_each(&marks[1..], |item| {
+            if let Some(output) = outputs.next() {
+                *output = U::from_acc(operator.combine(front, prefixes[item]));
+            }
+        });
+        part.written = all - outputs.len();
+        if !part.unique.is_empty() {
+            let size = segments.kind.size();
+            let keys = &segments.bytes[items.start * size..items.end * size];
+            let mut unique = part.unique[first * size..].chunks_exact_mut(size);
+            for_each(&marks[1..], |item| {
+                if let Some(unique) = unique.next() {
+                    unique.copy_from_slice(&keys[item * size..(item + 1) * size]);
+                }
+            });
+        }
+    }
+
+    #[inline(always)]
+    fn finish(&self, _: &mut Part<'_, U>) {}
+}

@@ -1,0 +1,158 @@
+//! Windows one after another, or on several threads.
+//!
+//! A thread looks at its window; finds the total of what stands behind the last boundary in it, which alone reaches the window
+//! behind; waits for its turn, takes what comes in and its part of the output, and hands on what goes out; and takes the window.
+
+use core::mem;
+use core::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use upsweep_core::summation::WINDOW;
+use upsweep_core::{Element, InSegments, Operator, Segmented};
+
+use crate::scan::in_turn::InTurn;
+use crate::simd::stream::{Lines, fence};
+use crate::team::{Team, lock};
+
+/// How a window is taken.
+pub(super) trait Way<A, U>: Sync {
+    /// What a thread needs for one window after another.
+    type Scratch;
+
+    /// Whether what goes out of a window is found by its total, and not as it is taken.
+    const SPARSE: bool;
+
+    /// Makes it.
+    fn scratch(&self) -> Self::Scratch;
+
+    /// Looks at a window, of which [`total`](Self::total) and [`take`](Self::take) follow. Gives how many items of the output
+    /// belong to it.
+    fn look(&self, window: &Range<usize>, scratch: &mut Self::Scratch) -> usize;
+
+    /// The total of a window from the last boundary in it on, or of all of it. Nothing comes in.
+    fn total(&self, window: &Range<usize>, scratch: &mut Self::Scratch) -> Segmented<A>;
+
+    /// Writes a window's part of the output, from what comes in. Gives what goes out, unless `SPARSE`.
+    fn take(
+        &self,
+        window: &Range<usize>,
+        carry: Segmented<A>,
+        part: &mut Part<'_, U>,
+        scratch: &mut Self::Scratch,
+    ) -> Segmented<A>;
+}
+
+/// The part of the output that belongs to a window.
+pub(super) struct Part<'a, U> {
+    /// The number of the first item, of all.
+    pub(super) first: usize,
+    /// Its items.
+    pub(super) output: &'a mut [U],
+    /// The same items, where they are written past the caches.
+    pub(super) lines: Option<Lines<'a>>,
+    /// The keys of as many segments, if they are wanted.
+    pub(super) unique: &'a mut [u8],
+    /// How many items are written.
+    pub(super) written: usize,
+}
+
+/// The output that no window has taken yet.
+pub(super) struct Rest<'a, U> {
+    pub(super) output: &'a mut [U],
+    /// Bytes of a key, 0 if none is wanted.
+    pub(super) key: usize,
+    pub(super) unique: &'a mut [u8],
+    /// Whether the last items are the first to be taken.
+    pub(super) reverse: bool,
+    /// Items taken.
+    pub(super) taken: usize,
+}
+
+impl<'a, U> Rest<'a, U> {
+    /// All of an output.
+    pub(super) fn new(output: &'a mut [U], reverse: bool) -> Self {
+        Self { output, key: 0, unique: &mut [], reverse, taken: 0 }
+    }
+
+    fn take(&mut self, items: usize) -> Part<'a, U> {
+        let output = mem::take(&mut self.output);
+        let items = items.min(output.len());
+        let first = self.taken;
+        self.taken += items;
+        let (unique, keys) = mem::take(&mut self.unique).split_at_mut(items * self.key);
+        self.unique = keys;
+        let (output, rest) = match self.reverse {
+            false => output.split_at_mut(items),
+            true => {
+                let (rest, output) = output.split_at_mut(output.len() - items);
+                (output, rest)
+            }
+        };
+        self.output = rest;
+        Part { first, output, lines: None, unique, written: 0 }
+    }
+}
+
+/// The window with this number in the order of the scan, of an array of `items` items.
+fn window(number: usize, items: usize, reverse: bool) -> Range<usize> {
+    let (start, end) = (number * WINDOW, items.min((number + 1) * WINDOW));
+    if reverse { items - end..items - start } else { start..end }
+}
+
+/// Takes all windows of an array of `items` items. Gives how many items were written.
+pub(super) fn take_all<A, U, O, W>(
+    team: Team<'_>,
+    items: usize,
+    operator: O,
+    way: &W,
+    rest: Rest<'_, U>,
+) -> usize
+where
+    A: Element,
+    U: Element,
+    O: Operator<A>,
+    W: Way<A, U>,
+{
+    let pairs = InSegments(operator);
+    let reverse = rest.reverse;
+    let windows = items.div_ceil(WINDOW);
+    let team = team.at_most(windows);
+    let alone = team.threads() <= 1;
+    let rest = Mutex::new(rest);
+    let take_part = |items| lock(&rest).map(|mut rest| rest.take(items));
+    let next = AtomicUsize::new(0);
+    let carries = InTurn::new(pairs.padding());
+    carries.on_threads(team, &|| {
+        let mut scratch = way.scratch();
+        let mut carry = pairs.padding();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= windows {
+                break;
+            }
+            let window = window(number, items, reverse);
+            let amount = way.look(&window, &mut scratch);
+            let total = (W::SPARSE || !alone).then(|| way.total(&window, &mut scratch));
+            let mut part = None;
+            match total {
+                Some(total) if !alone => {
+                    let advance = |before| {
+                        part = take_part(amount);
+                        pairs.combine(before, total)
+                    };
+                    match carries.pass(number, advance) {
+                        Some(before) => carry = before,
+                        None => break,
+                    }
+                }
+                _ => part = take_part(amount),
+            }
+            let Some(mut part) = part else { break };
+            let out = way.take(&window, carry, &mut part, &mut scratch);
+            carry = total.map_or(out, |total| pairs.combine(carry, total));
+        }
+        fence();
+    });
+    rest.into_inner().map_or(0, |rest| rest.taken)
+}

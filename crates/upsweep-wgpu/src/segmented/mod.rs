@@ -1,0 +1,373 @@
+//! Segmented reduce and scan: scans whose values know where segments begin.
+//!
+//! All kernels and strategies are those of `scan`; `segments.wgsl` says what values know, `marks.wgsl` and `offsets.wgsl` where
+//! segments begin, and the first and `places.wgsl` where their values go.
+
+#[cfg(test)]
+mod tests;
+
+use upsweep_core::{
+    Bounds, Determinism, Direction, Dtype, Element, Error, Kind, Operator, Reduce, Result, Scan,
+    SegmentedBy, Widen, segments,
+};
+use upsweep_gpu::bits::{check, kind as kind_of};
+use wgpu::{BindingResource, BufferUsages};
+
+use crate::backend::{Source, Stored, Target, Workspace, init_words};
+use crate::device::Gpu;
+use crate::record::Traffic;
+use crate::reduce::Init;
+use crate::scan::{Form, ScanOptions};
+use crate::shader::cut::{COUNT, MARKS, UNIQUE};
+use crate::shader::made::MOST_ARRAYS;
+use crate::shader::{Cut, Types};
+use crate::slice::Slice;
+
+/// An array that says where segments begin.
+#[derive(Clone, Copy, Debug)]
+pub struct Segments<'a> {
+    /// How it does.
+    pub by: SegmentedBy,
+    /// Of what it is.
+    pub kind: Kind,
+    /// Numbers in it.
+    pub count: usize,
+    /// Where it is.
+    pub stored: Stored<'a>,
+}
+
+/// Where the values of segments go, one behind another, and what is found out with them.
+#[derive(Debug)]
+pub struct Packed<'a, K> {
+    /// The key of each segment.
+    pub unique: Option<Target<'a, K>>,
+    /// One number: how many segments there are.
+    pub count: Target<'a, u64>,
+}
+
+/// The texts that say what segments are to a kernel.
+pub(crate) fn parts(types: &Types) -> Vec<&'static str> {
+    let segments = include_str!("segments.wgsl");
+    match types.cut.map(|cut| cut.by) {
+        None => vec![include_str!("unsegmented.wgsl")],
+        Some(SegmentedBy::Offsets) => {
+            vec![segments, include_str!("offsets.wgsl"), include_str!("places.wgsl")]
+        }
+        Some(_) => vec![segments, include_str!("marks.wgsl")],
+    }
+}
+
+/// What kernels of segments have beside items and outputs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beside<'a> {
+    marks: Slice<'a>,
+    unique: Option<Slice<'a>>,
+    count: Option<Slice<'a>>,
+    /// Segments that offsets say.
+    pub(crate) segments: u32,
+}
+
+impl<'a> Beside<'a> {
+    /// The arrays with their bindings, of what they are, and whether they are written.
+    fn arrays(&self, cut: &Cut) -> impl Iterator<Item = (u32, Slice<'a>, Kind, bool)> + use<'a> {
+        let marks = Some((MARKS, self.marks, cut.kind, false));
+        let unique = self.unique.filter(|_| cut.unique);
+        let unique = unique.map(|unique| (UNIQUE, unique, cut.kind, true));
+        let count = self.count.filter(|_| cut.packs());
+        let count = count.map(|count| (COUNT, count, Kind::Number(Dtype::U64), true));
+        [marks, unique, count].into_iter().flatten()
+    }
+
+    /// Where they begin in their bindings, behind that of the items.
+    pub(crate) fn starts(&self, cut: &Cut, alignment: u64) -> [u32; MOST_ARRAYS] {
+        let mut starts = [0; MOST_ARRAYS];
+        let places = [MARKS, UNIQUE, COUNT];
+        for (binding, slice, kind, _) in self.arrays(cut) {
+            let own = slice.window(kind, alignment, 0, slice.items as u32).start;
+            let place = places.iter().position(|&place| place == binding);
+            starts[1 + place.unwrap_or(0)] = own;
+        }
+        starts
+    }
+
+    /// The bindings, without those that are written unless the kernel `writes`.
+    pub(crate) fn bound(
+        &self,
+        cut: &Cut,
+        alignment: u64,
+        writes: bool,
+    ) -> impl Iterator<Item = (u32, BindingResource<'a>)> + use<'a> {
+        let arrays = self.arrays(cut).filter(move |(.., is_written)| writes || !is_written);
+        arrays.map(move |(binding, slice, kind, _)| {
+            let window = slice.window(kind, alignment, 0, slice.items as u32);
+            (binding, window.binding(slice.buffer))
+        })
+    }
+
+    /// The least traffic of a launch that has this of items and outputs. Values that go one behind another may be few.
+    pub(crate) fn traffic(&self, cut: &Cut, of_items: Traffic) -> Traffic {
+        let marks = self.marks.items * cut.kind.size() as u64;
+        let written = if cut.packs() { 0 } else { of_items.written };
+        Traffic { read: of_items.read + marks, written }
+    }
+}
+
+/// What is cut into segments is bound at once.
+pub(crate) fn too_long(gpu: &Gpu, items: u64, kind: Kind) -> Error {
+    let reason = format!(
+        "arrays in segments are such as one binding holds: on device {} one of {} bytes, not of {items} items of {kind}",
+        gpu.id(),
+        gpu.facts.binding_bytes
+    );
+    Error::Buffer { reason }
+}
+
+/// An array that is written: the caller's, or a buffer of ours that is copied to it in the end.
+enum Written<'a, T> {
+    Device(Slice<'a>),
+    Host(wgpu::Buffer, &'a mut [T]),
+}
+
+impl<'a, T: Element> Written<'a, T> {
+    fn new(gpu: &Gpu, target: Target<'a, T>) -> Result<Self> {
+        Ok(match target {
+            Target::Device(slice) => Self::Device(slice),
+            Target::Host(items) => {
+                let bytes = items.len() as u64 * kind_of::<T>(gpu.id())?.size() as u64;
+                let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+                Self::Host(gpu.buffer("items", bytes, usage)?, items)
+            }
+        })
+    }
+
+    fn slice(&self) -> Slice<'_> {
+        match self {
+            Self::Device(slice) => *slice,
+            Self::Host(buffer, items) => Slice { buffer, offset: 0, items: items.len() as u64 },
+        }
+    }
+
+    fn is_on_host(&self) -> bool {
+        matches!(self, Self::Host(..))
+    }
+
+    /// Copies the first items to the host, if that is where they are wanted. Waits for them.
+    fn finish(self, gpu: &Gpu, items: usize) -> Result<()> {
+        let Self::Host(buffer, to) = self else { return Ok(()) };
+        T::fill(&mut to[..items], |data| gpu.download(&buffer, 0, data))
+    }
+}
+
+impl Gpu {
+    /// Writes every prefix within segments to `output`, which is as long as `input`. Waits for an output in the host's memory only.
+    ///
+    /// # Errors
+    /// As [`scan`](Gpu::scan), [`Error::Segments`], and [`Error::Buffer`] for arrays that one binding does not hold.
+    pub fn segmented_scan<T, U, O>(
+        &self,
+        workspace: &mut Workspace,
+        input: Source<'_, T>,
+        segments: Segments<'_>,
+        output: Target<'_, U>,
+        problem: &Scan<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let items = output.len();
+        if input.len() != items {
+            return Err(Error::LengthMismatch { input: input.len(), output: items });
+        }
+        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        self.check(&types)?;
+        let (mut uploaded, mut marks) = (None, None);
+        let (cut, beside) = self.cut(&segments, problem.direction, items, false, &mut marks)?;
+        if items == 0 {
+            return Ok(());
+        }
+        let input = self.on_device(input, types.item, &mut uploaded)?;
+        let output = Written::new(self, output)?;
+        let types = Types { cut: Some(cut), ..types };
+        let arrays = (&input, &output.slice());
+        let (form, init) = (Form::new(problem, false), init_words(problem.init));
+        self.begin_segmented(workspace, types, form, arrays, &beside, init, options)?;
+        if output.is_on_host() {
+            self.wait()?;
+        }
+        output.finish(self, items)
+    }
+
+    /// Writes the value of each segment to `output`. By offsets it has an item for each. Else values go one behind another, with
+    /// what is asked for in `packed`, and `output` and the keys have room for as many as there are items, all of which may be
+    /// overwritten. Waits for what is in the host's memory only.
+    ///
+    /// # Errors
+    /// As [`segmented_scan`](Gpu::segmented_scan).
+    #[expect(clippy::too_many_arguments, reason = "the arrays of a call by key")]
+    pub fn segmented_reduce<T, U, O, K>(
+        &self,
+        workspace: &mut Workspace,
+        input: Source<'_, T>,
+        segments: Segments<'_>,
+        output: Target<'_, U>,
+        packed: Option<Packed<'_, K>>,
+        problem: &Reduce<U::Acc, O>,
+        options: &ScanOptions,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+        K: Element,
+    {
+        let items = input.len();
+        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        self.check(&types)?;
+        let (mut uploaded, mut marks) = (None, None);
+        let (cut, mut beside) = self.cut(&segments, Direction::Forward, items, true, &mut marks)?;
+        let room = if cut.packs() { items } else { segments.count - 1 };
+        if output.len() != room {
+            return Err(Error::LengthMismatch { input: room, output: output.len() });
+        }
+        if cut.packs() != packed.is_some() {
+            let reason =
+                "how many segments there are, is asked for by keys and flags, and said by offsets";
+            return Err(Error::Segments { reason: reason.to_owned() });
+        }
+        // Of no items it does not matter where they are.
+        let input = if items == 0 { Source::Host(&[]) } else { input };
+        let input = self.on_device(input, types.item, &mut uploaded)?;
+        let output = Written::new(self, output)?;
+        let (unique, count) =
+            packed.map_or((None, None), |packed| (packed.unique, Some(packed.count)));
+        let unique = unique.map(|unique| Written::new(self, unique)).transpose()?;
+        let count = count.map(|count| Written::new(self, count)).transpose()?;
+        beside.unique = unique.as_ref().map(Written::slice);
+        beside.count = count.as_ref().map(Written::slice);
+        if let Some(unique) = beside.unique.filter(|unique| unique.len() != items) {
+            return Err(Error::LengthMismatch { input: items, output: unique.len() });
+        }
+        if beside.unique.is_some() && kind_of::<K>(self.id())? != cut.kind {
+            let reason = format!("keys of {} do not go to an array of {}", cut.kind, K::KIND);
+            return Err(Error::Segments { reason });
+        }
+        if let Some(count) = beside.count.filter(|count| count.items != 1) {
+            return Err(Error::ResultLength { items: count.len() });
+        }
+        if room > 0 {
+            let form = Form {
+                everywhere: problem.determinism == Determinism::Everywhere,
+                only_total: false,
+                ..Form::TOTAL
+            };
+            debug_assert_eq!(form.bounds, Bounds::Inclusive, "a segment's value has its last item");
+            let cut = Some(Cut { unique: beside.unique.is_some(), ..cut });
+            let types = Types { cut, ..types };
+            let (arrays, init) = ((&input, &output.slice()), init_words(problem.init));
+            self.begin_segmented(workspace, types, form, arrays, &beside, init, options)?;
+        } else if let Some(count) = beside.count {
+            self.write(count.buffer, count.offset, &[0; 8])?;
+        }
+        let on_host = output.is_on_host() || unique.as_ref().is_some_and(Written::is_on_host);
+        let mut found = room;
+        if on_host || count.as_ref().is_some_and(Written::is_on_host) {
+            self.wait()?;
+        }
+        if let Some(count) = beside.count.filter(|_| on_host) {
+            let mut bytes = [0; 8];
+            self.download(count.buffer, count.offset, &mut bytes)?;
+            found = usize::try_from(u64::from_le_bytes(bytes)).unwrap_or(room).min(room);
+        }
+        output.finish(self, found)?;
+        unique.map_or(Ok(()), |unique| unique.finish(self, found))?;
+        count.map_or(Ok(()), |count| count.finish(self, 1))
+    }
+
+    /// How items are cut, with the array that says where in the device's memory; `uploaded` keeps it if it was brought there.
+    fn cut<'a>(
+        &self,
+        segments: &Segments<'a>,
+        direction: Direction,
+        items: usize,
+        reduces: bool,
+        uploaded: &'a mut Option<wgpu::Buffer>,
+    ) -> Result<(Cut, Beside<'a>)> {
+        let Segments { by, kind, count, stored } = *segments;
+        let refused = |reason| Err(Error::Segments { reason });
+        check(kind, self.id(), &kind.to_string())?;
+        segments::check_count(by, count, items)?;
+        let is_offset = [Dtype::U32, Dtype::U64].map(Kind::Number).contains(&kind);
+        if by == SegmentedBy::Offsets && !is_offset {
+            return refused(format!("offsets are u32 or u64, not {kind}"));
+        }
+        let marks = match stored {
+            Stored::Device(slice) => Slice::new(slice.buffer, kind, slice.offset, count as u64)?,
+            Stored::Host(bytes) => match bytes.get(..kind.size() * count) {
+                Some(bytes) => {
+                    let buffer = uploaded.insert(self.upload("segments", bytes)?);
+                    Slice { buffer, offset: 0, items: count as u64 }
+                }
+                None => {
+                    let have = bytes.len();
+                    return refused(format!("{have} bytes do not hold {count} items of {kind}"));
+                }
+            },
+        };
+        let said = if by == SegmentedBy::Offsets { count - 1 } else { 0 };
+        let said = u32::try_from(said).map_err(|_| too_long(self, count as u64, kind))?;
+        let beside = Beside { marks, unique: None, count: None, segments: said };
+        let mut cut = Cut { by, kind, wide: false, reduces, unique: false };
+        let turned = direction == Direction::Reverse;
+        cut.wide = cut.is_wide(&marks, turned, self.facts.alignment);
+        Ok((cut, beside))
+    }
+
+    /// Begins a scan of one array into another, with what its kernels have beside them.
+    #[expect(clippy::too_many_arguments, reason = "what a launch consists of")]
+    fn begin_segmented(
+        &self,
+        workspace: &mut Workspace,
+        types: Types,
+        form: Form,
+        (input, output): (&Slice<'_>, &Slice<'_>),
+        beside: &Beside<'_>,
+        init: Init,
+        options: &ScanOptions,
+    ) -> Result<()> {
+        let mut arrays = vec![(*input, types.item, false), (*output, types.output, true)];
+        if let Some(cut) = &types.cut {
+            let others = beside.arrays(cut);
+            arrays.extend(others.map(|(_, slice, kind, is_written)| (slice, kind, is_written)));
+        }
+        let (most, alignment) = (self.facts.binding_bytes, self.facts.alignment);
+        for (number, (slice, kind, is_written)) in arrays.iter().enumerate() {
+            if slice.windows(*kind, most, alignment, 1).len() > 1 {
+                return Err(too_long(self, slice.items, *kind));
+            }
+            for (other, _, other_is_written) in &arrays[..number] {
+                match (is_written, other_is_written) {
+                    (true, true) if other.buffer == slice.buffer => {
+                        return Err(Error::Buffer {
+                            reason: format!(
+                                "one buffer is written from byte {} on and from byte {} on; each output must be in a \
+                                 buffer of its own",
+                                other.offset, slice.offset
+                            ),
+                        });
+                    }
+                    (true, false) => other.check_apart(slice)?,
+                    (false, true) => slice.check_apart(other)?,
+                    _ => {}
+                }
+            }
+        }
+        let inputs = [*input];
+        let arrays = (&inputs[..], output);
+        let bound =
+            self.bind_scanning(workspace, types, form, arrays, Some(beside), init, options)?;
+        self.submit(&bound)
+    }
+}

@@ -1,0 +1,486 @@
+//! Segments: neighbouring items that are combined apart from all others.
+
+use upsweep_core::{SegmentedBy, segments};
+
+use crate::backend::{Kind, Reach};
+use crate::fused::{Source, Stored};
+use crate::view::Items;
+use crate::{
+    Array, Device, Element, Error, Number, Operator, Reduce, Result, Scan, View, ViewMut, Widen,
+    cuda, gpu,
+};
+
+/// A number that says where a segment begins.
+pub trait Offset: Number + sealed::Sealed {}
+
+impl Offset for u32 {}
+impl Offset for u64 {}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for u32 {}
+    impl Sealed for u64 {}
+}
+
+/// How an array is cut into segments: by offsets, flags or keys.
+///
+/// ```
+/// use upsweep::{Device, Scan, Segments, Sum, segmented_scan};
+///
+/// let (device, items) = (Device::cpu(), [1u32, 2, 3, 4, 5]);
+/// let sums = |segments| segmented_scan(&device, &items, &segments, &Scan::inclusive(Sum))?.to_vec();
+/// assert_eq!(sums(Segments::by_offsets(&[0u32, 2, 2, 5]))?, [1, 3, 3, 7, 12]);
+/// assert_eq!(sums(Segments::by_flags(&[1u8, 0, 1, 0, 0]))?, [1, 3, 3, 7, 12]);
+/// assert_eq!(sums(Segments::by_keys(&[7i16, 7, 9, 9, 9]))?, [1, 3, 3, 7, 12]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Segments<'a> {
+    by: SegmentedBy,
+    count: usize,
+    source: Source<'a>,
+}
+
+impl<'a> Segments<'a> {
+    /// Segment `s` has the items from number `offsets[s]` on, in front of number `offsets[s + 1]`: there is one offset more than
+    /// there are segments, and none is less than the one before it. Segments may be empty.
+    ///
+    /// Items in front of the first offset and behind the last are segments of their own, which only a scan sees.
+    ///
+    /// That offsets do not decrease, and do not lead behind the items, is checked where they are in the host's memory. On a GPU
+    /// wrong ones make wrong results, and nothing else.
+    pub fn by_offsets<I: Offset>(offsets: impl Into<View<'a, I>>) -> Self {
+        Self::new(SegmentedBy::Offsets, offsets.into())
+    }
+
+    /// A segment begins with every item whose flag is not 0, and with the first. There are as many flags as items.
+    pub fn by_flags<F: Number>(flags: impl Into<View<'a, F>>) -> Self {
+        Self::new(SegmentedBy::Flags, flags.into())
+    }
+
+    /// A segment is a run of neighbours with the same key. There are as many keys as items.
+    ///
+    /// Keys are the same if their bytes are: so −0 and +0 are not, and a NaN is the same as itself.
+    pub fn by_keys<K: Element>(keys: impl Into<View<'a, K>>) -> Self {
+        Self::new(SegmentedBy::Keys, keys.into())
+    }
+
+    fn new<T: Element>(by: SegmentedBy, view: View<'a, T>) -> Self {
+        let stored = match view.items {
+            Items::Host(items) => Stored::Host(T::bytes(items).unwrap_or_default()),
+            Items::Device(range) => Stored::Device(range),
+        };
+        Self { by, count: view.len(), source: Source { kind: T::KIND, stored } }
+    }
+
+    #[cfg(any(feature = "wgpu", feature = "cuda"))]
+    /// How they are said, of how many numbers, and where these are.
+    pub(crate) fn parts(&self) -> (SegmentedBy, usize, &Source<'a>) {
+        (self.by, self.count, &self.source)
+    }
+
+    /// The same on the host, checked against so many items.
+    fn on_host(&self, items: usize) -> Result<upsweep_core::Segments<'_>> {
+        self.check(items)?;
+        match &self.source.stored {
+            Stored::Host(bytes) => {
+                Ok(upsweep_core::Segments { by: self.by, kind: self.source.kind, bytes })
+            }
+            Stored::Device(range) => Err(crate::backend::wrong_device(range.device(), "cpu")),
+        }
+    }
+
+    /// What can be seen of the array without waiting for it.
+    fn check(&self, items: usize) -> Result<()> {
+        if self.source.kind.size() == 0 {
+            let reason = format!("{} has no bytes to compare", self.source.kind);
+            return Err(Error::Segments { reason });
+        }
+        segments::check_count(self.by, self.count, items)?;
+        match &self.source.stored {
+            Stored::Host(bytes) => {
+                upsweep_core::Segments { by: self.by, kind: self.source.kind, bytes }.check(items)
+            }
+            Stored::Device(_) => Ok(()),
+        }
+    }
+
+    /// How many values a reduction may have.
+    fn most(&self, items: usize) -> usize {
+        if self.by == SegmentedBy::Offsets { self.count.saturating_sub(1) } else { items }
+    }
+}
+
+/// One value for each segment that offsets say; of a segment without items, the identity.
+///
+/// # Arguments
+/// - `items`: any number of items.
+/// - `offsets`: where segments begin; see [`Segments::by_offsets`].
+///
+/// # Operator
+/// Associative; any, commutative or not.
+///
+/// # Result
+/// An array of one value less than there are offsets, on the device. Floats have the same bits on every device: those of an
+/// inclusive scan by the same offsets at each segment's last item.
+///
+/// # Cost
+/// Reads items and offsets from memory once, whatever the sizes of segments: many small ones, one that has almost all items, or
+/// empty ones. On a GPU it returns when the work has been begun.
+///
+/// # Errors
+/// [`Error::Segments`], [`Error::OutOfMemory`], and those of the device.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Sum, segmented_reduce};
+/// let rows = segmented_reduce(&Device::cpu(), &[1.5f32, 2.0, 4.0], &[0u32, 2, 2, 3], Sum)?;
+/// assert_eq!(rows.into_vec()?, [3.5, 0.0, 4.0]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+///
+/// # Source
+/// An operator on values that know where segments begin, after G. Blelloch, *Prefix Sums and Their Applications* (1990).
+pub fn segmented_reduce<'a, 'b, T, I, O>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    offsets: impl Into<View<'b, I>>,
+    operator: O,
+) -> Result<Array<T>>
+where
+    T: Element + Widen<<T as Element>::Acc>,
+    I: Offset,
+    O: Operator<T::Acc>,
+{
+    let segments = Segments::by_offsets(offsets);
+    segmented_reduce_with(device, items, &segments, &Reduce::new(operator))
+}
+
+/// One value for each segment, however they are said: a reduction that is stated in full, in a wider type where wanted.
+///
+/// # Cost
+/// As of [`segmented_reduce`]. By flags or keys it waits on a GPU, to learn how many segments there are, and the array that is
+/// returned lies in memory for as many values as there are items.
+///
+/// # Errors
+/// Those of [`segmented_reduce`].
+///
+/// # Examples
+/// ```
+/// use upsweep::{Array, Device, Max, Reduce, Segments, segmented_reduce_with};
+/// let segments = Segments::by_flags(&[1u8, 0, 0, 1]);
+/// let most: Array<i32> =
+///     segmented_reduce_with(&Device::cpu(), &[3i32, 8, 5, 2], &segments, &Reduce::new(Max))?;
+/// assert_eq!(most.into_vec()?, [8, 2]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn segmented_reduce_with<'a, T, U, O>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    segments: &Segments<'_>,
+    problem: &Reduce<U::Acc, O>,
+) -> Result<Array<U>>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let items = items.into();
+    let most = segments.most(items.len());
+    let mut output = Array::filled(device, most, U::from_acc(problem.operator.identity()))?;
+    if segments.by == SegmentedBy::Offsets {
+        segmented_reduce_into(device, items, segments, &mut output, problem)?;
+        return Ok(output);
+    }
+    let mut count = [0];
+    let into = (ViewMut::from(&mut output), None::<ViewMut<'_, u8>>, ViewMut::from(&mut count));
+    pack(device, items, segments, into, problem)?;
+    Ok(output.truncated(usize::try_from(count[0]).unwrap_or(most)))
+}
+
+/// As [`segmented_reduce_with`] by offsets, into memory of the caller's: one item for each segment.
+///
+/// # Cost
+/// As of [`segmented_reduce`]; it waits for nothing that is written on a GPU.
+///
+/// # Errors
+/// Those of [`segmented_reduce`], and [`Error::LengthMismatch`], before anything is written; [`Error::Segments`] for segments
+/// that are not said by offsets, of which nobody knows how many there are.
+pub fn segmented_reduce_into<'a, 'b, T, U, O>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    segments: &Segments<'_>,
+    output: impl Into<ViewMut<'b, U>>,
+    problem: &Reduce<U::Acc, O>,
+) -> Result<()>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let (items, output) = (items.into(), output.into());
+    segments.check(items.len())?;
+    if segments.by != SegmentedBy::Offsets {
+        let reason = "how many values there are is known by offsets only".to_owned();
+        return Err(Error::Segments { reason });
+    }
+    check_length(segments.most(items.len()), output.len())?;
+    match device.kind() {
+        Kind::Cpu(cpu) => {
+            let (input, segments) = (cpu.input(items)?, segments.on_host(items.len())?);
+            let found = cpu.segmented_reduce(input, segments, None, cpu.output(output)?, problem);
+            found.map(drop)
+        }
+        Kind::Wgpu(gpu) => gpu::segmented_reduce(gpu, items, segments, output, NONE, problem),
+        Kind::Cuda(gpu) => cuda::segmented_reduce(gpu, items, segments, output, NONE, problem),
+    }
+}
+
+/// Nothing that is found out besides.
+const NONE: Option<(Option<ViewMut<'static, u8>>, ViewMut<'static, u64>)> = None;
+
+/// Every prefix within segments, a scan that is stated in full: a start value is in front of each output, and outputs of an
+/// exclusive scan begin with it, or with the identity.
+///
+/// # Arguments
+/// - `items`: any number of items.
+/// - `segments`: how they are cut; see [`Segments`].
+///
+/// # Result
+/// An array as long as the input. Floats have the same bits on every device
+/// ([`summation`](crate::summation)).
+///
+/// # Cost
+/// Reads items, and what says where segments begin, from memory once, and writes the output once. On a GPU it returns when the
+/// work has been begun.
+///
+/// # Errors
+/// [`Error::Segments`], [`Error::OutOfMemory`], and those of the device.
+pub fn segmented_scan<'a, T, O>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    segments: &Segments<'_>,
+    problem: &Scan<T::Acc, O>,
+) -> Result<Array<T>>
+where
+    T: Element + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
+    let items = items.into();
+    let first = T::from_acc(problem.operator.identity());
+    let mut output = Array::filled(device, items.len(), first)?;
+    segmented_scan_into(device, items, segments, &mut output, problem)?;
+    Ok(output)
+}
+
+/// As [`segmented_scan`], into memory of the caller's; the output's type may be wider than the input's, and decides in which type
+/// items are combined.
+///
+/// # Errors
+/// Those of [`segmented_scan`], and [`Error::LengthMismatch`], before anything is written.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Scan, Segments, Sum, segmented_scan_into};
+/// let (mut left, segments) = ([0u32; 4], Segments::by_keys(&[1u8, 1, 2, 2]));
+/// let problem = Scan::exclusive(Sum).reverse();
+/// segmented_scan_into(&Device::cpu(), &[200u8, 100, 50, 25], &segments, &mut left, &problem)?;
+/// assert_eq!(left, [100, 0, 25, 0]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn segmented_scan_into<'a, 'b, T, U, O>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    segments: &Segments<'_>,
+    output: impl Into<ViewMut<'b, U>>,
+    problem: &Scan<U::Acc, O>,
+) -> Result<()>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let (items, output) = (items.into(), output.into());
+    segments.check(items.len())?;
+    check_length(items.len(), output.len())?;
+    match device.kind() {
+        Kind::Cpu(cpu) => {
+            let (input, segments) = (cpu.input(items)?, segments.on_host(items.len())?);
+            cpu.segmented_scan(input, segments, cpu.output(output)?, problem)
+        }
+        Kind::Wgpu(gpu) => gpu::segmented_scan(gpu, items, segments, output, problem),
+        Kind::Cuda(gpu) => cuda::segmented_scan(gpu, items, segments, output, problem),
+    }
+}
+
+/// Every prefix within runs of the same key, the item itself included; see [`Segments::by_keys`].
+///
+/// # Errors
+/// Those of [`segmented_scan`].
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Sum, inclusive_scan_by_key};
+/// let sums = inclusive_scan_by_key(&Device::cpu(), &[7u8, 7, 9, 7], &[1, 2, 3, 4], Sum)?;
+/// assert_eq!(sums.into_vec()?, [1, 3, 3, 4]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn inclusive_scan_by_key<'a, 'b, K, T, O>(
+    device: &Device,
+    keys: impl Into<View<'a, K>>,
+    items: impl Into<View<'b, T>>,
+    operator: O,
+) -> Result<Array<T>>
+where
+    K: Element,
+    T: Element + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
+    segmented_scan(device, items, &Segments::by_keys(keys), &Scan::inclusive(operator))
+}
+
+/// Every prefix within runs of the same key without the item itself; see [`Segments::by_keys`].
+///
+/// # Errors
+/// Those of [`segmented_scan`].
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Sum, exclusive_scan_by_key};
+/// let places = exclusive_scan_by_key(&Device::cpu(), &['a' as u8, 97, 98], &[1u32, 1, 1], Sum)?;
+/// assert_eq!(places.into_vec()?, [0, 1, 0]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn exclusive_scan_by_key<'a, 'b, K, T, O>(
+    device: &Device,
+    keys: impl Into<View<'a, K>>,
+    items: impl Into<View<'b, T>>,
+    operator: O,
+) -> Result<Array<T>>
+where
+    K: Element,
+    T: Element + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
+    segmented_scan(device, items, &Segments::by_keys(keys), &Scan::exclusive(operator))
+}
+
+/// The key of each run of the same key, and the value of its items.
+///
+/// # Arguments
+/// - `keys`, `items`: as many.
+///
+/// # Result
+/// Two arrays of as many items as there are runs, in their order. A key whose items are in several runs is there several times.
+///
+/// # Cost
+/// Reads both arrays once. On a GPU it waits, to learn how many runs there are, and the arrays lie in memory for as many items as
+/// there are keys; [`reduce_by_key_into`] does neither.
+///
+/// # Errors
+/// Those of [`segmented_reduce`].
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Sum, reduce_by_key};
+/// let (keys, sums) = reduce_by_key(&Device::cpu(), &[7u8, 7, 9], &[1, 2, 3], Sum)?;
+/// assert_eq!((keys.into_vec()?, sums.into_vec()?), (vec![7, 9], vec![3, 3]));
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn reduce_by_key<'a, 'b, K, T, O>(
+    device: &Device,
+    keys: impl Into<View<'a, K>>,
+    items: impl Into<View<'b, T>>,
+    operator: O,
+) -> Result<(Array<K>, Array<T>)>
+where
+    K: Element,
+    T: Element + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
+    let (keys, items) = (keys.into(), items.into());
+    let mut unique = Array::room_for(device, keys)?;
+    let first = T::from_acc(operator.identity());
+    let mut output = Array::filled(device, items.len(), first)?;
+    let mut count = [0];
+    let problem = Reduce::new(operator);
+    reduce_by_key_into(device, keys, items, &mut unique, &mut output, &mut count, &problem)?;
+    let found = usize::try_from(count[0]).unwrap_or(items.len());
+    Ok((unique.truncated(found), output.truncated(found)))
+}
+
+/// As [`reduce_by_key`], into memory of the caller's, which has room for as many runs as there are items. How many there are is
+/// written to the one item of `count`; what lies behind them holds anything.
+///
+/// # Cost
+/// As of [`reduce_by_key`]; it waits for nothing that is written on a GPU.
+///
+/// # Errors
+/// Those of [`segmented_reduce`], and before anything is written [`Error::LengthMismatch`] and [`Error::ResultLength`].
+pub fn reduce_by_key_into<'a, 'b, 'c, 'd, 'e, K, T, U, O>(
+    device: &Device,
+    keys: impl Into<View<'a, K>>,
+    items: impl Into<View<'b, T>>,
+    unique: impl Into<ViewMut<'c, K>>,
+    output: impl Into<ViewMut<'d, U>>,
+    count: impl Into<ViewMut<'e, u64>>,
+    problem: &Reduce<U::Acc, O>,
+) -> Result<()>
+where
+    K: Element,
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let segments = Segments::by_keys(keys);
+    let into = (output.into(), Some(unique.into()), count.into());
+    pack(device, items.into(), &segments, into, problem)
+}
+
+/// Reduces segments to values that lie one behind another.
+fn pack<T, U, K, O>(
+    device: &Device,
+    items: View<'_, T>,
+    segments: &Segments<'_>,
+    (output, unique, count): (ViewMut<'_, U>, Option<ViewMut<'_, K>>, ViewMut<'_, u64>),
+    problem: &Reduce<U::Acc, O>,
+) -> Result<()>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    K: Element,
+    O: Operator<U::Acc>,
+{
+    segments.check(items.len())?;
+    check_length(items.len(), output.len())?;
+    unique.as_ref().map_or(Ok(()), |unique| check_length(items.len(), unique.len()))?;
+    if count.len() != 1 {
+        return Err(Error::ResultLength { items: count.len() });
+    }
+    match device.kind() {
+        Kind::Cpu(cpu) => {
+            let (input, segments) = (cpu.input(items)?, segments.on_host(items.len())?);
+            let (output, count) = (cpu.output(output)?, cpu.output(count)?);
+            let mut found = Ok(0);
+            match unique {
+                None => found = cpu.segmented_reduce(input, segments, None, output, problem),
+                Some(unique) => K::fill(cpu.output(unique)?, |unique| {
+                    found = cpu.segmented_reduce(input, segments, Some(unique), output, problem);
+                    found.as_ref().map(drop).map_err(Clone::clone)
+                })?,
+            }
+            count[0] = found? as u64;
+            Ok(())
+        }
+        Kind::Wgpu(gpu) => {
+            gpu::segmented_reduce(gpu, items, segments, output, Some((unique, count)), problem)
+        }
+        Kind::Cuda(gpu) => {
+            cuda::segmented_reduce(gpu, items, segments, output, Some((unique, count)), problem)
+        }
+    }
+}
+
+fn check_length(input: usize, output: usize) -> Result<()> {
+    if input == output { Ok(()) } else { Err(Error::LengthMismatch { input, output }) }
+}

@@ -1,0 +1,258 @@
+//! Segments, however they are said and wherever they lie: the bits of the reference on every device.
+
+use upsweep::reference::segmented;
+use upsweep::{
+    Array, Device, Element, Error, Kind, Max, Operator, Reduce, Scan, Segments, Sum, Widen,
+    inclusive_scan_by_key, reduce_by_key, reduce_by_key_into, segmented_reduce,
+    segmented_reduce_into, segmented_reduce_with, segmented_scan, segmented_scan_into,
+};
+use upsweep_testing::{
+    Input, LargestStretch, Random, Recurrence, Recurs, Sample, Selection, Stretch, Tagged,
+    TestDevice, assert_same, for_each_device, for_each_device_of,
+};
+
+/// From nothing to several tiles, whole and not; and more than a window, of several workgroups.
+const LENGTHS: [usize; 4] = [0, 1, 129, 4100];
+const LONG: usize = 70_003;
+
+/// Offsets of so many items: one segment, each item its own, short ones, of all sizes with empty ones between, very many empty ones
+/// at one place, and with items in front and behind that are in none.
+fn offsets(items: usize) -> Vec<(&'static str, Vec<usize>)> {
+    let mut random = Random::new(items as u64);
+    let mut mixed = vec![0];
+    while mixed[mixed.len() - 1] < items {
+        let (most, is_empty) = (1 << random.below(14), random.below(3) == 0);
+        let size = if is_empty { 0 } else { random.below(most) };
+        mixed.push(items.min(mixed[mixed.len() - 1] + size));
+    }
+    let mut crowded = vec![0; 3];
+    crowded.resize(70_003, items / 2);
+    crowded.extend([items / 2 + items / 3, items, items]);
+    vec![
+        ("one", vec![0, items]),
+        ("each its own", (0..=items).collect()),
+        ("eight", (0..items).step_by(8).chain([items]).collect()),
+        ("mixed", mixed),
+        ("crowded", crowded),
+        ("some left out", vec![items / 3, items / 2, items / 2, items / 3 * 2]),
+    ]
+}
+
+/// The same said by an array of the device.
+fn on<T: Element>(device: &Device, items: &[T]) -> Array<T> {
+    Array::from_slice(device, items).expect("memory")
+}
+
+/// Calls `body` on the devices that compute with these kinds.
+fn on_devices(kinds: &[Kind], mut body: impl FnMut(&TestDevice)) {
+    for_each_device_of(Selection::Representative, |device| {
+        if device.supports(kinds) {
+            body(device);
+        }
+    });
+}
+
+/// Scans and reductions by offsets of a type, in both directions, from start values.
+fn check_offsets<T, U, O>(operator: O, init: U::Acc, lengths: &[usize])
+where
+    T: Sample + Widen<U::Acc>,
+    U: Sample,
+    O: Operator<U::Acc>,
+{
+    let reductions = [Reduce::new(operator), Reduce::new(operator).init(init)];
+    let scans = [
+        Scan::inclusive(operator),
+        Scan::exclusive(operator).init(init),
+        Scan::exclusive(operator).reverse(),
+        Scan::inclusive(operator).reverse(),
+    ];
+    for &items in lengths {
+        let input: Vec<T> = Input::Uniform.array(3, items);
+        for (turn, (pattern, offsets)) in offsets(items).into_iter().enumerate() {
+            let begins = segmented::begins(items, &offsets);
+            let reduced: Vec<Vec<U>> = reductions
+                .iter()
+                .map(|problem| segmented::reduce_by_offsets(&input, &offsets, problem))
+                .collect();
+            let scanned: Vec<Vec<U>> =
+                scans.iter().map(|problem| segmented::scan(&input, &begins, problem)).collect();
+            let long: Vec<u64> = offsets.iter().map(|&offset| offset as u64).collect();
+            let short: Vec<u32> = offsets.iter().map(|&offset| offset as u32).collect();
+            on_devices(&[T::KIND, U::KIND], |device| {
+                let of = &device.device;
+                let context = || format!("{device}: {} of {items} items, {pattern}", O::NAME);
+                let (resident, short_there) = (on(of, &input), on(of, &short));
+                let segments = match turn % 3 {
+                    0 => Segments::by_offsets(&short_there),
+                    1 if device.supports(&[u64::KIND]) => Segments::by_offsets(&long),
+                    _ => Segments::by_offsets(&short),
+                };
+                for (problem, wanted) in reductions.iter().zip(&reduced) {
+                    let mut output = on(of, &vec![U::from_acc(init); offsets.len() - 1]);
+                    segmented_reduce_into(of, &resident, &segments, &mut output, problem)
+                        .expect("a reduction");
+                    assert_same(&output.to_vec().expect("it is there"), wanted, context());
+                }
+                for (problem, wanted) in scans.iter().zip(&scanned) {
+                    let mut output = vec![U::from_acc(init); items];
+                    segmented_scan_into(of, &input, &segments, &mut output, problem)
+                        .expect("a scan");
+                    assert_same(&output, wanted, context());
+                }
+            });
+        }
+    }
+}
+
+/// The same by what `said` makes of where segments begin; and their reduction to values one behind another.
+fn check_begins<T, M, O>(
+    operator: O,
+    lengths: &[usize],
+    said: impl Fn(&[bool]) -> Vec<M>,
+    segments: impl for<'a> Fn(&'a Array<M>) -> Segments<'a>,
+) where
+    T: Sample + Widen<<T as Element>::Acc>,
+    M: Element,
+    O: Operator<T::Acc>,
+{
+    let scans = [Scan::inclusive(operator), Scan::exclusive(operator).reverse()];
+    for &items in lengths {
+        let input: Vec<T> = Input::Uniform.array(5, items);
+        for (pattern, offsets) in offsets(items) {
+            let begins = segmented::begins(items, &offsets);
+            let said = said(&begins);
+            let problem = Reduce::new(operator);
+            let reduced: Vec<T> = segmented::reduce(&input, &begins, &problem);
+            let scanned: Vec<Vec<T>> =
+                scans.iter().map(|problem| segmented::scan(&input, &begins, problem)).collect();
+            on_devices(&[T::KIND, M::KIND], |device| {
+                let of = &device.device;
+                let context = || format!("{device}: {} of {items} items, {pattern}", O::NAME);
+                let marks = on(of, &said);
+                let segments = segments(&marks);
+                for (problem, wanted) in scans.iter().zip(&scanned) {
+                    let output = segmented_scan(of, &on(of, &input), &segments, problem);
+                    let output = output.and_then(Array::into_vec).expect("a scan");
+                    assert_same(&output, wanted, context());
+                }
+                let output: Result<Array<T>, _> =
+                    segmented_reduce_with(of, &input, &segments, &problem);
+                let output = output.and_then(Array::into_vec).expect("a reduction");
+                assert_same(&output, &reduced, context());
+            });
+        }
+    }
+}
+
+#[test]
+fn segments_are_said_by_offsets() {
+    check_offsets::<u32, u32, _>(Sum, 7, &LENGTHS);
+    check_offsets::<f32, f32, _>(Sum, 0.5, &[129, LONG]);
+    check_offsets::<f64, f64, _>(Max, 0.5, &LENGTHS[2..4]);
+    check_offsets::<i64, i64, _>(Sum, 7, &LENGTHS[2..3]);
+}
+
+#[test]
+fn operators_of_ones_own_keep_their_order_in_segments() {
+    let start = Recurrence::sample(Input::Uniform, 9);
+    check_offsets::<Recurrence, Recurrence, _>(Recurs, start, &LENGTHS[2..]);
+    let start = Stretch::sample(Input::Uniform, 9);
+    check_offsets::<Stretch, Stretch, _>(LargestStretch, start, &LENGTHS[3..4]);
+}
+
+/// Keys that change where segments begin.
+fn keys<K>(begins: &[bool], key: impl Fn(u64) -> K) -> Vec<K> {
+    let mut count = 0u64;
+    let next = |begins: &bool| {
+        count += u64::from(*begins);
+        key(count)
+    };
+    begins.iter().map(next).collect()
+}
+
+#[test]
+fn segments_are_said_by_flags() {
+    let bytes = |begins: &[bool]| begins.iter().map(|&is| u8::from(is) << 7).collect();
+    check_begins::<f32, u8, _>(Sum, &LENGTHS, bytes, |flags| Segments::by_flags(flags));
+    let words = |begins: &[bool]| begins.iter().map(|&is| u32::from(is) << 16).collect();
+    check_begins::<i32, u32, _>(Max, &LENGTHS[3..4], words, |flags| Segments::by_flags(flags));
+}
+
+#[test]
+fn segments_are_said_by_keys() {
+    let odd = |begins: &[bool]| keys(begins, |count| (count % 2) as u8);
+    check_begins::<u32, u8, _>(Sum, &LENGTHS[2..4], odd, |keys| Segments::by_keys(keys));
+    let words = |begins: &[bool]| keys(begins, |count| count as u32);
+    check_begins::<f32, u32, _>(Sum, &[5, LONG], words, |keys| Segments::by_keys(keys));
+    let short = |begins: &[bool]| keys(begins, |count| !(count as i16));
+    check_begins::<u32, i16, _>(Max, &LENGTHS[3..4], short, |keys| Segments::by_keys(keys));
+    let long = |begins: &[bool]| keys(begins, |count| count as f64 * 0.5);
+    check_begins::<f64, f64, _>(Sum, &LENGTHS[3..4], long, |keys| Segments::by_keys(keys));
+    let tagged = |begins: &[bool]| keys(begins, |count| Tagged::sample(Input::Full, count));
+    check_begins::<u32, Tagged, _>(Sum, &LENGTHS[2..4], tagged, |keys| Segments::by_keys(keys));
+}
+
+/// What a caller's own memory gets of a reduction by key: on the host, and on the device, where nobody waits for it.
+#[test]
+fn runs_of_keys_are_reduced() {
+    for items in LENGTHS {
+        let input: Vec<f32> = Input::Uniform.array(8, items);
+        for (pattern, offsets) in offsets(items) {
+            let begins = segmented::begins(items, &offsets);
+            let all = keys(&begins, |count| 3 * count as u32);
+            let problem = Reduce::new(Sum);
+            let wanted: Vec<f32> = segmented::reduce(&input, &begins, &problem);
+            let last = |&k: &usize| k + 1 == items || begins[k + 1];
+            let wanted_keys: Vec<u32> = (0..items).filter(last).map(|k| all[k]).collect();
+            on_devices(&[], |device| {
+                let of = &device.device;
+                let context = || format!("{device}: {items} items, {pattern}");
+                let (keys, values) = reduce_by_key(of, &all, &input, Sum).expect("a reduction");
+                assert_eq!(keys.to_vec().expect("it is there"), wanted_keys, "{}", context());
+                assert_same(&values.to_vec().expect("it is there"), &wanted, context());
+                let (all, input) = (on(of, &all), on(of, &input));
+                let mut unique = on(of, &vec![1u32; items]);
+                let mut output = on(of, &vec![-1.5f32; items]);
+                let mut count = [77u64];
+                let (to, at) = (&mut output, &mut count);
+                reduce_by_key_into(of, &all, &input, &mut unique, to, at, &problem)
+                    .expect("a reduction");
+                assert_eq!(count[0], wanted.len() as u64, "{}", context());
+                let unique = unique.to_vec().expect("it is there");
+                assert_eq!(unique[..wanted.len()], wanted_keys, "{}", context());
+                let output = output.to_vec().expect("it is there");
+                assert_same(&output[..wanted.len()], &wanted, context());
+            });
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_before_anything_is_written() {
+    for_each_device(|device| {
+        let of = &device.device;
+        let items = [1u32, 2, 3];
+        let reduced = |offsets: &[u32]| segmented_reduce(of, &items, offsets, Sum).map(drop);
+        let segments = |reason: &str| Err(Error::Segments { reason: reason.to_owned() });
+        assert_eq!(
+            reduced(&[]),
+            segments("there are no offsets; there must be one more than segments")
+        );
+        assert_eq!(reduced(&[0, 2, 1]), segments("offset 2 is 1, less than 2 before it"));
+        assert_eq!(reduced(&[0, 4]), segments("the last offset is 4, and there are 3 items"));
+        let scanned = inclusive_scan_by_key(of, &[1u8, 2], &items, Sum).map(drop);
+        assert_eq!(scanned, segments("there are 2 keys for 3 items"));
+        let mut output = [9u32; 4];
+        let by_keys = Segments::by_keys(&[1u8, 1, 2]);
+        let wrong = Err(Error::LengthMismatch { input: 3, output: 4 });
+        let scan = Scan::inclusive(Sum);
+        assert_eq!(segmented_scan_into(of, &items, &by_keys, &mut output, &scan), wrong);
+        let by_offsets = Segments::by_offsets(&[0u32, 1, 3]);
+        let problem = Reduce::new(Sum);
+        let found = segmented_reduce_into(of, &items, &by_offsets, &mut output, &problem);
+        assert_eq!(found, Err(Error::LengthMismatch { input: 2, output: 4 }));
+        let found = segmented_reduce_into(of, &items, &by_keys, &mut output, &problem);
+        assert_eq!(found, segments("how many values there are is known by offsets only"));
+        assert_eq!(output, [9; 4], "{device}");
+    });
+}
