@@ -22,10 +22,10 @@ const WARP: u32 = 32;
 /// Threads of a workgroup that looks where segments of tiles are.
 const STARTS_THREADS: u32 = 256;
 
-/// Registers of a multiprocessor, and those that a thread may have so that none are spilled: for what it does, and for each word
-/// of its items.
-const REGISTERS: u32 = 1 << 16;
-const REGISTERS_OF_THREAD: u32 = 52;
+/// Registers of a quarter of a multiprocessor, whose warps have the same; and those that a thread needs for what it does, so that none
+/// are spilled.
+const REGISTERS_OF_QUARTER: u32 = 1 << 14;
+const REGISTERS_OF_THREAD: u32 = 60;
 
 /// Rows of a warp, of which a tile has 16, for values of so many words.
 fn rows(words: u32) -> u32 {
@@ -36,8 +36,9 @@ fn rows(words: u32) -> u32 {
 pub(crate) fn shader(types: &Types, cut: &Cut, lies: Lies) -> Shader {
     let words = types.words();
     let rows = rows(words);
-    let threads = WARP * (ROWS as u32 / rows);
     let registers = REGISTERS_OF_THREAD + (GROUP as u32 + 1) * rows * words;
+    let warps_of_quarter = REGISTERS_OF_QUARTER / (registers.next_multiple_of(8) * WARP);
+    let at_once = (4 * warps_of_quarter / (ROWS as u32 / rows)).clamp(1, 16);
     let width = |kind: upsweep_core::Kind| lies.width.min((GROUP * kind.size()) as u32);
     Shader {
         types: types.clone(),
@@ -48,10 +49,7 @@ pub(crate) fn shader(types: &Types, cut: &Cut, lies: Lies) -> Shader {
             ("ROWS", rows.into()),
             ("TILE_ROWS", ROWS as u64),
             ("WINDOW_TILES", TILES as u64),
-            (
-                "WORKGROUPS_OF_MULTIPROCESSOR",
-                u64::from((REGISTERS / (registers.next_multiple_of(8) * threads)).clamp(1, 16)),
-            ),
+            ("WORKGROUPS_OF_MULTIPROCESSOR", at_once.into()),
             ("STAGED", 0),
             ("INCLUSIVE", 1),
             ("REVERSE", 0),
