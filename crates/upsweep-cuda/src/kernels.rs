@@ -329,7 +329,7 @@ fn segments_compile() {
                 if reduces && by == SegmentedBy::Offsets {
                     let aligned = turn % 2 == 0;
                     let lies = Lies { width: 16, aligned, out_aligned: true, one_by_one: false };
-                    compile(&by_offsets_shader(&types, &cut, lies), arch);
+                    compile(&by_offsets_shader(arch, &types, &cut, lies), arch);
                     continue;
                 }
                 let facts = Facts { arch, ..testing::facts(arch) };
