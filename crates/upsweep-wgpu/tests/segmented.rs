@@ -314,11 +314,11 @@ where
     if cell.number & 1 > 0 {
         scan.bounds = Bounds::Exclusive;
     }
-    if cell.number / 3 & 1 > 0 {
+    if (cell.number / 3) & 1 > 0 {
         scan = scan.reverse();
     }
     let mut reduce = Reduce::new(operator);
-    if cell.number / 5 & 1 > 0 {
+    if (cell.number / 5) & 1 > 0 {
         (scan, reduce) = (scan.init(init), reduce.init(init));
     }
     check_scans::<T, U, O, M>(gpu, cell, &scan);

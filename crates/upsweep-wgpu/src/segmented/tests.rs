@@ -1,10 +1,9 @@
-//! What workgroups do that wait for others, or stay and take one chunk after another: also on devices that no such strategy is
-//! chosen for, whose workgroups may stop.
+//! What no device here is chosen for: workgroups that wait for others, or stay and take one chunk after another; and subgroups that
+//! are wider than they promise.
 
 use upsweep_core::reference::segmented;
 use upsweep_core::{
-    Error, GpuScanStrategy, Kind, Reduce, Scan, ScanGlobal, ScanLocal, SegmentedBy, Sum,
-    WorkgroupPolicy,
+    Dtype, Error, Reduce, Scan, ScanGlobal, ScanLocal, SegmentedBy, Sum, WorkgroupPolicy,
 };
 use upsweep_gpu::Folder;
 
@@ -12,99 +11,142 @@ use super::{Packed, Segments};
 use crate::scan::policy::strategy;
 use crate::{Gpu, ScanOptions, Source, Stored, Target, Workspace, testing};
 
-/// More chunks than workgroups stay.
-const ITEMS: usize = 2048 * 1100 + 5;
+/// More than a window of chunks, of which a workgroup that stays takes several.
+const ITEMS: usize = 2048 * 40 + 5;
 
 /// Calls that wait in vain are repeated so often.
-const TRIES: usize = 20;
+const TRIES: usize = 3;
 
-fn tried(mut call: impl FnMut() -> Result<(), Error>) -> bool {
-    for _ in 0..TRIES {
-        match call() {
-            Ok(()) => return true,
-            Err(Error::DeviceFailed { reason, .. }) if reason.contains("waited too long") => {}
-            Err(error) => panic!("{error}"),
-        }
-    }
-    false
+/// Whether a call succeeds in time.
+fn is_in_time(mut call: impl FnMut() -> Result<(), Error>) -> bool {
+    (0..TRIES).any(|_| match call() {
+        Ok(()) => true,
+        Err(Error::DeviceFailed { reason, .. }) if reason.contains("waited too long") => false,
+        Err(error) => panic!("{error}"),
+    })
 }
 
+/// Items, and offsets and flags of runs of every length up to some thousand.
+struct Runs {
+    items: Vec<u32>,
+    offsets: Vec<usize>,
+    numbers: Vec<u32>,
+    begins: Vec<bool>,
+    flags: Vec<u8>,
+}
+
+impl Runs {
+    fn new() -> Self {
+        let items = (0..ITEMS as u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
+        let offsets: Vec<usize> = (0..).map(|k| k * k / 50).take_while(|&k| k <= ITEMS).collect();
+        let begins = segmented::begins(ITEMS, &offsets);
+        let numbers = offsets.iter().map(|&offset| offset as u32).collect();
+        let flags = begins.iter().map(|&begins| u8::from(begins)).collect();
+        Self { items, offsets, numbers, begins, flags }
+    }
+
+    fn by_offsets(&self) -> Segments<'_> {
+        let stored = Stored::Host(bytemuck::cast_slice(&self.numbers));
+        let count = self.numbers.len();
+        Segments { by: SegmentedBy::Offsets, kind: Dtype::U32.into(), count, stored }
+    }
+
+    fn by_flags(&self) -> Segments<'_> {
+        let stored = Stored::Host(&self.flags);
+        let count = self.flags.len();
+        Segments { by: SegmentedBy::Flags, kind: Dtype::U8.into(), count, stored }
+    }
+
+    /// Whether all calls were in time; those that were give what is right.
+    fn are_right(&self, gpu: &Gpu, options: &ScanOptions) -> bool {
+        let (mut workspace, problem) = (Workspace::default(), Reduce::<u32, _>::new(Sum).init(3));
+        let from = Source::Host(&self.items[..]);
+        let context = format!("{gpu:?}: {options:?}");
+        let mut found = vec![0u32; self.numbers.len() - 1];
+        let reduces = is_in_time(|| {
+            let (segments, to) = (self.by_offsets(), Target::Host(&mut found[..]));
+            gpu.segmented_reduce::<u32, u32, _, u8>(
+                &mut workspace,
+                from,
+                segments,
+                to,
+                None,
+                &problem,
+                options,
+            )
+        });
+        let expected: Vec<u32> = segmented::reduce_by_offsets(&self.items, &self.offsets, &problem);
+        assert!(!reduces || found == expected, "{context}: by offsets");
+        let (mut found, mut count) = (vec![0u32; ITEMS], [0u64]);
+        let packs = is_in_time(|| {
+            let packed = Packed::<u8> { unique: None, count: Target::Host(&mut count) };
+            let (segments, to) = (self.by_flags(), Target::Host(&mut found[..]));
+            gpu.segmented_reduce(
+                &mut workspace,
+                from,
+                segments,
+                to,
+                Some(packed),
+                &problem,
+                options,
+            )
+        });
+        let expected: Vec<u32> = segmented::reduce(&self.items, &self.begins, &problem);
+        found.truncate(expected.len());
+        let counted = [expected.len() as u64];
+        assert!(!packs || (found == expected && count == counted), "{context}: by flags");
+        let mut found = vec![0u32; ITEMS];
+        let problem = Scan::exclusive(Sum).reverse();
+        let scans = is_in_time(|| {
+            let (segments, to) = (self.by_offsets(), Target::Host(&mut found[..]));
+            gpu.segmented_scan::<u32, u32, _>(&mut workspace, from, segments, to, &problem, options)
+        });
+        let expected: Vec<u32> = segmented::scan(&self.items, &self.begins, &problem);
+        assert!(!scans || found == expected, "{context}: a scan");
+        reduces && packs && scans
+    }
+}
+
+fn options(gpu: &Gpu, local: ScanLocal, global: ScanGlobal) -> ScanOptions {
+    let mut strategy = strategy(&gpu.facts);
+    (strategy.local, strategy.global) = (local, global);
+    let policy = Some(WorkgroupPolicy { threads_per_workgroup: 256, items_per_thread: 8 });
+    ScanOptions { strategy: Some(strategy), policy, stalled: None }
+}
+
+/// Also of devices whose workgroups may stop, if those of a scan alone do not.
 #[test]
-fn strategies_that_wait() {
-    let items: Vec<u32> = (0..ITEMS as u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
-    // Runs of every length up to some hundred, and some without items.
-    let offsets: Vec<usize> = (0..).map(|k| k * k / 50).take_while(|&k| k <= ITEMS).collect();
-    let begins = segmented::begins(ITEMS, &offsets);
-    let numbers: Vec<u32> = offsets.iter().map(|&offset| offset as u32).collect();
-    let flags: Vec<u8> = begins.iter().map(|&begins| u8::from(begins)).collect();
+fn workgroups_that_wait() {
+    let runs = Runs::new();
     for mut gpu in testing::gpus(&Folder::of_user()) {
         (gpu.facts.messages, gpu.facts.forward_progress) = (true, true);
         for global in [ScanGlobal::LookBack, ScanGlobal::Aggregates] {
-            waits(&gpu, global, &items, (&offsets, &numbers), (&begins, &flags));
+            let options = options(&gpu, ScanLocal::Raking, global);
+            let mut found = vec![0u32; ITEMS];
+            let scans = is_in_time(|| {
+                let (from, to) = (Source::Host(&runs.items[..]), Target::Host(&mut found[..]));
+                let problem = Scan::inclusive(Sum);
+                gpu.scan::<u32, u32, _>(&mut Workspace::default(), from, to, &problem, &options)
+            });
+            if !scans || !runs.are_right(&gpu, &options) {
+                upsweep_testing::skipped(
+                    &gpu.limits().name,
+                    "its workgroups stop while others wait for them",
+                );
+            }
         }
     }
 }
 
-fn waits(
-    gpu: &Gpu,
-    global: ScanGlobal,
-    items: &[u32],
-    (offsets, numbers): (&[usize], &[u32]),
-    (begins, flags): (&[bool], &[u8]),
-) {
-    let mut strategy = strategy(&gpu.facts);
-    (strategy.local, strategy.global) = (ScanLocal::Raking, global);
-    let strategy: Option<GpuScanStrategy> = Some(strategy);
-    let policy = Some(WorkgroupPolicy { threads_per_workgroup: 256, items_per_thread: 8 });
-    let options = ScanOptions { strategy, policy, stalled: None };
-    let of =
-        |by, kind: Kind, count, bytes| Segments { by, kind, count, stored: Stored::Host(bytes) };
-    let offsets_of = || {
-        let bytes = bytemuck::cast_slice(numbers);
-        of(SegmentedBy::Offsets, upsweep_core::Dtype::U32.into(), numbers.len(), bytes)
-    };
-    let flags_of = || of(SegmentedBy::Flags, upsweep_core::Dtype::U8.into(), flags.len(), flags);
-    let (mut workspace, problem) = (Workspace::default(), Reduce::<u32, _>::new(Sum).init(3));
-    let mut found = vec![0u32; numbers.len() - 1];
-    let waited = tried(|| {
-        let (from, to) = (Source::Host(items), Target::Host(&mut found[..]));
-        gpu.segmented_reduce::<u32, u32, _, u8>(
-            &mut workspace,
-            from,
-            offsets_of(),
-            to,
-            None,
-            &problem,
-            &options,
-        )
-    });
-    let expected: Vec<u32> = segmented::reduce_by_offsets(items, offsets, &problem);
-    assert!(!waited || found == expected, "{gpu:?}: {global:?} by offsets");
-    let (mut found, mut count) = (vec![0u32; items.len()], [0u64]);
-    let packs = tried(|| {
-        let (from, to) = (Source::Host(items), Target::Host(&mut found[..]));
-        let packed = Packed::<u8> { unique: None, count: Target::Host(&mut count) };
-        gpu.segmented_reduce(&mut workspace, from, flags_of(), to, Some(packed), &problem, &options)
-    });
-    let expected: Vec<u32> = segmented::reduce(items, begins, &problem);
-    found.truncate(expected.len());
-    assert!(!packs || found == expected, "{gpu:?}: {global:?} by flags");
-    let mut found = vec![0u32; items.len()];
-    let problem = Scan::exclusive(Sum).reverse();
-    let scans = tried(|| {
-        let (from, to) = (Source::Host(items), Target::Host(&mut found[..]));
-        gpu.segmented_scan::<u32, u32, _>(
-            &mut workspace,
-            from,
-            offsets_of(),
-            to,
-            &problem,
-            &options,
-        )
-    });
-    let expected: Vec<u32> = segmented::scan(items, begins, &problem);
-    assert!(!scans || found == expected, "{gpu:?}: {global:?} of a scan");
-    if !(waited && packs && scans) {
-        upsweep_testing::skipped(gpu.id(), "its workgroups have stopped while others waited");
+#[test]
+fn half_of_a_subgroup_is_counted_on() {
+    let runs = Runs::new();
+    for mut gpu in testing::gpus(&Folder::of_user()) {
+        gpu.facts.subgroup /= 2;
+        if gpu.facts.subgroup < 2 {
+            continue;
+        }
+        let options = options(&gpu, ScanLocal::Cooperative, ScanGlobal::ReduceThenScan);
+        assert!(runs.are_right(&gpu, &options), "{gpu:?}");
     }
 }
