@@ -1,6 +1,6 @@
 //! Segments: neighbouring items that are combined apart from all others.
 
-use crate::{Element, Error, Kind, Operator, Result};
+use crate::{Dtype, Element, Error, Kind, Operator, Result};
 
 /// How an array says where segments begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,7 +68,7 @@ impl Segments<'_> {
     /// # Errors
     /// [`Error::Segments`] where one is wrong.
     pub fn check(&self, items: usize) -> Result<()> {
-        check_count(self.by, self.len(), items)?;
+        check_array(self.by, self.kind, self.len(), items)?;
         let wrong = |reason| Err(Error::Segments { reason });
         if self.by == SegmentedBy::Offsets {
             let mut before = 0;
@@ -89,14 +89,19 @@ impl Segments<'_> {
     }
 }
 
-/// That an array that says where segments begin has as many numbers as there must be for `items` items.
+/// That an array that says where segments begin has numbers that can, and as many as there must be for `items` items.
 ///
 /// # Errors
 /// [`Error::Segments`] if it has not.
-pub fn check_count(by: SegmentedBy, count: usize, items: usize) -> Result<()> {
+pub fn check_array(by: SegmentedBy, kind: Kind, count: usize, items: usize) -> Result<()> {
+    let is_offset = [Dtype::U32, Dtype::U64].map(Kind::Number).contains(&kind);
     let reason = match by {
+        SegmentedBy::Offsets if !is_offset => format!("offsets are u32 or u64, not {kind}"),
         SegmentedBy::Offsets if count == 0 => {
             "there are no offsets; there must be one more than segments".to_owned()
+        }
+        SegmentedBy::Flags | SegmentedBy::Keys if kind.size() == 0 => {
+            format!("{kind} has no bytes to compare")
         }
         SegmentedBy::Flags if count != items => {
             format!("there are {count} flags for {items} items")
@@ -105,6 +110,34 @@ pub fn check_count(by: SegmentedBy, count: usize, items: usize) -> Result<()> {
         _ => return Ok(()),
     };
     Err(Error::Segments { reason })
+}
+
+/// That what is asked for beside the values of segments, each one's key and how many they are, suits how items of `kind` say where
+/// these begin.
+///
+/// # Errors
+/// [`Error::Segments`] if it does not.
+pub fn check_asked(by: SegmentedBy, kind: Kind, keys: Option<Kind>, counts: bool) -> Result<()> {
+    let reason = match keys {
+        _ if (by == SegmentedBy::Offsets) == counts => {
+            "by keys and flags an array for the number of segments is given; by offsets none is"
+                .to_owned()
+        }
+        Some(keys) if keys != kind => format!("keys of {kind} do not go to an array of {keys}"),
+        _ => return Ok(()),
+    };
+    Err(Error::Segments { reason })
+}
+
+/// The bytes of `count` items of `kind`, of those that are there.
+///
+/// # Errors
+/// [`Error::Segments`] if there are fewer.
+pub fn bytes_of(bytes: &[u8], kind: Kind, count: usize) -> Result<&[u8]> {
+    kind.size().checked_mul(count).and_then(|size| bytes.get(..size)).ok_or_else(|| {
+        let reason = format!("{} bytes do not hold {count} items of {kind}", bytes.len());
+        Error::Segments { reason }
+    })
 }
 
 /// A value, and whether a segment begins with it or among what it was combined of.
@@ -167,7 +200,7 @@ impl<A: Element, O: Operator<A>> Operator<Segmented<A>> for InSegments<O> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dtype, Sum, laws};
+    use crate::{Sum, laws};
 
     #[test]
     fn what_is_said_about_segments_is_checked() {

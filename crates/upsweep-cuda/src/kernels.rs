@@ -326,13 +326,13 @@ fn segments_compile() {
                 let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
                 let cut = Cut { by, kind, wide, reduces, long: turn % 4 == 3 };
                 let types = Types { cut: Some(cut), ..of.clone() };
+                let facts = Facts { arch, ..testing::facts(arch) };
                 if reduces && by == SegmentedBy::Offsets {
                     let aligned = turn % 2 == 0;
                     let lies = Lies { width: 16, aligned, out_aligned: true, one_by_one: false };
-                    compile(&by_offsets_shader(arch, &types, &cut, lies), arch);
+                    compile(&by_offsets_shader(&facts, &types, &cut, lies), arch);
                     continue;
                 }
-                let facts = Facts { arch, ..testing::facts(arch) };
                 let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
                 let direction = [Direction::Forward, Direction::Reverse][turn / 2 % 2];
                 let form = match reduces {

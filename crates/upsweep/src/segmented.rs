@@ -92,11 +92,7 @@ impl<'a> Segments<'a> {
 
     /// What can be seen of the array without waiting for it.
     fn check(&self, items: usize) -> Result<()> {
-        if self.source.kind.size() == 0 {
-            let reason = format!("{} has no bytes to compare", self.source.kind);
-            return Err(Error::Segments { reason });
-        }
-        segments::check_count(self.by, self.count, items)?;
+        segments::check_array(self.by, self.source.kind, self.count, items)?;
         match &self.source.stored {
             Stored::Host(bytes) => {
                 upsweep_core::Segments { by: self.by, kind: self.source.kind, bytes }.check(items)

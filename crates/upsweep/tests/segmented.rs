@@ -152,6 +152,37 @@ fn segments_are_said_by_offsets() {
     check_offsets::<i64, i64, _>(Sum, 7, &LENGTHS[2..3]);
 }
 
+/// Far more segments than items, nearly all of them empty: in front of all items, between two, and behind.
+#[test]
+fn many_more_segments_than_items() {
+    const EMPTY: usize = 300_000;
+    let input = [3u32, 5, 7];
+    for place in 0..=input.len() {
+        let mut offsets: Vec<u32> = (0..=input.len() as u32).collect();
+        offsets.splice(place..place, vec![place as u32; EMPTY]);
+        let wanted: Vec<u32> = offsets
+            .windows(2)
+            .map(|pair| if pair[0] < pair[1] { input[pair[0] as usize] } else { 0 } + 100)
+            .collect();
+        on_devices(&[u32::KIND], |device| {
+            let of = &device.device;
+            let mut output = on(of, &vec![!0u32; wanted.len()]);
+            let problem = Reduce::new(Sum).init(100);
+            segmented_reduce_into(
+                of,
+                &on(of, &input),
+                &Segments::by_offsets(&offsets),
+                &mut output,
+                &problem,
+            )
+            .expect("a reduction");
+            let found = output.to_vec().expect("it is there");
+            let wrong = found.iter().zip(&wanted).position(|(found, wanted)| found != wanted);
+            assert_eq!(wrong, None, "{device}: empty segments in front of item {place}");
+        });
+    }
+}
+
 #[test]
 fn operators_of_ones_own_keep_their_order_in_segments() {
     let start = Recurrence::sample(Input::Uniform, 9);

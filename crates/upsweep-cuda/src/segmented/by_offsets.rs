@@ -6,7 +6,7 @@ use upsweep_core::Result;
 use upsweep_core::summation::{GROUP, LANES, ROWS, TILE, TILES};
 
 use crate::backend::items_of;
-use crate::device::Gpu;
+use crate::device::{Facts, Gpu};
 use crate::launch::{Kernel, Launch, Ready};
 use crate::memory::Buffer;
 use crate::reduce::{Init, of_arrays, with_init};
@@ -22,32 +22,43 @@ const WARP: u32 = 32;
 /// Threads of a workgroup that looks where segments of tiles are.
 const STARTS_THREADS: u32 = 256;
 
-/// Registers of a quarter of a multiprocessor, whose warps have the same; and those that a thread needs for what it does, so that none
-/// are spilled: on an H200 a twentieth is gained by the fewer. Before compute capability 9.0 the compiler needs more.
-const REGISTERS_OF_QUARTER: u32 = 1 << 14;
-const REGISTERS_OF_THREAD: u32 = 52;
-const REGISTERS_OF_THREAD_BEFORE: u32 = 60;
+/// Warps of a workgroup.
+const WARPS: u32 = 4;
 
-/// Rows of a warp, of which a tile has 16, for values of so many words.
+/// Registers of a quarter of a multiprocessor, whose warps have the same; and those that a thread needs besides what it holds of
+/// items, so that none are spilled. For an H200 compilers do with fewer where nothing has to be moved: a workgroup more.
+const REGISTERS_OF_QUARTER: u32 = 1 << 14;
+const REGISTERS_OF_THREAD: u32 = 40;
+const REGISTERS_OF_THREAD_OF_90: u32 = 32;
+
+/// Segments for which there is a workgroup at least, since those without items are written by all workgroups.
+const SEGMENTS_OF_WORKGROUP: u64 = 1 << 16;
+
+/// Rows of a warp, for values of so many words.
 fn rows(words: u32) -> u32 {
-    if words > 2 { 4 } else { 8 }
+    if words > 1 { 4 } else { 8 }
+}
+
+/// Tiles of a workgroup.
+fn chunk_tiles(words: u32) -> u32 {
+    WARPS * rows(words) / ROWS as u32
 }
 
 /// The shader of a reduction of arrays that lie so.
-pub(crate) fn shader(arch: u32, types: &Types, cut: &Cut, lies: Lies) -> Shader {
+pub(crate) fn shader(facts: &Facts, types: &Types, cut: &Cut, lies: Lies) -> Shader {
     let words = types.words();
     let rows = rows(words);
-    let own = if arch >= 90 { REGISTERS_OF_THREAD } else { REGISTERS_OF_THREAD_BEFORE };
-    let registers = own + (GROUP as u32 + 1) * rows * words;
-    let warps_of_quarter = REGISTERS_OF_QUARTER / (registers.next_multiple_of(8) * WARP);
-    let at_once = (4 * warps_of_quarter / (ROWS as u32 / rows)).clamp(1, 16);
+    let is_narrow = facts.arch == 90 && lies.aligned && cut.kind.size() == 4;
+    let own = if is_narrow { REGISTERS_OF_THREAD_OF_90 } else { REGISTERS_OF_THREAD };
+    let registers = own + GROUP as u32 * rows * words;
+    let at_once = (REGISTERS_OF_QUARTER / (registers.next_multiple_of(8) * WARP)).max(1);
     let width = |kind: upsweep_core::Kind| lies.width.min((GROUP * kind.size()) as u32);
     Shader {
         types: types.clone(),
         width: width(types.item),
         out_width: width(types.output),
         constants: vec![
-            ("WARPS", ROWS as u64 / u64::from(rows)),
+            ("WARPS", WARPS.into()),
             ("ROWS", rows.into()),
             ("TILE_ROWS", ROWS as u64),
             ("WINDOW_TILES", TILES as u64),
@@ -62,9 +73,19 @@ pub(crate) fn shader(arch: u32, types: &Types, cut: &Cut, lies: Lies) -> Shader 
             ("EXACT", u64::from(types.is_exact())),
             ("SUMS_WORDS", 0),
             ("MARKS_WIDTH", alignment(cut.kind)),
+            // Half of the chunks that run at once: an H200 gains as much by a whole, and loses a fortieth by twice as many.
+            ("AHEAD", (at_once * facts.multiprocessors).div_ceil(2).into()),
         ],
-        parts: texts(&[STEPS, HELD, include_str!("by_offsets.cuh")]),
-        entries: vec!["starts", "segments", "windows", "spine", "finish"],
+        parts: texts(&[
+            STEPS,
+            HELD,
+            include_str!("by_offsets.cuh"),
+            include_str!("tiles.cuh"),
+            include_str!("closing.cuh"),
+            include_str!("in_tiles.cuh"),
+            include_str!("between_tiles.cuh"),
+        ]),
+        entries: vec!["starts", "segments", "windows", "finish"],
     }
 }
 
@@ -79,17 +100,19 @@ pub(crate) struct ByOffsets {
     items: u64,
 }
 
-fn tiles(items: u64) -> u64 {
-    items.div_ceil(TILE as u64).max(1)
+/// Chunks of so many items.
+fn chunks(types: &Types, items: u64) -> u64 {
+    items.div_ceil(TILE as u64 * u64::from(chunk_tiles(types.words()))).max(1)
 }
 
 /// Bytes of the parts of `Told` for so many items.
-fn parts(types: &Types, items: u64) -> [u64; 6] {
-    let (tiles, words) = (tiles(items), u64::from(types.words()));
+fn parts(types: &Types, items: u64) -> [u64; 5] {
+    let (chunks, words) = (chunks(types, items), u64::from(types.words()));
+    let tiles = chunks * u64::from(chunk_tiles(types.words()));
     let windows = tiles.div_ceil(TILES as u64);
     let known = 4 * (words + 1);
     let waiting = (12 * words).next_multiple_of(8) + 8;
-    [8 * tiles, 4, known * tiles, known * windows, known * windows, waiting * tiles]
+    [8 * (chunks + 1), 4, known * tiles, known * windows, waiting * tiles]
         .map(|b| b.next_multiple_of(256))
 }
 
@@ -105,7 +128,7 @@ impl ByOffsets {
         lies: Lies,
         items: u64,
     ) -> Result<Self> {
-        let shader = shader(gpu.facts.arch, &types, cut, lies);
+        let shader = shader(&gpu.facts, &types, cut, lies);
         let entries = shader.entries.iter();
         let kernels = entries.map(|entry| gpu.kernel(&shader, entry)).collect::<Result<_>>()?;
         let told = Arc::new(Buffer::zeros(gpu, parts(&types, items).iter().sum())?);
@@ -122,16 +145,22 @@ impl ByOffsets {
         &self,
         gpu: &Gpu,
         input: Slice<'_>,
-        beside: &[u64],
+        beside: &[u64; 4],
         output: Slice<'_>,
         init: Init,
     ) -> Result<Ready> {
-        let items = items_of(&[input]);
-        let tiles = u32::try_from(tiles(items))
-            .map_err(|_| gpu.failed("a reduction of more tiles than are counted"))?;
-        let words =
-            [output.pointer(), 0, items, u64::from(tiles) | u64::from(init.is_some()) << 32];
-        let arguments = of_arrays(&[input]).and(beside.iter().copied()).and(words);
+        let (items, words) = (items_of(&[input]), self.types.words());
+        let [_, segments, ..] = *beside;
+        let counted = |count| {
+            u32::try_from(count)
+                .map_err(|_| gpu.failed("a reduction of more chunks or segments than are counted"))
+        };
+        let chunks = counted(chunks(&self.types, items))?;
+        let workgroups = chunks.max(counted(segments.div_ceil(SEGMENTS_OF_WORKGROUP))?);
+        let tiles = chunks * chunk_tiles(words);
+        let words_of_scan =
+            [output.pointer(), 0, items, u64::from(chunks) | u64::from(init.is_some()) << 32];
+        let arguments = of_arrays(&[input]).and(*beside).and(words_of_scan);
         let arguments = with_init(arguments, &self.types, init);
         let mut begin = self.told.pointer();
         let told = parts(&self.types, self.items).map(|bytes| {
@@ -145,21 +174,19 @@ impl ByOffsets {
             shared_bytes: 0,
             cooperative: false,
         };
-        let [starts, segments, windows, spine, finish] = &self.kernels[..] else {
-            return Err(gpu.failed("a reduction by offsets has five kernels"));
+        let [starts, segments, windows, finish] = &self.kernels[..] else {
+            return Err(gpu.failed("a reduction by offsets has four kernels"));
         };
-        let threads = WARP * (ROWS as u32 / rows(self.types.words()));
         // SAFETY: `Scan` in `chunk.cuh` and `Told` in `by_offsets.cuh` have these fields. The caller's slices are the device's
         // memory and lie apart; what is told has room for every tile and window of the longest array.
         let ready = unsafe {
-            let first = launch(tiles.div_ceil(STARTS_THREADS), STARTS_THREADS);
+            let first = launch(chunks / STARTS_THREADS + 1, STARTS_THREADS);
             Ready::new(starts, first, arguments, Some(&self.told))
         };
         let of_windows = launch(tiles.div_ceil(TILES as u32), WARP);
         Ok(ready
-            .then(segments, launch(tiles, threads))
+            .then(segments, launch(workgroups, WARPS * WARP))
             .then(windows, of_windows)
-            .then(spine, launch(1, WARP * WARP))
             .then(finish, of_windows))
     }
 }

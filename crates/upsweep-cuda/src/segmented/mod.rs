@@ -225,7 +225,10 @@ impl Gpu {
     ) -> Result<Slice<'a>> {
         let Segments { by, kind, count, .. } = *segments;
         check(kind, self.id(), &kind.to_string())?;
-        segments::check_count(by, count, items)?;
+        segments::check_array(by, kind, count, items)?;
+        if let Stored::Host(bytes) = &segments.stored {
+            segments::bytes_of(bytes, kind, count)?;
+        }
         self.one_on_device(&segments.stored, kind, count as u64, uploaded)
     }
 }
@@ -295,14 +298,10 @@ impl<'a> Job<'a> {
                 return Err(Error::LengthMismatch { input, output: slice.len() });
             }
         }
-        match asked.count {
-            Some(count) if count.items != 1 => {
-                return Err(Error::ResultLength { items: count.len() });
-            }
-            None if cut.packs() => {
-                return Err(gpu.failed("nobody asks how many segments there are"));
-            }
-            _ => {}
+        let keys = asked.unique.as_ref().map(Slice::kind);
+        segments::check_asked(by, cut.kind, keys, asked.count.is_some())?;
+        if let Some(count) = asked.count.filter(|count| count.items != 1) {
+            return Err(Error::ResultLength { items: count.len() });
         }
         let address = |of: Option<Slice<'_>>| of.map_or(0, |slice| slice.pointer);
         let everywhere = problem.determinism == Determinism::Everywhere;
@@ -376,8 +375,8 @@ fn cut(
     items: u64,
     reduces: bool,
 ) -> Result<(Cut, u64)> {
-    segments::check_count(by, marks.len(), usize::try_from(items).unwrap_or(usize::MAX))?;
     let kind = marks.kind();
+    segments::check_array(by, kind, marks.len(), usize::try_from(items).unwrap_or(usize::MAX))?;
     let begin = match direction {
         Direction::Forward => marks.pointer(),
         Direction::Reverse => marks.pointer() + marks.bytes(),

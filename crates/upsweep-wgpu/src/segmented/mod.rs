@@ -232,11 +232,8 @@ impl Gpu {
         if output.len() != room {
             return Err(Error::LengthMismatch { input: room, output: output.len() });
         }
-        if cut.packs() != packed.is_some() {
-            let reason =
-                "how many segments there are, is asked for by keys and flags, and said by offsets";
-            return Err(Error::Segments { reason: reason.to_owned() });
-        }
+        let keys = packed.as_ref().filter(|packed| packed.unique.is_some()).map(|_| K::KIND);
+        segments::check_asked(cut.by, cut.kind, keys, packed.is_some())?;
         // Of no items it does not matter where they are.
         let input = if items == 0 { Source::Host(&[]) } else { input };
         let input = self.on_device(input, types.item, &mut uploaded)?;
@@ -249,10 +246,6 @@ impl Gpu {
         beside.count = count.as_ref().map(Written::slice);
         if let Some(unique) = beside.unique.filter(|unique| unique.len() != items) {
             return Err(Error::LengthMismatch { input: items, output: unique.len() });
-        }
-        if beside.unique.is_some() && kind_of::<K>(self.id())? != cut.kind {
-            let reason = format!("keys of {} do not go to an array of {}", cut.kind, K::KIND);
-            return Err(Error::Segments { reason });
         }
         if let Some(count) = beside.count.filter(|count| count.items != 1) {
             return Err(Error::ResultLength { items: count.len() });
@@ -296,25 +289,15 @@ impl Gpu {
         uploaded: &'a mut Option<wgpu::Buffer>,
     ) -> Result<(Cut, Beside<'a>)> {
         let Segments { by, kind, count, stored } = *segments;
-        let refused = |reason| Err(Error::Segments { reason });
         check(kind, self.id(), &kind.to_string())?;
-        segments::check_count(by, count, items)?;
-        let is_offset = [Dtype::U32, Dtype::U64].map(Kind::Number).contains(&kind);
-        if by == SegmentedBy::Offsets && !is_offset {
-            return refused(format!("offsets are u32 or u64, not {kind}"));
-        }
+        segments::check_array(by, kind, count, items)?;
         let marks = match stored {
             Stored::Device(slice) => Slice::new(slice.buffer, kind, slice.offset, count as u64)?,
-            Stored::Host(bytes) => match bytes.get(..kind.size() * count) {
-                Some(bytes) => {
-                    let buffer = uploaded.insert(self.upload("segments", bytes)?);
-                    Slice { buffer, offset: 0, items: count as u64 }
-                }
-                None => {
-                    let have = bytes.len();
-                    return refused(format!("{have} bytes do not hold {count} items of {kind}"));
-                }
-            },
+            Stored::Host(bytes) => {
+                let bytes = segments::bytes_of(&bytes, kind, count)?;
+                let buffer = uploaded.insert(self.upload("segments", bytes)?);
+                Slice { buffer, offset: 0, items: count as u64 }
+            }
         };
         let said = if by == SegmentedBy::Offsets { count - 1 } else { 0 };
         let said = u32::try_from(said).map_err(|_| too_long(self, count as u64, kind))?;
