@@ -341,7 +341,9 @@ impl Scanning {
     ) -> Result<Recording> {
         let facts = &gpu.facts;
         let chunk = u64::from(self.shape.chunk());
-        let multiple = WINDOW as u64;
+        // What is cut into segments is not cut into windows, and so need not be whole ones.
+        let is_cut = self.types.cut.is_some();
+        let multiple = if is_cut { 1 } else { WINDOW as u64 };
         let only_total = self.form.only_total;
         let all = Arrays::of(&self.types, inputs);
         let Some(input) = all.widest() else { return Err(gpu.failed("a scan of nothing")) };
@@ -352,9 +354,19 @@ impl Scanning {
             ((self.types.output, output), (self.types.item, input))
         };
         let turned = self.form.direction == Direction::Reverse;
-        let most = facts.binding_bytes.min(MOST_TICKETS * chunk * wide.0.size() as u64);
+        let tickets = MOST_TICKETS * chunk;
+        if is_cut && self.waits() && input.items > tickets {
+            let reason = format!(
+                "workgroups that wait for others count at most {tickets} items in segments, not {}; take {}",
+                input.items,
+                ScanGlobal::ReduceThenScan
+            );
+            return Err(Error::Buffer { reason });
+        }
+        let counted = if is_cut { u64::MAX } else { tickets * wide.0.size() as u64 };
+        let most = facts.binding_bytes.min(counted);
         let windows = wide.1.windows_of(wide.0, most, facts.alignment, multiple, turned);
-        if self.types.cut.is_some() && windows.len() > 1 {
+        if is_cut && windows.len() > 1 {
             return Err(segmented::too_long(gpu, wide.1.items, wide.0));
         }
         let chunks = input.items.div_ceil(chunk).max(1);
@@ -440,7 +452,7 @@ impl Scanning {
                     // A total of every chunk; what comes into every window, and behind the last.
                     "spine" => Traffic {
                         read: chunks * self.types.bytes(),
-                        written: (input.items.div_ceil(multiple) + 1) * self.types.bytes(),
+                        written: (input.items.div_ceil(WINDOW as u64) + 1) * self.types.bytes(),
                     },
                     "upsweep" => Traffic { read: items * item, written: 0 },
                     "write_total" => Traffic { read: self.types.bytes(), written: stored },

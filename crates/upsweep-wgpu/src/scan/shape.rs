@@ -94,7 +94,7 @@ impl Shape {
         let of_offsets =
             if by_offsets(types) { OF_OFFSETS * (self.chunk() / u32::BITS + 1) } else { 0 };
         let shared = SHARED_OF_TILES + self.threads * shared_of_thread(types) + of_offsets;
-        let fits = shared + 4 * types.words() * parked <= facts.shared_bytes;
+        let fits = shared + 4 * types.words_in_arrays() * parked <= facts.shared_bytes;
         let total_batch = if falls_back { 1 } else { UNITS_ON_THEIR_WAY };
         let mut constants = vec![
             ("THREADS", self.threads),
@@ -151,13 +151,13 @@ fn by_offsets(types: &Types) -> bool {
     types.cut.is_some_and(|cut| cut.by == SegmentedBy::Offsets)
 }
 
-/// Bytes of shared memory for what is known of offsets among 32 items: cuts, also of another chunk; what closes, the first
-/// segment, and how many have no items.
+/// Bytes of shared memory for what is known of offsets among 32 items, five words: cuts, and those of another chunk; what closes,
+/// the first segment, and how many have no items.
 const OF_OFFSETS: u32 = 20;
 
 /// Bytes of shared memory for each thread: two values, two of a row, of which there are as many, and one of a subgroup.
 fn shared_of_thread(types: &Types) -> u32 {
-    20 * types.words()
+    20 * types.words_in_arrays()
 }
 
 /// And those that tiles need beside.

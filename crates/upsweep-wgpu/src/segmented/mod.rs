@@ -7,7 +7,7 @@
 mod tests;
 
 use upsweep_core::{
-    Bounds, Determinism, Direction, Dtype, Element, Error, Kind, Operator, Reduce, Result, Scan,
+    Determinism, Direction, Dtype, Element, Error, Kind, Operator, Reduce, Result, Scan,
     SegmentedBy, Widen, segments,
 };
 use upsweep_gpu::bits::{check, kind as kind_of};
@@ -115,11 +115,27 @@ impl<'a> Beside<'a> {
 /// What is cut into segments is bound at once.
 pub(crate) fn too_long(gpu: &Gpu, items: u64, kind: Kind) -> Error {
     let reason = format!(
-        "arrays in segments are such as one binding holds: on device {} one of {} bytes, not of {items} items of {kind}",
+        "segments want every array within one binding, which on device {} has at most {} bytes; this one has {items} items \
+         of {kind}",
         gpu.id(),
         gpu.facts.binding_bytes
     );
     Error::Buffer { reason }
+}
+
+/// That the number of segments can be copied to the buffer for it, or from there, if that is how it gets there or is read.
+fn check_copies(buffer: &wgpu::Buffer, to: bool, from: bool) -> Result<()> {
+    for (wanted, usage, name) in
+        [(to, BufferUsages::COPY_DST, "COPY_DST"), (from, BufferUsages::COPY_SRC, "COPY_SRC")]
+    {
+        if wanted && !buffer.usage().contains(usage) {
+            let reason = format!(
+                "the buffer for the number of segments needs the usage {name} for this call"
+            );
+            return Err(Error::Buffer { reason });
+        }
+    }
+    Ok(())
 }
 
 /// An array that is written: the caller's, or a buffer of ours that is copied to it in the end.
@@ -242,6 +258,10 @@ impl Gpu {
             packed.map_or((None, None), |packed| (packed.unique, Some(packed.count)));
         let unique = unique.map(|unique| Written::new(self, unique)).transpose()?;
         let count = count.map(|count| Written::new(self, count)).transpose()?;
+        let on_host = output.is_on_host() || unique.as_ref().is_some_and(Written::is_on_host);
+        if let Some(Written::Device(count)) = &count {
+            check_copies(count.buffer, room == 0, on_host && room > 0)?;
+        }
         beside.unique = unique.as_ref().map(Written::slice);
         beside.count = count.as_ref().map(Written::slice);
         if let Some(unique) = beside.unique.filter(|unique| unique.len() != items) {
@@ -256,7 +276,6 @@ impl Gpu {
                 only_total: false,
                 ..Form::TOTAL
             };
-            debug_assert_eq!(form.bounds, Bounds::Inclusive, "a segment's value has its last item");
             let cut = Some(Cut { unique: beside.unique.is_some(), ..cut });
             let types = Types { cut, ..types };
             let (arrays, init) = ((&input, &output.slice()), init_words(problem.init));
@@ -264,7 +283,6 @@ impl Gpu {
         } else if let Some(count) = beside.count {
             self.write(count.buffer, count.offset, &[0; 8])?;
         }
-        let on_host = output.is_on_host() || unique.as_ref().is_some_and(Written::is_on_host);
         let mut found = room;
         if on_host || count.as_ref().is_some_and(Written::is_on_host) {
             self.wait()?;

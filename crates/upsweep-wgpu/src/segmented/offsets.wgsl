@@ -3,8 +3,8 @@
 // One subgroup looks for the first segment that ends behind the chunk's beginning. Then all threads walk through offsets until the
 // chunk ends, and write down the cut in front of each item of the chunk in memory. Where their values go: `places.wgsl`.
 //
-// Where more segments end in a chunk than are walked through, most of them without items, each place is looked for by itself. So
-// no workgroup has more to do than others, wherever segments lie.
+// Where more segments end in a chunk than are walked through, most of them without items, it is crowded: each place is looked for by
+// itself. So no workgroup has more to do than others, wherever segments lie.
 
 const CUT_WORDS = CHUNK / 32u + 1u;
 
@@ -16,7 +16,8 @@ var<workgroup> cuts_of_chunk: array<array<atomic<u32>, CUT_WORDS>, (1u + FALLBAC
 var<workgroup> first_of_chunk: array<u32, (1u + FALLBACK)>;
 var<workgroup> is_crowded: array<u32, (1u + FALLBACK)>;
 
-/// The items of a chunk in memory, and where bit 0 of its cuts is: in reverse, in front of the array if the chunk is not whole.
+/// The items of a chunk in memory, and the one in front of which bit 0 of its cuts is: of a chunk that is not whole, in reverse, one
+/// that would lie in front of the array, counted down from 2^32.
 struct Reach { base: u32, first: u32, end: u32 }
 
 fn reach_of(chunk: u32) -> Reach {
@@ -49,7 +50,7 @@ fn ended_before(item: u32) -> u32 {
     return low;
 }
 
-/// The first segment of these that does not end before offset `end`, found by one thread; `last` if there is none.
+/// The first segment of these that does not end in front of item `end`, found by one thread; `last` if there is none.
 fn first_ending(first: u32, last: u32, end: u32) -> u32 {
     var low = first;
     var high = last;

@@ -28,8 +28,9 @@ pub(crate) const MARKS: u32 = BINDINGS[1];
 pub(crate) const UNIQUE: u32 = BINDINGS[2];
 pub(crate) const COUNT: u32 = BINDINGS[3];
 
-/// Items of a group, in words of which the parts of an access are named.
+/// Items of a group.
 const GROUP: u32 = upsweep_core::summation::GROUP as u32;
+/// The parts of an access of several words.
 const PARTS: [&str; 4] = [".x", ".y", ".z", ".w"];
 
 impl Cut {
@@ -52,7 +53,7 @@ impl Cut {
         if self.wide { (GROUP * self.size()).min(16) } else { 4 }
     }
 
-    /// Whether a group of this array, in `end` bytes of which each begins or ends, can be read at once.
+    /// Whether all groups of this array begin where an access of their width may; in reverse they are counted from the array's end.
     pub(crate) fn is_wide(&self, marks: &Slice<'_>, turned: bool, alignment: u64) -> bool {
         let width = Self { wide: true, ..*self }.width();
         let before = marks.offset % grain(self.kind, alignment);

@@ -52,7 +52,16 @@ impl Types {
         self.held().words() + u32::from(self.cut.is_some())
     }
 
-    /// Bytes of these words.
+    /// Words of each of several values in the memory of a workgroup, where numbers of 64 bits begin at multiples of their size.
+    pub(crate) fn words_in_arrays(&self) -> u32 {
+        let is_long = match self.acc {
+            Kind::Struct { fields, .. } => fields.iter().any(|(.., dtype)| dtype.size() == 8),
+            kind => kind.size() == 8,
+        };
+        if is_long { self.words().next_multiple_of(2) } else { self.words() }
+    }
+
+    /// Bytes of its words.
     pub(crate) fn bytes(&self) -> u64 {
         4 * u64::from(self.words())
     }
