@@ -62,7 +62,7 @@ mod time;
 #[cfg(test)]
 mod translation;
 
-pub use backend::{Source, Stored, Target, Wgpu, Workspace};
+pub use backend::{Ingredients, Source, Stored, Target, Wgpu, Workspace};
 pub use device::Gpu;
 pub use ladder::Ladder;
 pub use memory::Memory;

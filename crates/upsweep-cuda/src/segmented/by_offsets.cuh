@@ -283,6 +283,7 @@ inline void write_closing(const Scan& scan, const Told& told, const Offsets& off
 
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR)
     segments(const Scan scan, const Told told) {
+    take_given(scan.inputs);
     __shared__ Offsets offsets;
     __shared__ Known of_warps[WARPS];
     const u32 warp = number_of_warp(), lane = threadIdx.x % SUBGROUP;
@@ -380,6 +381,7 @@ inline Known upto_tile(const Scan& scan, const Told& told_by, u32 lane) {
 }
 
 extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) windows(const Scan scan, const Told told_by) {
+    take_given(scan.inputs);
     const Known upto = upto_tile(scan, told_by, threadIdx.x);
     if (threadIdx.x == SUBGROUP - 1) {
         tell(told_by.totals + blockIdx.x, upto);
@@ -387,6 +389,7 @@ extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) windows(const Scan sca
 }
 
 extern "C" __global__ void __launch_bounds__(SPINE_THREADS, 1) spine(const Scan scan, const Told told_by) {
+    take_given(scan.inputs);
     // Of 32 windows for each warp: their totals, what comes out of all, and what comes into them.
     __shared__ Known totals[SUBGROUP][SUBGROUP], out[SUBGROUP], into[SUBGROUP];
     const u32 windows = (scan.chunks + SUBGROUP - 1) / SUBGROUP;
@@ -434,6 +437,7 @@ extern "C" __global__ void __launch_bounds__(SPINE_THREADS, 1) spine(const Scan 
 }
 
 extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) finish(const Scan scan, const Told told_by) {
+    take_given(scan.inputs);
     const u32 lane = threadIdx.x, tile = blockIdx.x * SUBGROUP + lane;
     if (tile == 0) {
         *told_by.crowds = 0;

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use upsweep_core::Result;
 use upsweep_core::summation::{GROUP, LANES, ROWS, TILE, TILES};
 
-use crate::backend::items_of;
+use crate::backend::Inputs;
 use crate::device::Gpu;
 use crate::launch::{Kernel, Launch, Ready};
 use crate::memory::Buffer;
-use crate::reduce::{Init, of_arrays, with_init};
+use crate::reduce::{Init, of_inputs, with_init};
 use crate::scan::launches::{HELD, STEPS, texts};
 use crate::scan::{Form, Lies};
 use crate::shader::types::alignment;
@@ -95,7 +95,7 @@ fn parts(types: &Types, items: u64) -> [u64; 6] {
 
 impl ByOffsets {
     pub(crate) fn lies(types: &Types, input: Slice<'_>) -> Lies {
-        Lies::new(Form { only_total: false, ..Form::TOTAL }, types, &[input], None, 16)
+        Lies::new(Form { only_total: false, ..Form::TOTAL }, types, &Inputs::of(&[input]), None, 16)
     }
 
     pub(crate) fn new(
@@ -126,12 +126,12 @@ impl ByOffsets {
         output: Slice<'_>,
         init: Init,
     ) -> Result<Ready> {
-        let items = items_of(&[input]);
+        let items = input.items;
         let tiles = u32::try_from(tiles(items))
             .map_err(|_| gpu.failed("a reduction of more tiles than are counted"))?;
         let words =
             [output.pointer(), 0, items, u64::from(tiles) | u64::from(init.is_some()) << 32];
-        let arguments = of_arrays(&[input]).and(beside.iter().copied()).and(words);
+        let arguments = of_inputs(&Inputs::of(&[input]), &self.types, beside).and(words);
         let arguments = with_init(arguments, &self.types, init);
         let mut begin = self.told.pointer();
         let told = parts(&self.types, self.items).map(|bytes| {
