@@ -81,7 +81,7 @@ pub struct Gpu {
     pub(crate) queue: wgpu::Queue,
     pub(crate) facts: Facts,
     limits: Limits,
-    pipelines: Mutex<HashMap<(Shader, &'static str), wgpu::ComputePipeline>>,
+    pub(crate) pipelines: Mutex<HashMap<(Shader, &'static str), wgpu::ComputePipeline>>,
     /// What the driver made of kernels before, if we keep that.
     pub(crate) cache: Option<Pipelines>,
     /// Why the device was lost, if it is one of ours and was.

@@ -42,6 +42,8 @@ mod backend;
 mod cache;
 mod device;
 mod faults;
+#[cfg(test)]
+mod handed;
 mod ladder;
 mod litmus;
 mod mailbox;

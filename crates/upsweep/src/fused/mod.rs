@@ -402,7 +402,7 @@ impl<'a> Parts<'a> {
 
     /// The words of all parameters.
     #[cfg_attr(
-        not(any(feature = "wgpu", feature = "cuda")),
+        not(any(test, feature = "wgpu", feature = "cuda")),
         expect(dead_code, reason = "without any GPU nobody is handed them")
     )]
     pub(crate) fn words(&self) -> Vec<u32> {
@@ -585,5 +585,56 @@ impl<L: Make, R: Make> Make for Zipped<L, R> {
     #[inline(always)]
     fn item(&self, number: usize) -> Self::Item {
         (self.left.item(number), self.right.item(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The key of kernels, and the words that they are handed.
+    fn of<'a>(items: impl Fused<'a, Item: Element>) -> (Recipe, Vec<u32>) {
+        let made = items.made();
+        (made.recipe, made.parts.words())
+    }
+
+    #[test]
+    fn kernels_are_made_for_no_values() {
+        let (short, long): (&'static [f32], &'static [f32]) = (&[1.5; 3], &[2.5; 200]);
+        let (few, many): (&'static [u32], &'static [u32]) = (&[0; 2], &[0; 100]);
+        let found = |items: &'static [f32], indices: &'static [u32], step| {
+            let found = View::<f32>::from(items).gather(View::<u32>::from(indices));
+            of(found.reversed().strided(step))
+        };
+        let all = [
+            [of(counting(3u32..5)), of(counting(1000u32..1_000_000))],
+            [of(counting(-3i64..5)), of(counting(i64::MIN..i64::MAX))],
+            [of(constant(0.5f32, 3)), of(constant(-7.25f32, 1 << 40))],
+            [of(View::from(short).reversed()), of(View::from(long).reversed())],
+            [of(View::from(long).strided(2)), of(View::from(long).strided(7))],
+            [found(short, few, 1), found(long, many, 9)],
+        ];
+        for [one, other] in all {
+            assert_eq!(one.0, other.0);
+            assert_ne!(one.1, other.1);
+            assert_eq!(one.1.len(), one.0.words());
+        }
+        assert_ne!(of(counting(3u32..5)).0, of(counting(3i32..5)).0);
+        assert_ne!(of(View::from(long).reversed()).0, of(View::from(long)).0);
+    }
+
+    #[test]
+    fn steps_of_steps_are_one_line() {
+        let items = [0u32; 100];
+        let mut parts = Parts::default();
+        let view = View::from(&items);
+        let twice = view.strided(3).reversed().strided(5);
+        let formula = twice.formulas(&Place::OWN, &mut parts).pop();
+        // The last of 34 is number 99, and every fifth one before it.
+        assert_eq!(parts.words(), [99, 0, -15i32 as u32, u32::MAX, 99, 0]);
+        assert!(
+            matches!(formula, Some(Formula::Anywhere { array: 0, last: 2, .. })),
+            "{formula:?}"
+        );
     }
 }
