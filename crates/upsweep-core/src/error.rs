@@ -119,6 +119,15 @@ pub enum Error {
         /// What is wrong with it, with the numbers.
         reason: String,
     },
+    /// Items are gathered from nothing.
+    #[error("there are {indices} indices, and no items to gather at them")]
+    NothingToGather {
+        /// How many items were to be gathered.
+        indices: usize,
+    },
+    /// Items every 0 items.
+    #[error("steps between items are 0; they must be at least 1")]
+    NoStep,
     /// What is said about segments cannot be.
     #[error("segments: {reason}")]
     Segments {

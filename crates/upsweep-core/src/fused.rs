@@ -1,12 +1,14 @@
-//! Items that are made as they are read: by functions, of what lies in one or several arrays.
+//! Items that are made as they are read: by functions, of what lies in one or several arrays, of numbers that are counted, and of
+//! values that are handed to kernels at each launch.
 
 use core::hash::{Hash, Hasher};
 use core::ops::Range;
 
-use crate::kernel::{Function, Named};
-use crate::{Element, Kind};
+use crate::kernel::{Composition, Function};
+use crate::{Dtype, Element, Kind};
 
-/// A function that every device can call: `name {}` for a function `name` with `#[upsweep::function]`.
+/// A function that every device can call: `name {}` for a function `name` with `#[upsweep::function]`, or a value of a structure
+/// whose `impl` block has it.
 pub trait Apply<Arguments>: Copy + Send + Sync + 'static {
     /// What it gives.
     type Output;
@@ -16,6 +18,39 @@ pub trait Apply<Arguments>: Copy + Send + Sync + 'static {
 
     /// What it says.
     fn function(&self) -> &'static Function;
+
+    /// Its fields, which are what the function is given first; `None` if it has none.
+    fn fields(&self) -> Option<Parameter> {
+        None
+    }
+}
+
+/// A value that kernels are handed at each launch, so that another one needs no other kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    /// What it is.
+    pub kind: Kind,
+    /// How it lies in memory, in whole words, the last one filled up with zeros. None of a type that only the CPU can handle.
+    pub words: Vec<u32>,
+}
+
+impl Parameter {
+    /// A value as one.
+    pub fn of<T: Element>(value: T) -> Self {
+        let items = [value];
+        let bytes = T::bytes(&items).unwrap_or_default();
+        let word = |piece: &[u8]| {
+            let mut bytes = [0; 4];
+            bytes[..piece.len()].copy_from_slice(piece);
+            u32::from_le_bytes(bytes)
+        };
+        Self { kind: T::KIND, words: bytes.chunks(4).map(word).collect() }
+    }
+}
+
+/// Words of a parameter of this kind.
+fn words_of(kind: Kind) -> usize {
+    kind.size().div_ceil(4)
 }
 
 /// What is handed to a function: an item, or two of two arrays.
@@ -59,7 +94,13 @@ pub trait Make: Copy + Send + Sync {
     }
 
     /// Those of these numbers, which are among them, in order.
-    fn make(&self, range: Range<usize>) -> impl Iterator<Item = Self::Item>;
+    fn make(
+        &self,
+        range: Range<usize>,
+    ) -> impl DoubleEndedIterator<Item = Self::Item> + ExactSizeIterator;
+
+    /// The one of this number, which is among them.
+    fn item(&self, number: usize) -> Self::Item;
 }
 
 impl<T: Element> Make for &[T] {
@@ -71,71 +112,156 @@ impl<T: Element> Make for &[T] {
     }
 
     #[inline(always)]
-    fn make(&self, range: Range<usize>) -> impl Iterator<Item = T> {
+    fn make(&self, range: Range<usize>) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator {
         self[range].iter().copied()
+    }
+
+    #[inline(always)]
+    fn item(&self, number: usize) -> T {
+        self[number]
     }
 }
 
-/// How an item is made of those of the same number in arrays.
+/// How an item is made.
 #[derive(Clone, Debug)]
 pub enum Formula {
-    /// The item of the array of this number.
+    /// The item of the same number in the array of this number.
     Item(usize),
+    /// An item anywhere in the array of this number among those that are read so.
+    Anywhere {
+        /// Which array.
+        array: usize,
+        /// Which of its items.
+        index: Box<Index>,
+        /// The parameter that says the number of its last item, behind which nothing is read.
+        last: usize,
+    },
+    /// A parameter.
+    Value(usize),
+    /// What a parameter counts on from, an integer of this type, and so many.
+    Counted(Dtype, usize, Box<Index>),
+    /// The prefix that a scan has found.
+    Prefix,
     /// What a function gives.
     Call(&'static Function, Vec<Formula>),
 }
 
+/// The number of an item.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Index {
+    /// That of the item that is made.
+    Own,
+    /// `first + step · of`, modulo 2^64, which are parameters.
+    Line {
+        /// The number that is multiplied.
+        of: Box<Index>,
+        /// The parameter that is added.
+        first: usize,
+        /// The parameter that it is multiplied with.
+        step: usize,
+    },
+    /// What is made, an unsigned integer of this type; but the number that a parameter says, if it is larger.
+    Gathered(Box<Formula>, Dtype, usize),
+}
+
+/// How a language of kernels says what formulas consist of: expressions. `structure` is the name of the structure that is wanted,
+/// where it is one; numbers of items have as many bits as the language counts items with, or 64 if they are `long`.
+pub trait Terms {
+    /// The item of an array that is read in order.
+    fn item(&self, array: usize, structure: &str) -> String;
+
+    /// The item that was read of an array that is read anywhere.
+    fn anywhere(&self, array: usize, structure: &str) -> String;
+
+    /// A parameter.
+    fn value(&self, parameter: usize, structure: &str) -> String;
+
+    /// The prefix that a scan has found.
+    fn prefix(&self) -> String;
+
+    /// The number of the item that is made.
+    fn number(&self, long: bool) -> String;
+
+    /// A parameter as the number of an item.
+    fn index(&self, parameter: usize, long: bool) -> String;
+
+    /// A value of an unsigned type as the number of an item, at most the one that a parameter says.
+    fn within(&self, value: &str, of: Dtype, last: usize, long: bool) -> String;
+
+    /// A number of an item as an integer of this type, counted on from a parameter.
+    fn counted(&self, of: Dtype, start: usize, number: &str) -> String;
+}
+
 impl Formula {
-    /// An expression for the item, in any language that calls functions as Rust does; `item` gives those for items of arrays.
-    /// `functions` are those of [`for_each_function`](Formula::for_each_function), in its order.
-    pub fn text(&self, functions: &[Named], item: &dyn Fn(usize) -> String) -> String {
-        self.text_of(&mut functions.iter(), item)
+    /// An expression for the item, in any language that calls functions as Rust does.
+    pub fn text(&self, functions: &Composition, terms: &impl Terms) -> String {
+        self.text_as("Value", functions, terms)
     }
 
-    fn text_of<'a>(
-        &self,
-        functions: &mut impl Iterator<Item = &'a Named>,
-        item: &dyn Fn(usize) -> String,
-    ) -> String {
+    fn text_as(&self, structure: &str, functions: &Composition, terms: &impl Terms) -> String {
         match self {
-            Formula::Item(number) => item(*number),
-            Formula::Call(_, arguments) => {
+            Formula::Item(array) => terms.item(*array, structure),
+            Formula::Anywhere { array, .. } => terms.anywhere(*array, structure),
+            Formula::Value(parameter) => terms.value(*parameter, structure),
+            Formula::Counted(of, start, index) => {
+                terms.counted(*of, *start, &index.text(of.size() > 4, functions, terms))
+            }
+            Formula::Prefix => terms.prefix(),
+            Formula::Call(function, arguments) => {
+                let Some(named) = functions.named(function) else { return String::new() };
+                let arguments = arguments.iter().zip(&named.parameters);
                 let arguments: Vec<_> =
-                    arguments.iter().map(|argument| argument.text_of(functions, item)).collect();
-                let name = functions.next().map_or("", |function| &function.name);
-                format!("{name}({})", arguments.join(", "))
+                    arguments.map(|(from, of)| from.text_as(of, functions, terms)).collect();
+                format!("{}({})", named.name, arguments.join(", "))
             }
         }
     }
 
-    /// The types of arrays' items, as the functions that take them call them.
-    pub fn types(&self, functions: &[Named]) -> Vec<String> {
-        let mut types = Vec::new();
-        self.types_of(&mut functions.iter(), &mut types);
-        types
+    /// Calls `body` with every part of it, what is made first before what is made of it.
+    pub fn for_each<'a>(&'a self, body: &mut impl FnMut(&'a Formula)) {
+        match self {
+            Formula::Anywhere { index, .. } | Formula::Counted(_, _, index) => {
+                index.for_each(body);
+            }
+            Formula::Call(_, arguments) => {
+                arguments.iter().for_each(|argument| argument.for_each(body));
+            }
+            Formula::Item(_) | Formula::Value(_) | Formula::Prefix => {}
+        }
+        body(self);
     }
+}
 
-    fn types_of<'a>(
-        &self,
-        functions: &mut impl Iterator<Item = &'a Named>,
-        types: &mut Vec<String>,
-    ) {
-        let Formula::Call(_, arguments) = self else { return };
-        arguments.iter().for_each(|argument| argument.types_of(functions, types));
-        let parameters = functions.next().map_or(&[][..], |function| &function.parameters);
-        for (argument, of) in arguments.iter().zip(parameters) {
-            if let Formula::Item(number) = argument {
-                types.resize(types.len().max(number + 1), String::new());
-                types[*number].clone_from(of);
+impl Index {
+    /// An expression for it.
+    pub fn text(&self, long: bool, functions: &Composition, terms: &impl Terms) -> String {
+        match self {
+            Index::Own => terms.number(long),
+            Index::Line { of, first, step } => {
+                let [first, step] = [first, step].map(|parameter| terms.index(*parameter, long));
+                format!("({first} + {step} * {})", of.text(long, functions, terms))
+            }
+            Index::Gathered(formula, of, last) => {
+                terms.within(&formula.text(functions, terms), *of, *last, long)
             }
         }
     }
 
-    /// Calls `body` with every function, what is called first before what calls it.
-    pub fn for_each_function(&self, body: &mut impl FnMut(&'static Function)) {
-        if let Formula::Call(function, arguments) = self {
-            arguments.iter().for_each(|argument| argument.for_each_function(body));
-            body(function);
+    fn for_each<'a>(&'a self, body: &mut impl FnMut(&'a Formula)) {
+        match self {
+            Index::Own => {}
+            Index::Line { of, .. } => of.for_each(body),
+            Index::Gathered(formula, ..) => formula.for_each(body),
+        }
+    }
+
+    /// Whether the number of the item that is made is asked for.
+    fn is_numbered(&self) -> bool {
+        match self {
+            Index::Own => true,
+            Index::Line { of, .. } => of.is_numbered(),
+            // What it is made of is looked at by itself.
+            Index::Gathered(..) => false,
         }
     }
 }
@@ -145,6 +271,15 @@ impl PartialEq for Formula {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Formula::Item(own), Formula::Item(other)) => own == other,
+            (Formula::Value(own), Formula::Value(other)) => own == other,
+            (Formula::Prefix, Formula::Prefix) => true,
+            (
+                Formula::Anywhere { array, index, last },
+                Formula::Anywhere { array: other, index: number, last: end },
+            ) => (array, index, last) == (other, number, end),
+            (Formula::Counted(of, start, index), Formula::Counted(other, first, number)) => {
+                (of, start, index) == (other, first, number)
+            }
             (Formula::Call(own, from), Formula::Call(other, of)) => {
                 core::ptr::eq(*own, *other) && from == of
             }
@@ -157,8 +292,12 @@ impl Eq for Formula {}
 
 impl Hash for Formula {
     fn hash<H: Hasher>(&self, state: &mut H) {
+        core::mem::discriminant(self).hash(state);
         match self {
-            Formula::Item(number) => number.hash(state),
+            Formula::Item(number) | Formula::Value(number) => number.hash(state),
+            Formula::Anywhere { array, index, last } => (array, index, last).hash(state),
+            Formula::Counted(of, start, index) => (of, start, index).hash(state),
+            Formula::Prefix => {}
             Formula::Call(function, arguments) => {
                 core::ptr::from_ref(*function).hash(state);
                 arguments.hash(state);
@@ -167,26 +306,112 @@ impl Hash for Formula {
     }
 }
 
-/// What kernels make of several arrays as they read them.
+/// What kernels make of several arrays as they read them. It says nothing of the values of parameters, so that one kernel serves
+/// for all of them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Recipe {
     /// What is made.
     pub item: Kind,
-    /// Of what the arrays are.
+    /// Of what the arrays are that are read in order.
     pub arrays: Vec<Kind>,
+    /// Of what those are that are read anywhere. Numbers of an array's items are made of arrays in front of it.
+    pub anywhere: Vec<Kind>,
+    /// Of what the parameters are, whose words follow one another.
+    pub parameters: Vec<Kind>,
     /// What an item is made of.
     pub formula: Formula,
+    /// What is written of each prefix that a scan has found, if that is not the prefix.
+    pub written: Option<Formula>,
 }
 
+/// The kind by which items are dealt out that are made of no array.
+const COUNTED: Kind = Kind::Number(Dtype::U32);
+
 impl Recipe {
-    /// The number of the first array with the longest items, which says how the others are read.
+    /// What is made of the items of arrays that are read in order.
+    pub fn of_arrays(item: Kind, arrays: Vec<Kind>, formula: Formula) -> Self {
+        let (anywhere, parameters) = (Vec::new(), Vec::new());
+        Self { item, arrays, anywhere, parameters, formula, written: None }
+    }
+
+    /// The number of the first array, of those that are read in order, with the longest items, which says how the others are read.
     pub fn widest_number(&self) -> usize {
         let numbers = (0..self.arrays.len()).rev();
         numbers.max_by_key(|&number| self.arrays[number].size()).unwrap_or(0)
     }
 
-    /// Of what that array is.
+    /// Of what that array is; numbers if there is none.
     pub fn widest(&self) -> Kind {
-        self.arrays.get(self.widest_number()).copied().unwrap_or(Kind::Opaque)
+        self.arrays.get(self.widest_number()).copied().unwrap_or(COUNTED)
+    }
+
+    /// Items that are read at once, where all arrays are: as many as 16 bytes hold of the longest.
+    pub fn items_of_access(&self) -> u32 {
+        let anywhere = self.anywhere.iter().map(|kind| kind.size()).max();
+        let most = self.widest().size().max(anywhere.unwrap_or(1)).max(1);
+        (16 / most).max(1) as u32
+    }
+
+    /// Calls `body` with every part of its formulas, what is made first before what is made of it.
+    pub fn for_each<'a>(&'a self, body: &mut impl FnMut(&'a Formula)) {
+        self.formula.for_each(body);
+        self.written.iter().for_each(|written| written.for_each(body));
+    }
+
+    /// The functions that it calls.
+    pub fn functions(&self) -> Vec<&'static Function> {
+        let mut functions = Vec::new();
+        self.for_each(&mut |part| {
+            if let Formula::Call(function, _) = part {
+                functions.push(*function);
+            }
+        });
+        functions
+    }
+
+    /// What is read or handed over as a value, arrays and all.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let mut kinds = [&self.arrays[..], &self.anywhere[..]].concat();
+        self.for_each(&mut |part| match part {
+            Formula::Value(parameter) => kinds.extend(self.parameters.get(*parameter)),
+            Formula::Counted(of, ..) => kinds.push(Kind::Number(*of)),
+            _ => {}
+        });
+        kinds
+    }
+
+    /// Whether it asks for the number of the item that is made.
+    pub fn is_numbered(&self) -> bool {
+        let mut is_numbered = false;
+        self.for_each(&mut |part| {
+            if let Formula::Anywhere { index, .. } | Formula::Counted(_, _, index) = part {
+                is_numbered |= index.is_numbered();
+            }
+        });
+        is_numbered
+    }
+
+    /// The number of the first word of a parameter.
+    pub fn word_of(&self, parameter: usize) -> usize {
+        self.parameters.iter().take(parameter).copied().map(words_of).sum()
+    }
+
+    /// Words of all parameters.
+    pub fn words(&self) -> usize {
+        self.word_of(self.parameters.len())
+    }
+
+    /// The numbers of items that arrays are read at anywhere, in the order of the arrays, and the parameters that say which of
+    /// their items is the last.
+    pub fn indices(&self) -> Vec<(&Index, usize)> {
+        let mut indices = vec![None; self.anywhere.len()];
+        self.for_each(&mut |part| {
+            if let Formula::Anywhere { array, index, last } = part
+                && let Some(own) = indices.get_mut(*array)
+            {
+                *own = Some((&**index, *last));
+            }
+        });
+        indices.into_iter().flatten().collect()
     }
 }

@@ -54,6 +54,62 @@ impl Cpu {
         U: Element,
         O: Operator<U::Acc>,
     {
+        let into =
+            |means: &Means<'_>, made: &[M::Item], to: &mut [U], carry: &mut Carry<U::Acc>| {
+                scan(means, Source::Separate(made), to, problem, carry);
+            };
+        self.scan_pieces(input, output, problem, into)?;
+        if problem.bounds == Bounds::Exclusive {
+            set_first(output, problem);
+        }
+        Ok(())
+    }
+
+    /// Writes what `write` makes of every prefix of `input` to `output`, by one thread.
+    ///
+    /// # Errors
+    /// As [`scan_made`](Cpu::scan_made).
+    pub fn scan_made_with<M, A, U, O>(
+        &self,
+        input: M,
+        output: &mut [U],
+        problem: &Scan<A, O>,
+        write: impl Fn(A) -> U + Sync,
+    ) -> Result<()>
+    where
+        M: Make<Item: Widen<A>>,
+        A: Element<Acc = A>,
+        U: Element,
+        O: Operator<A>,
+    {
+        let identity = problem.operator.identity();
+        let mut prefixes = vec![identity; SCANNED.min(input.len())];
+        let mut is_first = problem.bounds == Bounds::Exclusive;
+        let into = |means: &Means<'_>, made: &[M::Item], to: &mut [U], carry: &mut Carry<A>| {
+            let prefixes = &mut prefixes[..made.len()];
+            scan(means, Source::Separate(made), prefixes, problem, carry);
+            if core::mem::take(&mut is_first) {
+                set_first(prefixes, problem);
+            }
+            to.iter_mut().zip(prefixes).for_each(|(to, prefix)| *to = write(*prefix));
+        };
+        self.scan_pieces(input, output, problem, into)
+    }
+
+    /// Hands items, piece after piece, and where their prefixes go to `into`, with what comes into them.
+    fn scan_pieces<M, A, U, O>(
+        &self,
+        input: M,
+        output: &mut [U],
+        problem: &Scan<A, O>,
+        mut into: impl FnMut(&Means<'_>, &[M::Item], &mut [U], &mut Carry<A>),
+    ) -> Result<()>
+    where
+        M: Make<Item: Widen<A>>,
+        A: Element,
+        U: Element,
+        O: Operator<A>,
+    {
         if input.len() != output.len() {
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }
@@ -71,13 +127,9 @@ impl Cpu {
                 };
                 staged.clear();
                 staged.extend(input.make(piece.clone()));
-                let source = Source::Separate(&staged[..]);
-                scan(&alone, source, &mut output[piece], problem, &mut carry);
+                into(&alone, &staged, &mut output[piece], &mut carry);
             }
         });
-        if problem.bounds == Bounds::Exclusive {
-            set_first(output, problem);
-        }
         Ok(())
     }
 }

@@ -25,6 +25,15 @@ pub type Source<'a, T> = upsweep_gpu::Source<'a, T, Slice<'a>>;
 /// Items of one of several arrays to read.
 pub type Stored<'a> = upsweep_gpu::Stored<'a, Slice<'a>>;
 
+/// What kernels make items of.
+pub type Ingredients<'a> = upsweep_gpu::Ingredients<'a, Slice<'a>>;
+
+/// What a launch reads.
+pub type Inputs<'a> = upsweep_gpu::Inputs<'a, Slice<'a>>;
+
+/// Most arrays that a kernel reads: addresses are arguments of its launch.
+pub(crate) const MOST_ARRAYS: usize = 8;
+
 /// Items to write, or to read and overwrite.
 pub type Target<'a, T> = upsweep_gpu::Target<'a, T, Slice<'a>>;
 
@@ -48,11 +57,6 @@ impl Workspace {
     pub fn for_items(items: u64) -> Self {
         Self { items, ..Self::default() }
     }
-}
-
-/// Items that are made of those of arrays: as many as each has.
-pub(crate) fn items_of(inputs: &[Slice<'_>]) -> u64 {
-    inputs.first().map_or(0, |input| input.items)
 }
 
 /// The words of a start value.
@@ -85,23 +89,36 @@ impl Gpu {
         O: Operator<A>,
     {
         kind::<A>(self.id()).and_then(|_| kind::<U>(self.id()))?;
-        for array in &recipe.arrays {
+        for array in recipe.arrays.iter().chain(&recipe.anywhere) {
             check(*array, self.id(), &array.to_string())?;
+        }
+        for parameter in recipe.parameters.iter().filter(|kind| **kind == Kind::Opaque) {
+            check(*parameter, self.id(), &parameter.to_string())?;
         }
         Types::of_made::<A, U, O>(recipe, operator)
             .ok_or(Error::OperatorUntranslated { operator: O::NAME, language: "CUDA C++" })
     }
 
-    /// `items` items of each array in the device's memory; `uploaded` keeps those that were brought there.
-    pub(crate) fn all_on_device<'a>(
+    /// Does `work` with arrays in the device's memory.
+    pub(crate) fn with_inputs<R>(
         self: &Arc<Self>,
-        arrays: &[Stored<'a>],
-        recipe: &Recipe,
-        items: u64,
-        uploaded: &mut Vec<Buffer>,
-    ) -> Result<Vec<Slice<'a>>> {
-        let all = arrays.iter().zip(&recipe.arrays);
-        all.map(|(array, &kind)| self.one_on_device(array, kind, items, uploaded)).collect()
+        made: &Ingredients<'_>,
+        work: impl FnOnce(&Inputs<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let Ingredients { recipe, words, items, .. } = *made;
+        let mut uploaded = Vec::new();
+        let (mut arrays, mut anywhere) = (Vec::new(), Vec::new());
+        for (array, &kind) in made.arrays.iter().zip(&recipe.arrays) {
+            arrays.push(self.one_on_device(array, kind, items, &mut uploaded)?);
+        }
+        for (array, &kind) in made.anywhere.iter().zip(&recipe.anywhere) {
+            let items = match array {
+                Stored::Device(slice) => slice.items,
+                Stored::Host(bytes) => (bytes.len() / kind.size().max(1)) as u64,
+            };
+            anywhere.push(self.one_on_device(array, kind, items, &mut uploaded)?);
+        }
+        work(&Inputs { arrays: &arrays, anywhere: &anywhere, words, items })
     }
 
     /// `items` items of one array in the device's memory.

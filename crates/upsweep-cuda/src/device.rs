@@ -120,7 +120,7 @@ pub struct Gpu {
     pub(crate) facts: Facts,
     limits: Limits,
     compiler: Compiler,
-    modules: Mutex<HashMap<Shader, Arc<Module>>>,
+    pub(crate) modules: Mutex<HashMap<Shader, Arc<Module>>>,
     /// What made the context useless, if something did.
     lost: OnceLock<String>,
     /// Whether anything was launched into a stream of the caller's, so that freeing memory must wait for it.

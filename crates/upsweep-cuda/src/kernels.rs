@@ -4,14 +4,14 @@ use std::collections::HashSet;
 
 use upsweep_core::{
     AccessWidth, Apply, Arrangement, BitXor, Bounds, Direction, Dtype, Element, Extreme, Formula,
-    GpuReduceStrategy, GpuScanStrategy, Kind, Load, Max, Number, Operator, Product, Recipe,
+    GpuReduceStrategy, GpuScanStrategy, Index, Kind, Load, Max, Number, Operator, Product, Recipe,
     ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, SegmentedBy, Strategy, Sum, Tail, Widen,
     WorkgroupPolicy, bf16, f16,
 };
 
 use upsweep_testing::{
-    AddedPowers, Around, BothTagged, Extent, Joined, LargestStretch, Pair, Powers, Recurrence,
-    Recurs, Stretch, Tagged, Wide, WideSum, is_odd, powers_of, product, stretch_of,
+    Above, AddedPowers, Around, BothTagged, Extent, Joined, LargestStretch, Pair, Powers,
+    Recurrence, Recurs, Stretch, Tagged, Wide, WideSum, is_odd, powers_of, product, stretch_of,
 };
 
 use crate::bytes;
@@ -248,12 +248,86 @@ fn structures_compile() {
     }
 }
 
+/// Recipes of what lies elsewhere or nowhere, and of functions with fields; the last one is of what a scan writes.
+fn recipes_with_parameters() -> Vec<Recipe> {
+    let [float, integer] = [Kind::Number(Dtype::F32), Kind::Number(Dtype::U32)];
+    let long = Kind::Number(Dtype::U64);
+    let above = Above { threshold: 0.0 }.function();
+    let line = |first| Index::Line { of: Box::new(Index::Own), first, step: first + 1 };
+    let anywhere = |array, index, last| Formula::Anywhere { array, index: Box::new(index), last };
+    let of = |item, arrays: &[Kind], anywhere: &[Kind], parameters: &[Kind], formula| Recipe {
+        anywhere: anywhere.to_vec(),
+        parameters: parameters.to_vec(),
+        ..Recipe::of_arrays(item, arrays.to_vec(), formula)
+    };
+    let with_field = |of| Formula::Call(above, vec![Formula::Value(0), of]);
+    let counted = Formula::Counted(Dtype::U32, 0, Box::new(Index::Own));
+    let turned = anywhere(0, line(0), 2);
+    let beside = Formula::Call(product {}.function(), vec![Formula::Item(0), turned.clone()]);
+    let found = Index::Gathered(Box::new(Formula::Item(0)), Dtype::U32, 0);
+    let mixed = Index::Gathered(Box::new(counted.clone()), Dtype::U32, 1);
+    let written = Some(with_field(Formula::Prefix));
+    let plain = of(float, &[float], &[], &[Above::KIND], Formula::Item(0));
+    vec![
+        of(integer, &[float], &[], &[Above::KIND], with_field(Formula::Item(0))),
+        of(integer, &[], &[], &[integer], counted),
+        of(float, &[], &[float], &[long; 3], turned),
+        of(float, &[float], &[float], &[long; 3], beside),
+        of(float, &[integer], &[float], &[long; 2], anywhere(0, found, 1)),
+        of(float, &[], &[float], &[integer, long, long], anywhere(0, mixed, 2)),
+        Recipe { written, ..plain },
+    ]
+}
+
+/// Kernels that make items of those anywhere in arrays, or of none, and are handed parameters.
+#[test]
+fn items_of_parameters_compile() {
+    let archs = archs(80);
+    for (turn, recipe) in recipes_with_parameters().iter().enumerate() {
+        let writes_other = recipe.written.is_some();
+        let types = match (recipe.item.number(), writes_other) {
+            (Some(Dtype::F32), true) => Types::of_made::<f32, u32, _>(recipe, &Sum),
+            (Some(Dtype::F32), false) => Types::of_made::<f32, f32, _>(recipe, &Sum),
+            _ => Types::of_made::<u32, u32, _>(recipe, &Sum),
+        };
+        let types = types.expect("they have a text");
+        let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
+        let facts = Facts { arch, ..testing::facts(arch) };
+        let most = recipe.items_of_access() * types.item.size() as u32;
+        for one_by_one in [false, true] {
+            let width = if one_by_one { types.item.size() as u32 } else { most };
+            if !writes_other {
+                let (options, reads) = (ReduceOptions::default(), Reads { width, skewed: false });
+                let kernel = Reduction::kernel("cuda:0", &types, &options, 1 << 28, reads);
+                let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
+                compile(&shader, arch);
+            }
+            let lies = Lies { width: 16, aligned: true, out_aligned: true, one_by_one };
+            let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
+            let direction = [Direction::Forward, Direction::Reverse][turn / 2 % 2];
+            let form = Form { bounds, direction, everywhere: true, only_total: false };
+            let strategy = Some(crate::scan::policy::of_types(arch, &types));
+            for form in [form, Form::TOTAL] {
+                let strategy = match form.only_total {
+                    true => "striped-16-exact/cooperative/reduce-then-scan".parse().ok(),
+                    false => strategy,
+                };
+                let options = ScanOptions { strategy, ..ScanOptions::default() };
+                let device = ("cuda:0", &facts);
+                let kernels = Scanning::kernels(device, &types, form, 1 << 28, lies, &options);
+                let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
+                shaders.iter().for_each(|shader| compile(shader, arch));
+            }
+        }
+    }
+}
+
 /// Kernels that make items as they read them: of one array and of two, of several widths, read at once or one by one.
 #[test]
 fn made_items_compile() {
     let recipe = |item, arrays: &[Kind], function| {
         let items = (0..arrays.len()).map(Formula::Item).collect();
-        Recipe { item, arrays: arrays.to_vec(), formula: Formula::Call(function, items) }
+        Recipe::of_arrays(item, arrays.to_vec(), Formula::Call(function, items))
     };
     let [float, integer] = [Kind::Number(Dtype::F32), Kind::Number(Dtype::I32)];
     let dot = recipe(float, &[float, float], product {}.function());

@@ -143,7 +143,7 @@ impl Kernel {
 
 /// Most arguments of a kernel, and most words of 8 bytes that they take.
 const MOST_ARGUMENTS: usize = 16;
-const MOST_WORDS: usize = 64;
+const MOST_WORDS: usize = 96;
 
 /// The arguments of a launch, in order. Adding one costs no allocation.
 #[derive(Clone, Debug)]
@@ -182,7 +182,7 @@ impl Arguments {
     /// Another argument: a number, an address, or a structure with the layout of C.
     ///
     /// # Panics
-    /// If there are more than 16 arguments, or more than 512 bytes, which no kernel of ours has.
+    /// If there are more than 16 arguments, or more than 768 bytes, which no kernel of ours has.
     #[must_use]
     pub(crate) fn with<T: NoUninit>(mut self, value: T) -> Self {
         let bytes = bytemuck::bytes_of(&value);

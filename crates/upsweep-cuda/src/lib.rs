@@ -75,7 +75,7 @@ mod slice;
 mod testing;
 mod time;
 
-pub use backend::{Cuda, Source, Stored, Target, Workspace};
+pub use backend::{Cuda, Ingredients, Inputs, Source, Stored, Target, Workspace};
 pub use device::Gpu;
 pub use ladder::Ladder;
 pub use memory::Memory;

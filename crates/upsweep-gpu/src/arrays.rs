@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use upsweep_core::{Direction, Error, Kind, Result};
+use upsweep_core::{Direction, Error, Kind, Recipe, Result};
 
 /// Items in a device's memory, as a backend knows them.
 pub trait Part: Copy {
@@ -35,6 +35,70 @@ pub enum Stored<'a, S> {
     Host(&'a [u8]),
     /// In the device's memory.
     Device(S),
+}
+
+/// What kernels make items of.
+#[derive(Clone, Copy, Debug)]
+pub struct Ingredients<'a, S> {
+    /// How.
+    pub recipe: &'a Recipe,
+    /// Arrays that are read in order, of which each has as many items as are made, or more.
+    pub arrays: &'a [Stored<'a, S>],
+    /// Arrays that are read anywhere.
+    pub anywhere: &'a [Stored<'a, S>],
+    /// The words of the recipe's parameters.
+    pub words: &'a [u32],
+    /// How many are made.
+    pub items: u64,
+}
+
+/// What a launch reads.
+#[derive(Clone, Copy, Debug)]
+pub struct Inputs<'a, S> {
+    /// Arrays that are read in order, of as many items each.
+    pub arrays: &'a [S],
+    /// Arrays that are read anywhere.
+    pub anywhere: &'a [S],
+    /// The words of parameters.
+    pub words: &'a [u32],
+    /// How many items there are.
+    pub items: u64,
+}
+
+impl<'a, S: Part> Inputs<'a, S> {
+    /// Arrays of as many items each, of which there is at least one.
+    pub fn of(arrays: &'a [S]) -> Self {
+        let items = arrays.first().map_or(0, |array| array.len() as u64);
+        Self { arrays, anywhere: &[], words: &[], items }
+    }
+
+    /// All arrays, those that are read in order first.
+    pub fn all(&self) -> impl Iterator<Item = &'a S> + use<'a, S> {
+        self.arrays.iter().chain(self.anywhere)
+    }
+}
+
+/// Most words that kernels are handed as parameters.
+pub const MOST_PARAMETERS: usize = 64;
+
+impl<S> Ingredients<'_, S> {
+    /// Checks that a kernel can be handed as many.
+    ///
+    /// # Errors
+    /// [`Error::Buffer`] if there are too many.
+    pub fn check(&self, most_arrays: usize) -> Result<()> {
+        let (arrays, words) = (self.arrays.len() + self.anywhere.len(), self.recipe.words());
+        let reason = match () {
+            () if arrays > most_arrays => {
+                format!("a kernel reads {most_arrays} arrays at most, here are {arrays}")
+            }
+            () if words > MOST_PARAMETERS => {
+                format!("a kernel is handed {MOST_PARAMETERS} words at most, here are {words}")
+            }
+            () => return Ok(()),
+        };
+        Err(Error::Buffer { reason })
+    }
 }
 
 /// Items to write, or to read and overwrite.

@@ -4,7 +4,8 @@
 //! - [`OnGpu`], a GPU and how it is to be used, implements [`Backend`](upsweep_core::Backend) with that: arrays of the host
 //!   that are too long for one piece, and streams.
 //! - [`Source`] and [`Target`] are items of the host or of a device; [`Part`] is what a backend's slice can;
-//!   [`Stored`]: items of one of several arrays.
+//!   [`Stored`]: items of one of several arrays; [`Ingredients`]: these and what kernels make of them; [`Inputs`]: the same where a
+//!   launch reads it.
 //! - [`bits`]: numbers as bytes and words.
 //! - [`Folder`]: files that outlive a program; [`show_refused`]: kernels that do not compile.
 
@@ -14,7 +15,7 @@ mod folder;
 mod on_gpu;
 mod refused;
 
-pub use arrays::{Part, Source, Stored, Target};
+pub use arrays::{Ingredients, Inputs, MOST_PARAMETERS, Part, Source, Stored, Target};
 pub use folder::{Folder, hash};
 pub use on_gpu::{OnGpu, Primitives};
 pub use refused::show_refused;

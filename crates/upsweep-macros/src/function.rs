@@ -1,10 +1,10 @@
-//! `#[function]`: a function, and beside it what it says.
+//! `#[function]`: a function, and beside it what it says; or one that a structure's fields belong to.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::visit_mut::{self, VisitMut};
-use syn::{BinOp, Expr, FnArg, ItemFn, PatType, Result, ReturnType, Type};
+use syn::{BinOp, Expr, FnArg, Ident, ItemFn, PatType, Result, ReturnType, Type};
 
 use crate::expression::at;
 use crate::scope::Scope;
@@ -16,8 +16,19 @@ pub(crate) struct Signature {
 }
 
 impl Signature {
-    pub(crate) fn of(function: &ItemFn) -> Result<Self> {
-        let signature = &function.sig;
+    /// That of a function without `self`.
+    pub(crate) fn of(signature: &syn::Signature) -> Result<Self> {
+        if let Some(FnArg::Receiver(own)) = signature.inputs.first() {
+            return at(
+                own,
+                "kernels have functions without `self`; give the value a name and a type",
+            );
+        }
+        Self::behind_self(signature)
+    }
+
+    /// What stands behind `self`, if there is one.
+    pub(crate) fn behind_self(signature: &syn::Signature) -> Result<Self> {
         if let Some(word) = &signature.asyncness {
             return at(word, "a kernel's function waits for nothing; write a plain `fn`");
         }
@@ -30,18 +41,11 @@ impl Signature {
         if let Some(generic) = signature.generics.params.first() {
             return at(generic, "kernels have no generic functions; write one for each type");
         }
-        let mut parameters = Vec::new();
-        for input in &signature.inputs {
-            match input {
-                FnArg::Typed(typed) => parameters.push(typed.clone()),
-                FnArg::Receiver(own) => {
-                    return at(
-                        own,
-                        "kernels have functions without `self`; give the value a name and a type",
-                    );
-                }
-            }
-        }
+        let typed = |input: &FnArg| match input {
+            FnArg::Typed(typed) => Some(typed.clone()),
+            FnArg::Receiver(_) => None,
+        };
+        let parameters = signature.inputs.iter().filter_map(typed).collect();
         let ReturnType::Type(_, result) = &signature.output else {
             return at(&signature.ident, "a kernel's function returns a value, as in `-> u32`");
         };
@@ -72,17 +76,9 @@ pub(crate) fn type_of(of: &Type) -> Result<TokenStream> {
 
 /// The function as it is, and a type of its name that says its tree.
 pub(crate) fn expand(function: &ItemFn) -> Result<TokenStream> {
-    let Signature { parameters, result } = Signature::of(function)?;
+    let signature = Signature::of(&function.sig)?;
     let name = &function.sig.ident;
-    let text = name.to_string();
-    let mut scope = Scope::of(name);
-    let mut trees = Vec::new();
-    for PatType { pat, ty, .. } in &parameters {
-        let (pattern, of) = (scope.binding(pat)?, type_of(ty)?);
-        trees.push(quote!((#pattern, #of)));
-    }
-    let of = type_of(&result)?;
-    let body = scope.block(&function.block)?;
+    let tree = tree(name, None, &signature, &function.block)?;
     let checked = checked(function);
     let visibility = &function.vis;
     let span = name.span();
@@ -93,25 +89,8 @@ pub(crate) fn expand(function: &ItemFn) -> Result<TokenStream> {
         #[allow(non_camel_case_types, dead_code, reason = "it has the name of the function whose tree it carries")]
         #visibility struct #name {}
     };
-    let types: Vec<_> = parameters.iter().map(|parameter| &parameter.ty).collect();
-    let places: Vec<_> = (0..types.len()).map(syn::Index::from).collect();
-    let apply = (1..=2).contains(&types.len()).then(|| {
-        quote! {
-            impl ::upsweep::Apply<(#(#types,)*)> for #name {
-                type Output = #result;
-
-                #[inline(always)]
-                fn apply(&self, arguments: (#(#types,)*)) -> #result {
-                    #name(#(arguments.#places),*)
-                }
-
-                fn function(&self) -> &'static ::upsweep::__kernel::Function {
-                    <Self as ::upsweep::__kernel::Callable>::FUNCTION
-                }
-            }
-        }
-    });
-    let has_inline = function.attrs.iter().any(|attribute| attribute.path().is_ident("inline"));
+    let apply = signature.apply(&quote!(#name), &|arguments| quote!(#name(#arguments)), None);
+    let has_inline = is_inline(&function.attrs);
     let inline = (!has_inline).then(|| quote!(#[inline]));
     Ok(quote! {
         #inline
@@ -122,12 +101,7 @@ pub(crate) fn expand(function: &ItemFn) -> Result<TokenStream> {
         const _: () = {
             #checked
 
-            static FUNCTION: ::upsweep::__kernel::Function = ::upsweep::__kernel::Function {
-                name: #text,
-                parameters: &[#(#trees),*],
-                result: #of,
-                body: #body,
-            };
+            #tree
 
             impl ::upsweep::__kernel::Callable for #name {
                 const FUNCTION: &'static ::upsweep::__kernel::Function = &FUNCTION;
@@ -138,17 +112,90 @@ pub(crate) fn expand(function: &ItemFn) -> Result<TokenStream> {
     })
 }
 
+/// Whether one of these attributes says whether it is inlined.
+pub(crate) fn is_inline(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| attribute.path().is_ident("inline"))
+}
+
+/// What a function says, as a static `FUNCTION`. `own` is the type of its `self`.
+pub(crate) fn tree(
+    name: &Ident,
+    own: Option<&Type>,
+    signature: &Signature,
+    block: &syn::Block,
+) -> Result<TokenStream> {
+    let text = name.to_string();
+    let mut scope = Scope::of(name);
+    let mut trees = Vec::new();
+    if let Some(own) = own {
+        let (pattern, of) = (scope.own_fields(), type_of(own)?);
+        trees.push(quote!((#pattern, #of)));
+    }
+    for PatType { pat, ty, .. } in &signature.parameters {
+        let (pattern, of) = (scope.binding(pat)?, type_of(ty)?);
+        trees.push(quote!((#pattern, #of)));
+    }
+    let of = type_of(&signature.result)?;
+    let body = scope.block(block)?;
+    Ok(quote! {
+        static FUNCTION: ::upsweep::__kernel::Function = ::upsweep::__kernel::Function {
+            name: #text,
+            parameters: &[#(#trees),*],
+            result: #of,
+            body: #body,
+        };
+    })
+}
+
+impl Signature {
+    /// How it is applied to items, or nothing if it takes more than two: `call` is a call with these arguments.
+    pub(crate) fn apply(
+        &self,
+        of: &TokenStream,
+        call: &dyn Fn(TokenStream) -> TokenStream,
+        fields: Option<TokenStream>,
+    ) -> Option<TokenStream> {
+        let types: Vec<_> = self.parameters.iter().map(|parameter| &parameter.ty).collect();
+        let places: Vec<_> = (0..types.len()).map(syn::Index::from).collect();
+        let result = &self.result;
+        let call = call(quote!(#(arguments.#places),*));
+        (1..=2).contains(&types.len()).then(|| {
+            quote! {
+                impl ::upsweep::Apply<(#(#types,)*)> for #of {
+                    type Output = #result;
+
+                    #[inline(always)]
+                    fn apply(&self, arguments: (#(#types,)*)) -> #result {
+                        #call
+                    }
+
+                    fn function(&self) -> &'static ::upsweep::__kernel::Function {
+                        <Self as ::upsweep::__kernel::Callable>::FUNCTION
+                    }
+
+                    #fields
+                }
+            }
+        })
+    }
+}
+
 /// A copy of the function that nobody calls, in which operands pass through a function that takes numbers alone: so Rust sees
 /// that no operator or method of a caller's own is meant.
 fn checked(function: &ItemFn) -> TokenStream {
     let mut copy = function.clone();
     copy.attrs.clear();
     copy.vis = syn::Visibility::Inherited;
-    Guard.visit_block_mut(&mut copy.block);
+    guarded(&mut copy.block);
     quote! {
         #[allow(warnings, clippy::all, reason = "a copy of code that is looked at as it was written")]
         #copy
     }
+}
+
+/// Lets operands pass through that function.
+pub(crate) fn guarded(block: &mut syn::Block) {
+    Guard.visit_block_mut(block);
 }
 
 struct Guard;

@@ -6,13 +6,14 @@
 
 mod element;
 mod expression;
+mod fields;
 mod function;
 mod open;
 mod operator;
 mod scope;
 
 use proc_macro::TokenStream;
-use syn::{DeriveInput, ItemFn, parse_macro_input};
+use syn::{DeriveInput, Item, ItemFn, parse_macro_input};
 
 fn output(expanded: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
     expanded.unwrap_or_else(|error| error.into_compile_error()).into()
@@ -75,14 +76,46 @@ pub fn operator(arguments: TokenStream, item: TokenStream) -> TokenStream {
 /// assert_eq!(reduce(&Device::cpu(), &[4_000_000_000u32, 10], SumOfResidues)?, 3);
 /// # Ok::<(), upsweep::Error>(())
 /// ```
+///
+/// On an `impl` block it makes a function of the values of a structure, which derives [`Element`](macro@Element): `apply` takes
+/// the fields as `self`, and an item or two behind them. Fields are handed to kernels at each launch: a structure has one kernel,
+/// whatever its values are.
+///
+/// ```
+/// use upsweep::{Device, Element, Fused, Sum, View};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq, Element)]
+/// #[repr(C)]
+/// struct Greater {
+///     threshold: f32,
+/// }
+///
+/// #[upsweep::function]
+/// impl Greater {
+///     fn apply(self, value: f32) -> u32 {
+///         (value > self.threshold) as u32
+///     }
+/// }
+///
+/// let (device, items) = (Device::cpu(), [1.0f32, 2.0, 3.0, 4.0]);
+/// let above = |threshold| View::from(&items).map(Greater { threshold }).reduce(&device, Sum);
+/// assert_eq!((above(2.5)?, above(0.0)?), (2, 4));
+/// # Ok::<(), upsweep::Error>(())
+/// ```
 #[proc_macro_attribute]
 pub fn function(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let function = parse_macro_input!(item as ItemFn);
+    let item = parse_macro_input!(item as Item);
     if !arguments.is_empty() {
         let place = proc_macro2::TokenStream::from(arguments);
         return output(expression::at(place, "`#[function]` takes no arguments"));
     }
-    output(function::expand(&function))
+    output(match &item {
+        Item::Fn(function) => function::expand(function),
+        Item::Impl(block) => fields::expand(block),
+        other => {
+            expression::at(other, "write a function, or an `impl` block with `fn apply(self, …)`")
+        }
+    })
 }
 
 /// Makes an item of arrays of a `#[repr(C)]` structure of numbers without gaps.

@@ -53,7 +53,7 @@ impl Parse for Declared {
 
 pub(crate) fn expand(declared: &Declared, function: &ItemFn) -> Result<TokenStream> {
     let callable = function::expand(function)?;
-    let Signature { parameters, result } = Signature::of(function)?;
+    let Signature { parameters, result } = Signature::of(&function.sig)?;
     let name = &function.sig.ident;
     let [left, right] = &parameters[..] else {
         return at(

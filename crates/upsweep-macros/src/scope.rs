@@ -53,6 +53,12 @@ impl Scope {
         local
     }
 
+    /// `self`, which stands for the fields that a function is given first.
+    pub(crate) fn own_fields(&mut self) -> TokenStream {
+        let local = self.bind(&Ident::new("self", proc_macro2::Span::call_site()));
+        quote!(::upsweep::__kernel::Pattern::Name { local: #local, name: "fields", mutable: false })
+    }
+
     /// A pattern that always matches.
     pub(crate) fn binding(&mut self, pattern: &Pat) -> Result<TokenStream> {
         match pattern {

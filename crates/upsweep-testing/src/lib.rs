@@ -41,8 +41,8 @@ pub use operators::{
 };
 pub use sample::{Sample, assert_same, first_difference};
 pub use structures::{
-    AddedPowers, Around, BothTagged, Extent, FloatSum, InSteps, Joined, LargestStretch, Pair,
-    Powers, Recurrence, Recurs, Step, Stretch, Tagged, Wide, WideSum, WrappingSum, added_powers,
-    around, both_tagged, float_sum, in_steps, is_odd, joined, largest_stretch, powers_of, product,
-    recurs, stretch_of, wide_sum, wrapping_sum,
+    Above, AddedPowers, Around, BothTagged, Extent, FloatSum, InSteps, Joined, LargestStretch,
+    Pair, Powers, Recurrence, Recurs, Step, Stretch, Tagged, Wide, WideSum, WrappingSum,
+    added_powers, around, both_tagged, float_sum, in_steps, is_odd, joined, largest_stretch,
+    powers_of, product, recurs, stretch_of, wide_sum, wrapping_sum,
 };

@@ -171,6 +171,23 @@ pub fn is_odd(item: u8) -> u32 {
     (item & 1) as u32
 }
 
+/// Whether a value is above a threshold, which kernels are handed.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+pub struct Above {
+    /// What a value must be above.
+    pub threshold: f32,
+}
+
+#[upsweep::function]
+impl Above {
+    /// 1 if it is.
+    #[must_use]
+    pub fn apply(self, value: f32) -> u32 {
+        (value > self.threshold) as u32
+    }
+}
+
 /// The powers of one value.
 #[upsweep::function]
 pub fn powers_of(value: f32) -> Powers {

@@ -16,7 +16,6 @@ use crate::record::Recording;
 use crate::reduce::calls::Asked;
 use crate::reduce::{Init, ReduceOptions, Reduction};
 use crate::scan::{RUNS, ScanOptions, Scanning};
-use crate::shader::made::MOST_ARRAYS;
 use crate::shader::{Made, Op, Types};
 use crate::slice::Slice;
 use crate::{reduce, scan};
@@ -26,6 +25,12 @@ pub type Source<'a, T> = upsweep_gpu::Source<'a, T, Slice<'a>>;
 
 /// Items of one of several arrays to read.
 pub type Stored<'a> = upsweep_gpu::Stored<'a, Slice<'a>>;
+
+/// What kernels make items of.
+pub type Ingredients<'a> = upsweep_gpu::Ingredients<'a, Slice<'a>>;
+
+/// What a launch reads.
+pub(crate) type Inputs<'a> = upsweep_gpu::Inputs<'a, Slice<'a>>;
 
 /// Items to write, or to read and overwrite.
 pub type Target<'a, T> = upsweep_gpu::Target<'a, T, Slice<'a>>;
@@ -63,20 +68,24 @@ impl Workspace {
     }
 }
 
-/// `items` items of each array, some of which were uploaded.
-pub(crate) fn all_on_device<'a>(
+/// The items of arrays, or the first ones of each, some of which were uploaded.
+fn all_on_device<'a>(
     arrays: &[Stored<'a>],
+    kinds: &[Kind],
     uploaded: &'a [Option<wgpu::Buffer>],
-    items: u64,
+    first: Option<u64>,
 ) -> Vec<Slice<'a>> {
-    let on_device = |(array, uploaded): (&Stored<'a>, &'a Option<wgpu::Buffer>)| {
+    let on_device = |((array, kind), uploaded): ((&Stored<'a>, &Kind), &'a Option<_>)| {
         let slice = match (array, uploaded) {
             (Stored::Device(slice), _) => *slice,
-            (Stored::Host(_), buffer) => Slice { buffer: buffer.as_ref()?, offset: 0, items },
+            (Stored::Host(bytes), buffer) => {
+                let items = (bytes.len() / kind.size().max(1)) as u64;
+                Slice { buffer: buffer.as_ref()?, offset: 0, items }
+            }
         };
-        Some(Slice { items, ..slice })
+        Some(Slice { items: first.unwrap_or(slice.items), ..slice })
     };
-    arrays.iter().zip(uploaded).filter_map(on_device).collect()
+    arrays.iter().zip(kinds).zip(uploaded).filter_map(on_device).collect()
 }
 
 /// The words of a start value.
@@ -115,12 +124,11 @@ impl Gpu {
         O: Operator<A>,
     {
         let untranslated = || Error::OperatorUntranslated { operator: O::NAME, language: "WGSL" };
-        for array in &recipe.arrays {
+        for array in recipe.arrays.iter().chain(&recipe.anywhere) {
             check(*array, self.id(), &array.to_string())?;
         }
-        if recipe.arrays.len() > MOST_ARRAYS {
-            let reason = format!("a kernel reads {MOST_ARRAYS} arrays at most");
-            return Err(Error::Buffer { reason });
+        for parameter in recipe.parameters.iter().filter(|kind| **kind == Kind::Opaque) {
+            check(*parameter, self.id(), &parameter.to_string())?;
         }
         let op = Op::of(operator).ok_or_else(untranslated)?;
         let (made, op) = Made::of(recipe, op, operator.function()).ok_or_else(untranslated)?;
@@ -138,21 +146,36 @@ impl Gpu {
         Ok(types)
     }
 
-    /// The buffers of those arrays that are in the host's memory.
-    pub(crate) fn all_uploaded(
+    /// Does `work` with arrays in the device's memory.
+    pub(crate) fn with_inputs<R>(
+        &self,
+        made: &Ingredients<'_>,
+        work: impl FnOnce(&Inputs<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let Ingredients { recipe, arrays, anywhere, words, items } = *made;
+        let uploaded = self.all_uploaded(arrays, &recipe.arrays, Some(items))?;
+        let arrays = all_on_device(arrays, &recipe.arrays, &uploaded, Some(items));
+        let others = self.all_uploaded(anywhere, &recipe.anywhere, None)?;
+        let anywhere = all_on_device(anywhere, &recipe.anywhere, &others, None);
+        work(&Inputs { arrays: &arrays, anywhere: &anywhere, words, items })
+    }
+
+    /// The buffers of those arrays, or of the first items of each, that are in the host's memory.
+    fn all_uploaded(
         &self,
         arrays: &[Stored<'_>],
-        recipe: &Recipe,
-        items: u64,
+        kinds: &[Kind],
+        first: Option<u64>,
     ) -> Result<Vec<Option<wgpu::Buffer>>> {
         let upload = |(array, kind): (&Stored<'_>, &Kind)| match array {
             Stored::Device(_) => Ok(None),
             Stored::Host(bytes) => {
-                let bytes = &bytes[..kind.size() * usize::try_from(items).unwrap_or(0)];
-                self.upload("items", bytes).map(Some)
+                let first = first.and_then(|first| usize::try_from(first).ok());
+                let end = first.map_or(bytes.len(), |first| first * kind.size());
+                self.upload("items", &bytes[..end]).map(Some)
             }
         };
-        arrays.iter().zip(&recipe.arrays).map(upload).collect()
+        arrays.iter().zip(kinds).map(upload).collect()
     }
 
     /// Submits a recording, and remembers to look later whether it went well.

@@ -81,7 +81,7 @@ pub struct Gpu {
     pub(crate) queue: wgpu::Queue,
     pub(crate) facts: Facts,
     limits: Limits,
-    pipelines: Mutex<HashMap<(Shader, &'static str), wgpu::ComputePipeline>>,
+    pub(crate) pipelines: Mutex<HashMap<(Shader, &'static str), wgpu::ComputePipeline>>,
     /// What the driver made of kernels before, if we keep that.
     pub(crate) cache: Option<Pipelines>,
     /// Why the device was lost, if it is one of ours and was.
@@ -327,8 +327,8 @@ impl Gpu {
             })
         };
         let items = [types.item, types.acc, types.output];
-        let made = types.made.iter().flat_map(|made| &made.recipe.arrays);
-        let items = items.iter().chain(made).flat_map(|kind| kind.numbers()).map(|(_, of)| of);
+        let made = types.made.as_ref().map_or(Vec::new(), |made| made.recipe.kinds());
+        let items = items.iter().chain(&made).flat_map(|kind| kind.numbers()).map(|(_, of)| of);
         let texts = types.made.as_ref().map_or(types.op.numbers(), |made| made.numbers());
         for dtype in items.chain(texts.iter().copied()) {
             match dtype {

@@ -42,6 +42,8 @@ mod backend;
 mod cache;
 mod device;
 mod faults;
+#[cfg(test)]
+mod handed;
 mod ladder;
 mod litmus;
 mod mailbox;
@@ -62,7 +64,7 @@ mod time;
 #[cfg(test)]
 mod translation;
 
-pub use backend::{Source, Stored, Target, Wgpu, Workspace};
+pub use backend::{Ingredients, Source, Stored, Target, Wgpu, Workspace};
 pub use device::Gpu;
 pub use ladder::Ladder;
 pub use memory::Memory;

@@ -169,6 +169,24 @@ pub(crate) fn grain(kind: Kind, alignment: u64) -> u64 {
 }
 
 impl Window {
+    /// The pieces of items that lie nowhere, of at most `most`, each but the last of a multiple of `multiple`, from the end
+    /// backwards if `turned`. At least one.
+    pub(crate) fn of_nothing(items: u64, most: u64, multiple: u64, turned: bool) -> Vec<Self> {
+        let held = most.min(u64::from(u32::MAX)) / multiple * multiple;
+        let piece = |index| {
+            let before = index * held;
+            let own = held.min(items - before);
+            let first = if turned { items - before - own } else { before };
+            Self { first, items: own as u32, offset: 0, bytes: 0, start: 0 }
+        };
+        (0..items.div_ceil(held).max(1)).map(piece).collect()
+    }
+
+    /// The same items, which lie nowhere.
+    pub(crate) fn numbers(&self) -> Self {
+        Self { offset: 0, bytes: 0, start: 0, ..*self }
+    }
+
     /// The binding of this window of `buffer`.
     pub(crate) fn binding<'a>(&self, buffer: &'a wgpu::Buffer) -> wgpu::BindingResource<'a> {
         wgpu::BindingResource::Buffer(wgpu::BufferBinding {

@@ -6,9 +6,9 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
-use upsweep_core::{Extreme, Recipe};
+use upsweep_core::Extreme;
 pub(crate) use upsweep_cuda::Cuda;
-use upsweep_cuda::{Gpu, Probe, Slice, Source, Stored, Target, Workspace};
+use upsweep_cuda::{Gpu, Ingredients, Probe, Slice, Source, Stored, Target, Workspace};
 use upsweep_gpu::bits::kind;
 
 pub use awaited::Awaited;
@@ -117,38 +117,61 @@ fn stored<'a>(gpu: &Cuda, source: &'a fused::Source<'_>) -> Result<Stored<'a>> {
     })
 }
 
+/// The items of several.
+fn all_stored<'a>(gpu: &Cuda, sources: &'a [fused::Source<'_>]) -> Result<Vec<Stored<'a>>> {
+    sources.iter().map(|source| stored(gpu, source)).collect()
+}
+
+/// Does `work` with what items are made of.
+fn with_ingredients<R>(
+    gpu: &Cuda,
+    made: &fused::Made<'_>,
+    work: impl FnOnce(&Ingredients<'_>) -> Result<R>,
+) -> Result<R> {
+    let all = |sources| all_stored(gpu, sources);
+    let (arrays, anywhere) = (all(&made.parts.arrays)?, all(&made.parts.anywhere)?);
+    work(&Ingredients {
+        recipe: &made.recipe,
+        arrays: &arrays,
+        anywhere: &anywhere,
+        words: &made.parts.words(),
+        items: made.items as u64,
+    })
+}
+
 /// A reduction of items that are made of those of arrays.
 pub(crate) fn reduce_made<A, O>(
     gpu: &Cuda,
-    (recipe, arrays): (&Recipe, &[fused::Source<'_>]),
-    items: usize,
+    made: &fused::Made<'_>,
     problem: &Reduce<A, O>,
 ) -> Result<A>
 where
     A: Element,
     O: Operator<A>,
 {
-    let arrays: Vec<_> = arrays.iter().map(|array| stored(gpu, array)).collect::<Result<_>>()?;
     let (mut workspace, options) = (Workspace::default(), gpu.options().into());
-    let made = (recipe, &arrays[..]);
-    gpu.gpu().reduce_made(&mut workspace, made, items as u64, problem, &options)
+    with_ingredients(gpu, made, |made| {
+        gpu.gpu().reduce_made(&mut workspace, made, problem, &options)
+    })
 }
 
 /// A scan of items that are made of those of arrays.
-pub(crate) fn scan_made<U, O>(
+pub(crate) fn scan_made<A, U, O>(
     gpu: &Cuda,
-    (recipe, arrays): (&Recipe, &[fused::Source<'_>]),
+    made: &fused::Made<'_>,
     output: ViewMut<'_, U>,
-    problem: &Scan<U::Acc, O>,
+    problem: &Scan<A, O>,
 ) -> Result<()>
 where
+    A: Element,
     U: Element,
-    O: Operator<U::Acc>,
+    O: Operator<A>,
 {
-    let arrays: Vec<_> = arrays.iter().map(|array| stored(gpu, array)).collect::<Result<_>>()?;
     let (mut workspace, options) = (Workspace::default(), gpu.options().into());
-    let made = (recipe, &arrays[..]);
-    gpu.gpu().scan_made(&mut workspace, made, gpu.output(output)?, problem, &options)
+    let output = gpu.output(output)?;
+    with_ingredients(gpu, made, |made| {
+        gpu.gpu().scan_made(&mut workspace, made, output, problem, &options)
+    })
 }
 
 segmented_calls!(Cuda, upsweep_cuda);

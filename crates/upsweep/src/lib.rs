@@ -55,7 +55,10 @@ pub use cuda::Awaited;
 #[cfg(feature = "cuda")]
 pub use cudarc;
 pub use device::{Absent, CpuOptions, Device, DeviceInfo, DeviceList, InstructionSet};
-pub use fused::{Fused, Mapped, Zipped};
+pub use fused::{
+    Constant, Count, Counting, Fused, Gathered, Mapped, Reversed, Strided, Zipped, constant,
+    counting,
+};
 #[cfg(feature = "wgpu")]
 pub use gpu::{DispatchProfile, Profile, Quartiles};
 pub use plan::{PositionPlan, ReducePlan, ScanPlan};
@@ -79,9 +82,9 @@ pub use upsweep_core::kernel as __kernel;
 pub use upsweep_core::{
     AccessWidth, Apply, ArgMax, ArgMin, Arrangement, BitAnd, BitOr, BitXor, Bounds, CpuPolicy,
     CpuStrategy, Determinism, Direction, Dtype, Element, Error, GpuOptions, GpuReduceStrategy,
-    GpuScanStrategy, Indexed, Kind, Language, Limits, Load, Max, Min, Number, Operator, Policy,
-    Product, Reduce, ReduceGlobal, ReduceLocal, Result, Scan, ScanGlobal, ScanLocal, Source,
-    Strategy, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16, laws, reference, summation,
+    GpuScanStrategy, Indexed, Kind, Language, Limits, Load, Max, Min, Number, Operator, Parameter,
+    Policy, Product, Reduce, ReduceGlobal, ReduceLocal, Result, Scan, ScanGlobal, ScanLocal,
+    Source, Strategy, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16, laws, reference, summation,
 };
 pub use upsweep_macros::{Element, function, operator};
 pub use view::{View, ViewMut};

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use std::time::Duration;
 
 use upsweep_core::{
-    Backend, Extreme, Limits, Number, Operator, Policy, Recipe, Reduce, ReduceState, Rungs, Scan,
+    Backend, Extreme, Limits, Number, Operator, Policy, Reduce, ReduceState, Rungs, Scan,
     ScanState, Strategy, Widen,
 };
 
@@ -35,19 +35,18 @@ pub(crate) fn rungs(gpu: &NoGpu, _: &[u32]) -> Result<Box<dyn Rungs>> {
 /// A reduction of items that are made.
 pub(crate) fn reduce_made<A: Element, O: Operator<A>>(
     gpu: &NoGpu,
-    _: (&Recipe, &[fused::Source<'_>]),
-    _: usize,
+    _: &fused::Made<'_>,
     _: &Reduce<A, O>,
 ) -> Result<A> {
     match gpu.0 {}
 }
 
 /// A scan of items that are made.
-pub(crate) fn scan_made<U: Element, O: Operator<U::Acc>>(
+pub(crate) fn scan_made<A: Element, U: Element, O: Operator<A>>(
     gpu: &NoGpu,
-    _: (&Recipe, &[fused::Source<'_>]),
+    _: &fused::Made<'_>,
     _: ViewMut<'_, U>,
-    _: &Scan<U::Acc, O>,
+    _: &Scan<A, O>,
 ) -> Result<()> {
     match gpu.0 {}
 }

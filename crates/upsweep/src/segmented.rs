@@ -10,11 +10,26 @@ use crate::{
     cuda, gpu,
 };
 
-/// A number that says where a segment begins.
-pub trait Offset: Number + sealed::Sealed {}
+/// A number that says where something is: a segment's beginning, or an item among others.
+pub trait Offset: Number + sealed::Sealed {
+    /// The number; the largest one if there are none so large.
+    #[doc(hidden)]
+    fn number(self) -> usize;
+}
 
-impl Offset for u32 {}
-impl Offset for u64 {}
+impl Offset for u32 {
+    #[inline(always)]
+    fn number(self) -> usize {
+        usize::try_from(self).unwrap_or(usize::MAX)
+    }
+}
+
+impl Offset for u64 {
+    #[inline(always)]
+    fn number(self) -> usize {
+        usize::try_from(self).unwrap_or(usize::MAX)
+    }
+}
 
 mod sealed {
     pub trait Sealed {}

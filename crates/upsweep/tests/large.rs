@@ -3,8 +3,8 @@
 use std::fs;
 
 use upsweep::{
-    Array, Device, Max, ReduceStream, Scan, Sum, argmax, argmin, inclusive_scan_in_place, reduce,
-    reduce_as, scan_in_place_with,
+    Array, Device, Fused, Max, ReduceStream, Scan, Sum, argmax, argmin, counting,
+    inclusive_scan_in_place, reduce, reduce_as, scan_in_place_with,
 };
 use upsweep_testing::skipped;
 
@@ -63,6 +63,12 @@ fn more_items_than_32_bits_can_count() {
 }
 
 fn counts(device: &Device) {
+    // Without an array.
+    let (all, items) = (counting(0..ITEMS as u64), ITEMS as u64);
+    // There is an odd number of them.
+    assert_eq!(all.reduce(device, Sum), Ok(items.wrapping_mul((items - 1) / 2)));
+    assert_eq!(all.strided(3).reduce(device, Max), Ok((items - 1) / 3 * 3));
+    assert_eq!(all.reversed().reduce(device, Max), Ok(items - 1));
     let mut items = vec![0u8; ITEMS];
     let pattern: Vec<u8> = (0..251 * 4096).map(item).collect();
     for chunk in items.chunks_mut(pattern.len()) {

@@ -11,10 +11,18 @@ use crate::{Dtype, Language};
 pub struct Composition {
     /// The functions, and all that they need.
     pub declarations: String,
-    /// How they are called.
-    pub functions: Vec<Named>,
+    /// How they are called, with their addresses.
+    functions: Vec<(usize, Named)>,
     /// Types of numbers that the text computes with.
     pub numbers: Vec<Dtype>,
+}
+
+impl Composition {
+    /// The names of one of the functions.
+    pub fn named(&self, function: &'static Function) -> Option<&Named> {
+        let address = core::ptr::from_ref(function).addr();
+        self.functions.iter().find(|(of, _)| *of == address).map(|(_, named)| named)
+    }
 }
 
 /// The names of a function and its types.
@@ -54,7 +62,7 @@ fn make(language: Language, functions: &[&'static Function]) -> Result<Compositi
         let parameters = function.parameters.iter().map(|(_, of)| type_name(*of));
         let parameters = parameters.collect::<Result<_, _>>()?;
         let result = type_name(function.result)?;
-        named.push(Named { name, parameters, result });
+        named.push((core::ptr::from_ref(function).addr(), Named { name, parameters, result }));
     }
     let numbers = module.numbers().to_vec();
     Ok(Composition { declarations: module.text().to_owned(), functions: named, numbers })

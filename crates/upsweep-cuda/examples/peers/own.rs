@@ -4,7 +4,7 @@ use upsweep_core::kernel::Function;
 use upsweep_core::{
     Apply, Element, Formula, Kind, Number, Operator, Recipe, Reduce, Result, Scan, Sum, reference,
 };
-use upsweep_cuda::{Memory, ReduceOptions, ScanOptions, Slice, Workspace};
+use upsweep_cuda::{Inputs, Memory, ReduceOptions, ScanOptions, Slice, Workspace};
 use upsweep_testing::{
     AddedPowers, FloatSum, Powers, Recurrence, Recurs, WrappingSum, powers_of, product,
 };
@@ -36,7 +36,7 @@ pub(crate) fn run(bench: &Bench, n: usize, wants: impl Fn(&str) -> bool) -> Resu
 /// What a function makes of as many arrays of these.
 fn recipe(item: Kind, array: Kind, arrays: usize, function: &'static Function) -> Recipe {
     let items = (0..arrays).map(Formula::Item).collect();
-    Recipe { item, arrays: vec![array; arrays], formula: Formula::Call(function, items) }
+    Recipe::of_arrays(item, vec![array; arrays], Formula::Call(function, items))
 }
 
 impl Bench {
@@ -87,7 +87,8 @@ impl Bench {
         let arrays: Vec<Slice<'_>> =
             (0..recipe.arrays.len()).map(|k| pool.slice(turn + k)).collect();
         let (problem, options) = (Reduce::new(own), ReduceOptions::default());
-        let made = (recipe, &arrays[..]);
+        let inputs = Inputs::of(&arrays);
+        let made = (recipe, &inputs);
         // SAFETY: all live longer than the recording.
         unsafe {
             self.gpu.bind_reduce_made::<A, O>(workspace, made, result.slice(), &problem, &options)
@@ -112,7 +113,8 @@ impl Bench {
         let mut workspace = Workspace::default();
         let mut ours = |turn| {
             let arrays = halves(turn);
-            let made = (&recipe, &arrays[..]);
+            let inputs = Inputs::of(&arrays);
+            let made = (&recipe, &inputs);
             // SAFETY: all live longer than the recording.
             unsafe {
                 gpu.bind_reduce_made::<f32, _>(

@@ -10,7 +10,7 @@ use upsweep_core::{
 use upsweep_gpu::bits::{Words, from_memory};
 
 use super::{Init, Reads, ReduceOptions, Reduction, To, policy};
-use crate::backend::{Source, Stored, Workspace, init_words, items_of};
+use crate::backend::{Ingredients, Inputs, MOST_ARRAYS, Source, Workspace, init_words};
 use crate::device::Gpu;
 use crate::launch::Ready;
 use crate::mailbox::Mailbox;
@@ -42,16 +42,15 @@ impl Gpu {
         from_memory(&found).ok_or_else(|| self.failed("a result of an unknown type"))
     }
 
-    /// Combines `items` items that are made of those of arrays into one value, and waits for it.
+    /// Combines items that are made into one value, and waits for it.
     ///
     /// # Errors
-    /// As [`reduce`](Gpu::reduce), and [`Error::OperatorUntranslated`] for an operator that is neither built in nor an annotated
-    /// function.
+    /// As [`reduce`](Gpu::reduce), [`Error::OperatorUntranslated`] for an operator that is neither built in nor an annotated
+    /// function, and [`Error::Buffer`] for more than eight arrays or 64 words of parameters.
     pub fn reduce_made<A, O>(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        (recipe, arrays): (&Recipe, &[Stored<'_>]),
-        items: u64,
+        made: &Ingredients<'_>,
         problem: &Reduce<A, O>,
         options: &ReduceOptions,
     ) -> Result<A>
@@ -59,11 +58,12 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
-        let types = self.types_of_made::<A, A, O>(recipe, &problem.operator)?;
-        let mut uploaded = Vec::new();
-        let slices = self.all_on_device(arrays, recipe, items, &mut uploaded)?;
+        made.check(MOST_ARRAYS)?;
+        let types = self.types_of_made::<A, A, O>(made.recipe, &problem.operator)?;
         let init = init_words(problem.init);
-        let found = self.await_reduction(workspace, types, &slices, init, options)?;
+        let found = self.with_inputs(made, |inputs| {
+            self.await_reduction(workspace, types, inputs, init, options)
+        })?;
         from_memory(&found).ok_or_else(|| self.failed("a result of an unknown type"))
     }
 
@@ -74,11 +74,11 @@ impl Gpu {
     /// As [`reduce_made`](Gpu::reduce_made), [`Error::ResultLength`].
     ///
     /// # Safety
-    /// The memory of all is there as long as the recording may run.
+    /// The inputs are those that the recipe has, and their memory is there as long as the recording may run.
     pub unsafe fn bind_reduce_made<A, O>(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        (recipe, inputs): (&Recipe, &[Slice<'_>]),
+        (recipe, inputs): (&Recipe, &Inputs<'_>),
         result: Slice<'_>,
         problem: &Reduce<A, O>,
         options: &ReduceOptions,
@@ -90,7 +90,7 @@ impl Gpu {
         if result.items != 1 {
             return Err(Error::ResultLength { items: result.len() });
         }
-        inputs.iter().try_for_each(|input| input.check_apart(&result))?;
+        inputs.all().try_for_each(|input| input.check_apart(&result))?;
         let types = self.types_of_made::<A, A, O>(recipe, &problem.operator)?;
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
         let (to, init) = (To::Device(result.pointer()), init_words(problem.init));
@@ -126,7 +126,7 @@ impl Gpu {
     ) -> Result<Words> {
         let mut uploaded = None;
         let input = self.on_device(input, types.item, &mut uploaded)?;
-        self.await_reduction(workspace, types, &[input], init, options)
+        self.await_reduction(workspace, types, &Inputs::of(&[input]), init, options)
     }
 
     /// Begins a reduction and waits for the words of memory of its result.
@@ -134,7 +134,7 @@ impl Gpu {
         self: &Arc<Self>,
         workspace: &mut Workspace,
         types: Types,
-        inputs: &[Slice<'_>],
+        inputs: &Inputs<'_>,
         init: Init,
         options: &ReduceOptions,
     ) -> Result<Words> {
@@ -147,7 +147,7 @@ impl Gpu {
         let to = To::Mailbox(address, message);
         let stream = self.stream();
         let ready = self.ready_reduction(workspace, types, inputs, to, init, options)?;
-        let slices: Vec<&Slice<'_>> = inputs.iter().collect();
+        let slices: Vec<&Slice<'_>> = inputs.all().collect();
         self.in_order(stream, &slices, || ready.begin(self, stream))?;
         let found = mailbox.wait(stream)?;
         workspace.mailbox = Some(mailbox);
@@ -228,7 +228,8 @@ impl Gpu {
         let mut mailbox = Mailbox::new(self, types.result_words())?;
         let (address, message) = mailbox.next();
         let (to, init) = (To::Mailbox(address, message), init_words(problem.init));
-        let ready = self.ready_reduction(workspace, types, &[input], to, init, options)?;
+        let ready =
+            self.ready_reduction(workspace, types, &Inputs::of(&[input]), to, init, options)?;
         Ok(Awaited::new(self, ready, Strategy::GpuReduce(strategy), mailbox))
     }
 
@@ -287,7 +288,8 @@ impl Gpu {
         input.check_apart(result)?;
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
         let to = To::Device(result.pointer());
-        let ready = self.ready_reduction(workspace, types, &[*input], to, init, options)?;
+        let ready =
+            self.ready_reduction(workspace, types, &Inputs::of(&[*input]), to, init, options)?;
         Ok((ready, Strategy::GpuReduce(strategy)))
     }
 
@@ -295,7 +297,7 @@ impl Gpu {
         self: &Arc<Self>,
         workspace: &mut Workspace,
         types: Types,
-        inputs: &[Slice<'_>],
+        inputs: &Inputs<'_>,
         to: To,
         init: Init,
         options: &ReduceOptions,
@@ -303,7 +305,7 @@ impl Gpu {
         if !types.op.is_commutative() {
             return self.ready_in_order(workspace, types, inputs, to, init, options);
         }
-        let (reads, items) = (Reads::of(&types, inputs, options), items_of(inputs));
+        let (reads, items) = (Reads::of(&types, inputs, options), inputs.items);
         let suits = |(of, reduction): &(ReduceOptions, Reduction)| {
             of == options && reduction.suits(&types, items, reads)
         };
@@ -324,7 +326,7 @@ impl Gpu {
         self: &Arc<Self>,
         workspace: &mut Workspace,
         types: Types,
-        inputs: &[Slice<'_>],
+        inputs: &Inputs<'_>,
         to: To,
         init: Init,
         options: &ReduceOptions,
@@ -346,7 +348,7 @@ impl Gpu {
             ScanOptions { strategy: Some(of_scan), policy: options.policy, stalled: None };
         let width = crate::bytes(strategy.load.width);
         let lies = Lies::new(Form::TOTAL, &types, inputs, None, width);
-        let items = items_of(inputs);
+        let items = inputs.items;
         let suits = |(of, scanning): &(ScanOptions, Scanning)| {
             *of == of_scan && scanning.suits(&types, Form::TOTAL, items, lies)
         };

@@ -1,6 +1,7 @@
 // What a workgroup does: the value of its tiles, and then what the strategy says.
 
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) reduce(const Reduce reduce) {
+    take_given(reduce.inputs);
     __shared__ Acc values[VALUES];
     const u32 warp = number_of_warp(), lane = threadIdx.x % SUBGROUP;
     const u32 team = threadIdx.x / TEAM, member = threadIdx.x % TEAM;

@@ -19,6 +19,7 @@ use upsweep_core::{
 
 use upsweep_gpu::bits::{MOST_WORDS, Words};
 
+use crate::backend::Inputs;
 use crate::device::Gpu;
 use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::mailbox;
@@ -56,9 +57,16 @@ pub(crate) enum To {
     Mailbox(u64, u32),
 }
 
-/// A first argument that begins with the addresses of arrays.
-pub(crate) fn of_arrays(inputs: &[Slice<'_>]) -> Arguments {
-    Arguments::new().begin().and(inputs.iter().map(Slice::pointer))
+/// A first argument that begins with what is read, as `Inputs` in a kernel's header has it; kernels of segments have some words
+/// `beside` arrays.
+pub(crate) fn of_inputs(inputs: &Inputs<'_>, types: &Types, beside: &[u64]) -> Arguments {
+    let arrays = Arguments::new().begin().and(inputs.all().map(Slice::pointer));
+    let numbered = arrays.and((0..u64::from(types.is_numbered())).map(|_| 0));
+    let given = inputs.words.chunks(2).map(|pair| match pair {
+        [low, high] => u64::from(*low) | u64::from(*high) << 32,
+        pair => pair.iter().copied().map(u64::from).sum(),
+    });
+    numbered.and(beside.iter().copied()).and(given)
 }
 
 /// Where a result goes, and whether there is a start value, whose words follow: `result.cuh`.
@@ -201,12 +209,12 @@ pub(crate) struct Reads {
 impl Reads {
     /// As wide as asked for. Lanes that are turned round are seen by an operator that commutes but for rounding: that one gets
     /// accesses that may begin where the array does.
-    pub(crate) fn of(types: &Types, inputs: &[Slice<'_>], options: &ReduceOptions) -> Self {
-        let [input, ..] = inputs else { return Self { width: WIDEST, skewed: false } };
+    pub(crate) fn of(types: &Types, inputs: &Inputs<'_>, options: &ReduceOptions) -> Self {
         if let Some(made) = &types.made {
-            let items = made.items_at_once(inputs);
+            let items = made.items_at_once(inputs.arrays);
             return Self { width: items * types.item.size() as u32, skewed: false };
         }
+        let [input, ..] = inputs.arrays else { return Self { width: WIDEST, skewed: false } };
         let asked = options.strategy.map_or(WIDEST, |strategy| crate::bytes(strategy.load.width));
         let asked = width_of(types.item, asked.max(types.item.size() as u32));
         if !asked.is_power_of_two() || asked > WIDEST {
@@ -220,9 +228,10 @@ impl Reads {
     }
 
     /// What is dealt out to workgroups: items; but slots, those in front of the array too, where grouping cannot be seen.
-    fn dealt(&self, types: &Types, input: &Slice<'_>) -> u64 {
-        let before = input.pointer % u64::from(self.width) / types.item.size() as u64;
-        input.items + if types.is_exact() { before } else { 0 }
+    fn dealt(&self, types: &Types, inputs: &Inputs<'_>) -> u64 {
+        let begin = inputs.arrays.first().map_or(0, Slice::pointer);
+        let before = begin % u64::from(self.width) / types.item.size() as u64;
+        inputs.items + if types.is_exact() { before } else { 0 }
     }
 
     /// The same of any array of at most so many items.
@@ -326,7 +335,7 @@ impl Reduction {
             () => ACCESSES_HELD * u64::from(WIDEST) / u64::from(width.max(WIDEST)),
         };
         // Of several arrays, each has as many fewer; and half as many beside values of two words.
-        let arrays = types.made.as_ref().map_or(1, |made| made.recipe.arrays.len());
+        let arrays = types.made.as_ref().map_or(1, |made| made.arrays().max(1));
         let shares = if arrays > 1 { arrays as u32 * types.held().words().min(2) } else { 1 };
         let held = (held / u64::from(shares.next_power_of_two())).max(1);
         let shader = Shader {
@@ -406,16 +415,9 @@ impl Reduction {
         self.types == *types && items <= self.items && reads == self.reads
     }
 
-    /// The launch of a reduction of as many items as the first array has.
-    pub(crate) fn bind(
-        &self,
-        gpu: &Gpu,
-        inputs: &[Slice<'_>],
-        to: To,
-        init: Init,
-    ) -> Result<Ready> {
-        let Some(input) = inputs.first() else { return Err(gpu.failed("a reduction of nothing")) };
-        let workgroups = self.shape.workgroups(self.reads.dealt(&self.types, input));
+    /// The launch of a reduction.
+    pub(crate) fn bind(&self, gpu: &Gpu, inputs: &Inputs<'_>, to: To, init: Init) -> Result<Ready> {
+        let workgroups = self.shape.workgroups(self.reads.dealt(&self.types, inputs));
         let folding = u64::from(self.one_folds && workgroups > 1);
         let workgroups = u32::try_from(workgroups + folding)
             .map_err(|_| gpu.failed("a reduction of more workgroups than a launch has"))?;
@@ -425,7 +427,8 @@ impl Reduction {
             shared_bytes: 0,
             cooperative: false,
         };
-        let arguments = of_arrays(inputs).and([self.state.pointer(), input.items]);
+        let arguments = of_inputs(inputs, &self.types, &[]);
+        let arguments = arguments.and([self.state.pointer(), inputs.items]);
         let arguments = with_init(arguments.and(outcome(to, init)), &self.types, init);
         // SAFETY: `Reduce` in `reduce.cuh` has these fields. The caller's slices are the device's memory; the state has a
         // place for every workgroup of the longest array.

@@ -9,6 +9,7 @@ inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) fold(const Reduce reduce) {
+    take_given(reduce.inputs);
     constexpr u64 CHUNK = u64(TILES) * TILE;
     const u32 workgroups = u32(max((slots_of(reduce) + CHUNK - 1) / CHUNK, u64(1)));
     fold_published(reduce, workgroups, number_of_warp(), threadIdx.x % SUBGROUP, mark_of_run(reduce.state));

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use upsweep_core::{
-    Error, Extreme, GpuReduceStrategy, Language, Max, Number, Operator, Reduce, ReduceGlobal, Sum,
-    Widen, WorkgroupPolicy, bf16, f16, reference,
+    Apply, Element, Error, Extreme, Formula, GpuReduceStrategy, Language, Max, Number, Operator,
+    Recipe, Reduce, ReduceGlobal, Sum, Widen, WorkgroupPolicy, bf16, f16, reference,
 };
-use upsweep_testing::{Input, Sample};
+use upsweep_testing::{Above, Input, Sample};
 
 use super::ReduceOptions;
 use crate::shader::Types;
-use crate::{Gpu, Memory, Source, Workspace, testing};
+use crate::{Gpu, Ingredients, Memory, Source, Stored, Workspace, testing};
 
 /// Longest first: what a long array leaves in the workspace must not be found by a short one.
 const LENGTHS: [u64; 8] = [300_007, 65_537, 8193, 2049, 2048, 127, 1, 0];
@@ -164,4 +164,34 @@ fn strategies_read_what_begins_anywhere() {
     check_positions::<f32>(&gpu, 2, 7);
     check_positions::<i8>(&gpu, 11, 8);
     check_positions::<f64>(&gpu, 1, 9);
+}
+
+#[test]
+fn values_of_fields_have_one_kernel() {
+    let Some(gpu) = testing::gpu() else { return };
+    let items: Vec<f32> = (0..3000).map(|item| item as f32).collect();
+    let bytes = f32::bytes(&items).expect("they have");
+    let mut made = Vec::new();
+    for threshold in [100.0, 2000.0, 2999.5] {
+        let above = Above { threshold };
+        let fields = above.fields().expect("it has some");
+        let call = Formula::Call(above.function(), vec![Formula::Value(0), Formula::Item(0)]);
+        let recipe = Recipe {
+            parameters: vec![fields.kind],
+            ..Recipe::of_arrays(u32::KIND, vec![f32::KIND], call)
+        };
+        let ingredients = Ingredients {
+            recipe: &recipe,
+            arrays: &[Stored::Host(&bytes)],
+            anywhere: &[],
+            words: &fields.words,
+            items: items.len() as u64,
+        };
+        let (mut workspace, options) = (Workspace::default(), ReduceOptions::default());
+        let found = gpu.reduce_made(&mut workspace, &ingredients, &Reduce::new(Sum), &options);
+        let expected: u32 = items.iter().map(|&item| above.apply(item)).sum();
+        assert_eq!(found, Ok(expected), "{threshold}");
+        made.push(gpu.modules.lock().expect("nobody panicked").len());
+    }
+    assert!(made.iter().all(|count| *count == made[0]), "{made:?}");
 }

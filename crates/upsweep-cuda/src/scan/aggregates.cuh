@@ -192,6 +192,7 @@ struct Work {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) scan(const Scan scan) {
+    take_given(scan.inputs);
     extern __shared__ __align__(128) u8 staged[];
     __shared__ Shared shared;
     const u32 warp = number_of_warp(), lane = threadIdx.x % SUBGROUP;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use upsweep_core::summation::WINDOW;
-use upsweep_core::{Element, Error, Operator, Recipe, Result, Scan, Strategy, Widen};
+use upsweep_core::{Element, Error, Operator, Result, Scan, Strategy, Widen};
 use upsweep_gpu::bits::{bytes, from_memory};
 
 use super::{Form, Lies, ScanOptions, Scanning, policy};
-use crate::backend::{Source, Stored, Target, Workspace, init_words, items_of};
+use crate::backend::{Ingredients, Inputs, MOST_ARRAYS, Source, Target, Workspace, init_words};
 use crate::device::Gpu;
 use crate::launch::Ready;
 use crate::memory::Buffer;
@@ -95,7 +95,8 @@ impl Gpu {
         if input.items == 0 {
             return Ok(None);
         }
-        self.ready_scanning(workspace, types, &[*input], output, problem, options).map(Some)
+        self.ready_scanning(workspace, types, &Inputs::of(&[*input]), output, problem, options)
+            .map(Some)
     }
 
     /// The launch of a scan of arrays into one that is as long, and not empty.
@@ -103,7 +104,7 @@ impl Gpu {
         self: &Arc<Self>,
         workspace: &mut Workspace,
         types: Types,
-        inputs: &[Slice<'_>],
+        inputs: &Inputs<'_>,
         output: &Slice<'_>,
         problem: &Scan<A, O>,
         options: &ScanOptions,
@@ -119,13 +120,13 @@ impl Gpu {
         workspace: &mut Workspace,
         types: Types,
         form: Form,
-        inputs: &[Slice<'_>],
+        inputs: &Inputs<'_>,
         output: &Slice<'_>,
         beside: &[u64],
         init: Init,
         options: &ScanOptions,
     ) -> Result<Ready> {
-        let items = items_of(inputs);
+        let items = inputs.items;
         let strategy =
             options.strategy.unwrap_or_else(|| policy::of_types(self.facts.arch, &types));
         let options = &ScanOptions { strategy: Some(strategy), ..*options };
@@ -146,45 +147,46 @@ impl Gpu {
         }
     }
 
-    /// Writes every prefix of items that are made of those of arrays to `output`. Waits for an output in the host's memory only.
+    /// Writes every prefix of items that are made, or what is made of it, to `output`. Waits for an output in the host's memory only.
     ///
     /// # Errors
-    /// As [`scan_into`](Gpu::scan_into), and [`Error::OperatorUntranslated`] for an operator that is neither built in nor an
-    /// annotated function.
-    pub fn scan_made<U, O>(
+    /// As [`scan_into`](Gpu::scan_into) and [`reduce_made`](Gpu::reduce_made).
+    pub fn scan_made<A, U, O>(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        (recipe, arrays): (&Recipe, &[Stored<'_>]),
+        made: &Ingredients<'_>,
         output: Target<'_, U>,
-        problem: &Scan<U::Acc, O>,
+        problem: &Scan<A, O>,
         options: &ScanOptions,
     ) -> Result<()>
     where
+        A: Element,
         U: Element,
-        O: Operator<U::Acc>,
+        O: Operator<A>,
     {
-        let types = self.types_of_made::<U::Acc, U, O>(recipe, &problem.operator)?;
+        made.check(MOST_ARRAYS)?;
+        let types = self.types_of_made::<A, U, O>(made.recipe, &problem.operator)?;
         if output.is_empty() {
             return Ok(());
         }
-        let mut uploaded = Vec::new();
-        let items = output.len() as u64;
-        let inputs = self.all_on_device(arrays, recipe, items, &mut uploaded)?;
-        let scan = |to: Slice<'_>| {
-            inputs.iter().try_for_each(|input| input.check_apart(&to))?;
-            let ready = self.ready_scanning(workspace, types, &inputs, &to, problem, options)?;
-            let slices: Vec<&Slice<'_>> = inputs.iter().chain([&to]).collect();
-            self.in_order(self.stream(), &slices, || ready.begin(self, self.stream()))
-        };
-        match output {
-            Target::Device(output) => scan(output),
-            Target::Host(to) => {
-                let made = Buffer::new(self, items * U::KIND.size() as u64)?;
-                scan(Slice::at(made.pointer(), U::KIND, items)?)?;
-                // SAFETY: the memory is ours, and has as many bytes.
-                U::fill(to, |data| unsafe { self.copy_out(made.pointer(), data) })
+        let items = made.items;
+        self.with_inputs(made, |inputs| {
+            let scan = |to: Slice<'_>| {
+                inputs.all().try_for_each(|input| input.check_apart(&to))?;
+                let ready = self.ready_scanning(workspace, types, inputs, &to, problem, options)?;
+                let slices: Vec<&Slice<'_>> = inputs.all().chain([&to]).collect();
+                self.in_order(self.stream(), &slices, || ready.begin(self, self.stream()))
+            };
+            match output {
+                Target::Device(output) => scan(output),
+                Target::Host(to) => {
+                    let made = Buffer::new(self, items * U::KIND.size() as u64)?;
+                    scan(Slice::at(made.pointer(), U::KIND, items)?)?;
+                    // SAFETY: the memory is ours, and has as many bytes.
+                    U::fill(to, |data| unsafe { self.copy_out(made.pointer(), data) })
+                }
             }
-        }
+        })
     }
 
     /// Writes every prefix of `input` to `output`, which has the same length. Waits for an output in the host's memory only.

@@ -95,6 +95,7 @@ __forceinline__ void store(const Chunk& chunk, bool is_whole, const Group (&rows
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) scan(const Scan scan) {
+    take_given(scan.inputs);
     __shared__ Shared shared;
     __shared__ Heads heads;
     const u32 warp = number_of_warp(), lane = threadIdx.x % SUBGROUP;

@@ -7,6 +7,7 @@
 // The same with chunks that wait in shared memory, and warps that serve the others: `aggregates.cuh`.
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(const Scan scan) {
+    take_given(scan.inputs);
     __shared__ Shared shared;
     const Thread thread{number_of_warp(), threadIdx.x % SUBGROUP};
     const u32 turns = (scan.chunks - blockIdx.x + gridDim.x - 1) / gridDim.x;

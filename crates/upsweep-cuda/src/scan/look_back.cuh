@@ -96,6 +96,7 @@ inline void look_back(const Scan& scan, Shared& shared, Looking& looking, u32 la
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(const Scan scan) {
+    take_given(scan.inputs);
     __shared__ Shared shared;
     __shared__ Looking looking;
     if (threadIdx.x == 0) {

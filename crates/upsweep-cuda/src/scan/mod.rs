@@ -21,11 +21,11 @@ use upsweep_core::{
 
 use upsweep_gpu::bits::{MOST_WORDS, Words};
 
-use crate::backend::items_of;
+use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
 use crate::launch::{Kernel, Launch, Ready};
 use crate::memory::Buffer;
-use crate::reduce::{Init, To, of_arrays, outcome, with_init};
+use crate::reduce::{Init, To, of_inputs, outcome, with_init};
 use crate::shader::types::{access, alignment, is_whole};
 use crate::shader::{Shader, TOTAL, Types, state};
 use crate::slice::Slice;
@@ -101,7 +101,7 @@ impl Lies {
     pub(crate) fn new(
         form: Form,
         types: &Types,
-        inputs: &[Slice<'_>],
+        inputs: &Inputs<'_>,
         output: Option<&Slice<'_>>,
         width: u32,
     ) -> Self {
@@ -112,7 +112,7 @@ impl Lies {
             let turned = if from_end { slice.pointer() + slice.bytes() } else { slice.pointer() };
             turned.is_multiple_of(width)
         };
-        let begins = inputs.iter().all(is);
+        let begins = inputs.arrays.iter().all(is);
         let one_by_one = types.made.is_some() && !begins;
         let out_aligned = output.map_or(begins, is);
         Self { width, aligned: begins || one_by_one, out_aligned, one_by_one }
@@ -175,6 +175,12 @@ impl Scanning {
                 "what is written is rounded, and the carry would meet what was rounded; a lower level of determinism \
                  allows it",
             ));
+        }
+        if strategy.global == ScanGlobal::ScanThenPropagate && types.writes_other() {
+            return Err(refused("what is written is not what is combined"));
+        }
+        if strategy.global == ScanGlobal::ScanThenPropagate && !types.reads_one() {
+            return Err(refused("what is written is read again as the items are, as one array"));
         }
         if strategy.global == ScanGlobal::ScanThenPropagate && types.cut.is_some() {
             return Err(refused("what is written does not say where segments begin"));
@@ -255,12 +261,12 @@ impl Scanning {
     pub(crate) fn bind(
         &self,
         gpu: &Gpu,
-        inputs: &[Slice<'_>],
+        inputs: &Inputs<'_>,
         output: &Slice<'_>,
         beside: &[u64],
         init: Init,
     ) -> Result<Ready> {
-        let items = items_of(inputs);
+        let items = inputs.items;
         let chunks = u32::try_from(self.shape.chunks(items))
             .map_err(|_| gpu.failed("a scan of more chunks than are counted"))?;
         let words = [
@@ -281,7 +287,7 @@ impl Scanning {
         };
         let spine = Launch { grid: [1, 1], threads: WARP * SPINE_WARPS, ..launch };
         let arguments =
-            with_init(of_arrays(inputs).and(beside.iter().copied()).and(words), &self.types, init);
+            with_init(of_inputs(inputs, &self.types, beside).and(words), &self.types, init);
         // SAFETY: `Scan` in `chunk.cuh` has these fields. The caller's slices are the device's memory and lie apart, or are
         // one; the state has a place for every chunk of the longest array.
         let ready = unsafe { Ready::new(&self.kernels[0], launch, arguments, Some(&self.state)) };
@@ -294,15 +300,16 @@ impl Scanning {
     pub(crate) fn bind_total(
         &self,
         gpu: &Gpu,
-        inputs: &[Slice<'_>],
+        inputs: &Inputs<'_>,
         to: To,
         init: Init,
     ) -> Result<Ready> {
-        let items = items_of(inputs);
+        let items = inputs.items;
         let chunks = u32::try_from(self.shape.chunks(items))
             .map_err(|_| gpu.failed("a reduction of more chunks than are counted"))?;
         let words = [0, self.state.pointer(), items, u64::from(chunks)];
-        let arguments = with_init(of_arrays(inputs).and(words), &self.types, None);
+        let arguments =
+            with_init(of_inputs(inputs, &self.types, &[]).and(words), &self.types, None);
         let arguments = with_init(arguments.begin().and(outcome(to, init)), &self.types, init);
         let launch = |workgroups, threads| Launch {
             grid: [workgroups, 1],

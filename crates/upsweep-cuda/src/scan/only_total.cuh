@@ -5,6 +5,7 @@
 //     total       one warp: the chunks of the last window, and what comes into it
 
 extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) total(const Scan scan, const Outcome to) {
+    take_given(scan.inputs);
     const u32 lane = threadIdx.x;
     const u32 window = (scan.chunks - 1) / CHUNKS_OF_WINDOW, first = window * CHUNKS_OF_WINDOW;
     const Acc carry = window == 0 ? padding() : handed(into_windows(scan) + window - 1);

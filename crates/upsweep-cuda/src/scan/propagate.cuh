@@ -21,6 +21,7 @@ template <bool WHOLE> __forceinline__ void put_in_front(const Chunk& chunk, u32 
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) propagate(const Scan scanned) {
+    take_given(scanned.inputs);
     __shared__ Shared shared;
     const Thread thread{number_of_warp(), threadIdx.x % SUBGROUP};
     Scan scan = scanned;

@@ -7,6 +7,7 @@
 // Source: M. Harris, S. Sengupta, J. Owens, Parallel Prefix Sum (Scan) with CUDA (2007).
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) downsweep(const Scan scan) {
+    take_given(scan.inputs);
     __shared__ Shared shared;
     const Thread thread{number_of_warp(), threadIdx.x % SUBGROUP};
     // From the end backwards: what was read last is likely to be in a cache still.

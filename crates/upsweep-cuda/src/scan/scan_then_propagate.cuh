@@ -35,6 +35,7 @@ template <bool WHOLE> __forceinline__ void scan_apart(const Chunk& chunk, u32 nu
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) local(const Scan scan) {
+    take_given(scan.inputs);
     __shared__ Shared shared;
     const Thread thread{number_of_warp(), threadIdx.x % SUBGROUP};
     const Chunk chunk(scan, blockIdx.x);

@@ -37,6 +37,7 @@ inline Acc fold_in_turn(Acc* totals, Acc carry, u32 lane) {
 }
 
 extern "C" __global__ void __launch_bounds__(SPINE_THREADS, 1) spine(const Scan scan) {
+    take_given(scan.inputs);
     __shared__ Acc totals[SPINE_THREADS];
     // Windows with another behind them, so that they are whole.
     const u32 windows = (scan.chunks - 1) / CHUNKS_OF_WINDOW;

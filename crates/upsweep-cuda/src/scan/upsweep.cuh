@@ -8,6 +8,7 @@ template <bool WHOLE> __forceinline__ void leave_total_of(const Chunk& chunk, Th
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1) upsweep(const Scan scan) {
+    take_given(scan.inputs);
     __shared__ Shared shared;
     const Thread thread{number_of_warp(), threadIdx.x % SUBGROUP};
     const Chunk chunk(scan, blockIdx.x);

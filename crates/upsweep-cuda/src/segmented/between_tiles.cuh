@@ -17,6 +17,7 @@ inline Known upto_tile(const Scan& scan, const Told& told_by, u32 lane) {
 }
 
 extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) windows(const Scan scan, const Told told_by) {
+    take_given(scan.inputs);
     const Known upto = upto_tile(scan, told_by, threadIdx.x);
     if (threadIdx.x == SUBGROUP - 1) {
         tell(told_by.totals + blockIdx.x, upto);
@@ -61,6 +62,7 @@ inline Known into_window(const Told& told_by, u32 window, u32 lane) {
 }
 
 extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) finish(const Scan scan, const Told told_by) {
+    take_given(scan.inputs);
     const u32 lane = threadIdx.x, tile = blockIdx.x * SUBGROUP + lane;
     if (tile == 0) {
         *told_by.crowds = 0;

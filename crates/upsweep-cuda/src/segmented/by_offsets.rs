@@ -5,11 +5,11 @@ use std::sync::Arc;
 use upsweep_core::Result;
 use upsweep_core::summation::{GROUP, LANES, ROWS, TILE, TILES};
 
-use crate::backend::items_of;
+use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
 use crate::launch::{Kernel, Launch, Ready};
 use crate::memory::Buffer;
-use crate::reduce::{Init, of_arrays, with_init};
+use crate::reduce::{Init, of_inputs, with_init};
 use crate::scan::launches::{HELD, STEPS, texts};
 use crate::scan::{Form, Lies};
 use crate::shader::types::alignment;
@@ -118,7 +118,7 @@ fn parts(types: &Types, items: u64) -> [u64; 5] {
 
 impl ByOffsets {
     pub(crate) fn lies(types: &Types, input: Slice<'_>) -> Lies {
-        Lies::new(Form { only_total: false, ..Form::TOTAL }, types, &[input], None, 16)
+        Lies::new(Form { only_total: false, ..Form::TOTAL }, types, &Inputs::of(&[input]), None, 16)
     }
 
     pub(crate) fn new(
@@ -149,7 +149,7 @@ impl ByOffsets {
         output: Slice<'_>,
         init: Init,
     ) -> Result<Ready> {
-        let (items, words) = (items_of(&[input]), self.types.words());
+        let (items, words) = (input.items, self.types.words());
         let [_, segments, ..] = *beside;
         let counted = |count| {
             u32::try_from(count)
@@ -160,7 +160,7 @@ impl ByOffsets {
         let tiles = chunks * chunk_tiles(words);
         let words_of_scan =
             [output.pointer(), 0, items, u64::from(chunks) | u64::from(init.is_some()) << 32];
-        let arguments = of_arrays(&[input]).and(*beside).and(words_of_scan);
+        let arguments = of_inputs(&Inputs::of(&[input]), &self.types, beside).and(words_of_scan);
         let arguments = with_init(arguments, &self.types, init);
         let mut begin = self.told.pointer();
         let told = parts(&self.types, self.items).map(|bytes| {

@@ -52,6 +52,7 @@ inline Acc folded(Tiles& tiles, const Group (&rows)[ROWS], u32 warp, u32 lane) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) segments(const Scan scan, const Told told) {
+    take_given(scan.inputs);
     __shared__ Tiles tiles;
     if (blockIdx.x >= scan.chunks) {
         write_empty(scan, told);

@@ -18,7 +18,7 @@ pub(crate) use by_offsets::ByOffsets;
 #[cfg(test)]
 pub(crate) use by_offsets::shader as by_offsets_shader;
 
-use crate::backend::{Source, Stored, Target, Workspace, init_words};
+use crate::backend::{Inputs, Source, Stored, Target, Workspace, init_words};
 use crate::device::Gpu;
 use crate::launch::Ready;
 use crate::memory::Buffer;
@@ -346,7 +346,8 @@ impl<'a> Job<'a> {
             workspace.by_offsets = Some(reducing);
             return ready.map(Some);
         }
-        gpu.ready_with(workspace, types, form, &input, output, beside, init, options).map(Some)
+        gpu.ready_with(workspace, types, form, &Inputs::of(&input), output, beside, init, options)
+            .map(Some)
     }
 
     /// Begins it in the device's stream.

@@ -149,6 +149,30 @@ impl Types {
         self.cut.is_none() && self.op.is_commutative()
     }
 
+    /// Whether something else is written than what is combined.
+    pub(crate) fn writes_other(&self) -> bool {
+        self.made.as_ref().is_some_and(|made| made.recipe.written.is_some())
+    }
+
+    /// Whether kernels ask for numbers of items.
+    pub(crate) fn is_numbered(&self) -> bool {
+        self.made.as_ref().is_some_and(|made| made.recipe.is_numbered())
+    }
+
+    /// Words of parameters that kernels are handed.
+    fn given_words(&self) -> usize {
+        self.made.as_ref().map_or(0, |made| made.recipe.words())
+    }
+
+    /// Whether what kernels read is the address of one array and nothing else.
+    pub(crate) fn reads_one(&self) -> bool {
+        let arrays = self
+            .made
+            .as_ref()
+            .map_or(1, |made| if made.recipe.arrays.is_empty() { 0 } else { made.arrays() });
+        arrays == 1 && self.given_words() == 0 && !self.is_numbered()
+    }
+
     /// Whether the grouping of items cannot be seen in the result.
     pub(crate) fn is_exact(&self) -> bool {
         self.op.is_exact(self.acc)
@@ -183,6 +207,24 @@ impl Types {
             Held::Structure(_) => self.held().words().next_multiple_of(2),
             _ => 2,
         }
+    }
+
+    /// What every kernel does first: it puts what functions of the device ask for, which see no arguments of kernels, where they
+    /// see it.
+    fn taken(&self) -> String {
+        let words = self.given_words();
+        if !self.writes_other() || words == 0 {
+            return "inline void take_given(const Inputs&) {}\n".to_owned();
+        }
+        let put: String = (0..words)
+            .map(|word| format!("        taken[{word}] = inputs.given.at[{word}];\n"))
+            .collect();
+        format!(
+            "__shared__ u32 taken[{words}];\n\
+             inline void take_given(const Inputs& inputs) {{\n\
+             \x20   if (threadIdx.x == 0) {{\n{put}\x20   }}\n\
+             \x20   __syncthreads();\n}}\n"
+        )
     }
 
     fn numbers(&self) -> Numbers {
@@ -275,14 +317,17 @@ impl Shader {
         let mut item_type = type_of(item);
         if let Some(made) = &self.types.made {
             text += made.declarations();
-            item_type = made.item();
+            item_type = made.item().unwrap_or(type_of(&made.recipe.item));
         }
-        for (alias, name) in
-            [("Item", item_type), ("Value", type_of(acc)), ("Stored", type_of(output))]
-        {
+        let stored = self.types.made.as_ref().and_then(Made::stored).unwrap_or(type_of(output));
+        for (alias, name) in [("Item", item_type), ("Value", type_of(acc)), ("Stored", stored)] {
             let _ = writeln!(text, "using {alias} = {name};");
         }
-        let arrays = self.types.made.iter().flat_map(|made| &made.recipe.arrays);
+        let arrays = self
+            .types
+            .made
+            .iter()
+            .flat_map(|made| made.recipe.arrays.iter().chain(&made.recipe.anywhere));
         let marks = self.types.cut.iter().map(|cut| &cut.kind);
         let kinds: Vec<Kind> = arrays.chain([item, output]).chain(marks).copied().collect();
         text += &declared(&kinds);
@@ -300,8 +345,11 @@ impl Shader {
             Some(made) => made.text(self.width / item.size() as u32, &beside(&self.types)),
             None => input(*item, self.width, &beside(&self.types)),
         };
+        text += &self.types.taken();
         if !matches!(self.types.held(), Held::Position(_)) {
-            text += "inline Stored stored(Acc acc) { return Stored(leave(acc)); }\n";
+            let made = self.types.made.as_ref().and_then(Made::written);
+            let stored = made.unwrap_or_else(|| "Stored(leave(acc))".to_owned());
+            let _ = writeln!(text, "inline Stored stored(Acc acc) {{ return {stored}; }}");
             text += &written(*output, self.out_width);
         }
         let atomic = op.atomic(self.types.held()).filter(|_| self.types.cut.is_none());

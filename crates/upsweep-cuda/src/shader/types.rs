@@ -234,6 +234,15 @@ fn structure(kind: Kind, words: &[String], name: &str) -> String {
     format!("{name}{{{}}}", fields.collect::<Vec<_>>().join(", "))
 }
 
+/// An expression for the item that lies in these words of memory; structures have this name.
+pub(crate) fn of_memory(kind: Kind, words: &[String], name: &str) -> String {
+    match kind.number() {
+        Some(dtype) if dtype.size() == 8 => Scalar::of(dtype).of_words(words),
+        Some(dtype) => item(dtype, &words[0], 0),
+        None => structure(kind, words, name),
+    }
+}
+
 /// An expression for item `k` in an integer.
 fn item(dtype: Dtype, part: &str, k: u32) -> String {
     let shift = 8 * dtype.size() as u32 * k;

@@ -1,17 +1,16 @@
 //! The calls of reductions.
 
-use upsweep_core::{
-    Element, Error, Extreme, Number, Operator, Recipe, Reduce, Result, Strategy, Widen,
-};
+use upsweep_core::{Element, Error, Extreme, Number, Operator, Reduce, Result, Strategy, Widen};
 use upsweep_gpu::bits::{MOST_WORDS, Words, from_memory};
 
 use super::{Init, ReduceOptions, Reduction, lies, of_scan, policy};
-use crate::backend::{Source, Stored, Workspace, all_on_device, init_words};
+use crate::backend::{Ingredients, Inputs, Source, Workspace, init_words};
 use crate::device::Gpu;
 use crate::faults::FAULT;
 use crate::mailbox::Mailbox;
 use crate::record::Recording;
 use crate::scan::{Form, ScanOptions};
+use crate::shader::made::MOST_ARRAYS;
 use crate::shader::{Op, Types};
 use crate::slice::Slice;
 
@@ -84,7 +83,8 @@ impl Gpu {
         }
         input.check_apart(&result)?;
         let types = Self::position_types::<T>(extreme);
-        let bound = self.bind_reduction(workspace, types, &[input], &result, None, options)?;
+        let bound =
+            self.bind_reduction(workspace, types, &Inputs::of(&[input]), &result, None, options)?;
         self.keep(bound)
     }
 
@@ -123,7 +123,14 @@ impl Gpu {
         // Making parameters and bindings anew takes the host longer than a small reduction takes the device.
         let recording = match workspace.last.take() {
             Some((last, recording)) if last == asked => recording,
-            _ => self.bind_reduction(workspace, types, &[input], &result, init, options)?,
+            _ => self.bind_reduction(
+                workspace,
+                types,
+                &Inputs::of(&[input]),
+                &result,
+                init,
+                options,
+            )?,
         };
         let found = self.await_result(&mailbox, &recording)?;
         workspace.result = Some(mailbox);
@@ -152,16 +159,16 @@ impl Gpu {
         Ok(bytemuck::pod_read_unaligned(found))
     }
 
-    /// Combines `items` items that are made of those of arrays into one value, and waits for it.
+    /// Combines items that are made into one value, and waits for it.
     ///
     /// # Errors
     /// As [`reduce`](Gpu::reduce), [`Error::OperatorUntranslated`] for an operator that is neither built in nor an annotated
-    /// function, and [`Error::Buffer`] for more than four arrays.
+    /// function, and [`Error::Buffer`] for more than four arrays, for more than 64 words of parameters, and for an array that is
+    /// read anywhere and longer than a binding.
     pub fn reduce_made<A, O>(
         &self,
         workspace: &mut Workspace,
-        (recipe, arrays): (&Recipe, &[Stored<'_>]),
-        items: u64,
+        made: &Ingredients<'_>,
         problem: &Reduce<A, O>,
         options: &ReduceOptions,
     ) -> Result<A>
@@ -169,17 +176,19 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
-        let types = self.types_of_made::<A, A, O>(recipe, &problem.operator)?;
-        let uploaded = self.all_uploaded(arrays, recipe, items)?;
-        let inputs = all_on_device(arrays, &uploaded, items);
+        made.check(MOST_ARRAYS)?;
+        let types = self.types_of_made::<A, A, O>(made.recipe, &problem.operator)?;
         let mailbox = match workspace.result.take() {
             Some(mailbox) => mailbox,
             None => Mailbox::new(self)?,
         };
         let result = Slice { buffer: &mailbox.device, offset: 0, items: 1 };
         let init = init_words(problem.init);
-        let recording = self.bind_reduction(workspace, types, &inputs, &result, init, options)?;
-        let found = self.await_result(&mailbox, &recording)?;
+        let found = self.with_inputs(made, |inputs| {
+            let recording =
+                self.bind_reduction(workspace, types, inputs, &result, init, options)?;
+            self.await_result(&mailbox, &recording)
+        })?;
         workspace.result = Some(mailbox);
         from_memory(&found).ok_or_else(|| self.failed("a result of an unknown type"))
     }
@@ -213,7 +222,7 @@ impl Gpu {
         &self,
         workspace: &mut Workspace,
         types: Types,
-        inputs: &[Slice<'_>],
+        inputs: &Inputs<'_>,
         result: &Slice<'_>,
         init: Init,
         options: &ReduceOptions,
@@ -223,7 +232,7 @@ impl Gpu {
         }
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&self.facts, &types));
         let lies = lies(self, &types, inputs, super::bytes(strategy.load.width));
-        let items = inputs.first().map_or(0, |input| input.items);
+        let items = inputs.items;
         let suits = |(of, reduction): &(ReduceOptions, Reduction)| {
             of == options && reduction.suits(&types, items, lies)
         };
@@ -243,7 +252,7 @@ impl Gpu {
         &self,
         workspace: &mut Workspace,
         types: Types,
-        inputs: &[Slice<'_>],
+        inputs: &Inputs<'_>,
         result: &Slice<'_>,
         init: Init,
         options: &ReduceOptions,
@@ -299,6 +308,6 @@ impl Gpu {
         input.check_apart(&result)?;
         let types = self.types::<T, A, A, O>(&problem.operator)?;
         let init = init_words(problem.init);
-        self.bind_reduction(workspace, types, &[input], &result, init, options)
+        self.bind_reduction(workspace, types, &Inputs::of(&[input]), &result, init, options)
     }
 }

@@ -12,14 +12,16 @@ use upsweep_core::{
     AccessWidth, Arrangement, Dtype, Error, GpuReduceStrategy, GpuScanStrategy, Kind, ReduceGlobal,
     ReduceLocal, Result, ScanGlobal, ScanLocal, Strategy, Tail, WorkgroupPolicy,
 };
+use upsweep_gpu::MOST_PARAMETERS;
 use upsweep_gpu::bits::{MOST_WORDS, Words};
 use wgpu::BufferUsages;
 
+use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording, Traffic};
 use crate::shader::made::{BINDINGS, MOST_ARRAYS};
 use crate::shader::types::access;
-use crate::shader::{Constants, INPUT, Op, PUBLISHED, STATE, Shader, Types, WORKGROUP};
+use crate::shader::{Constants, INPUT, Made, Op, PUBLISHED, STATE, Shader, Types, WORKGROUP};
 use crate::slice::{Slice, Window};
 
 /// Strategy and policy of a reduction; what is not given is chosen.
@@ -307,28 +309,32 @@ impl Reduction {
     pub(crate) fn bind(
         &self,
         gpu: &Gpu,
-        inputs: &[Slice<'_>],
+        inputs: &Inputs<'_>,
         result: &Slice<'_>,
         init: Init,
     ) -> Result<Recording> {
         let arrays = Arrays::of(&self.types, inputs);
-        let Some(input) = arrays.widest() else { return Err(gpu.failed("a reduction of nothing")) };
-        let items = usize::try_from(input.items).unwrap_or(usize::MAX);
-        if input.items > self.items {
+        let items = usize::try_from(inputs.items).unwrap_or(usize::MAX);
+        if inputs.items > self.items {
             let planned = usize::try_from(self.items).unwrap_or(usize::MAX);
             return Err(Error::PlanTooSmall { input: items, planned });
         }
         let facts = &gpu.facts;
         let each = self.shape.tiles_per_team(self.items).unwrap_or(1);
         let chunk = u64::from(self.shape.teams() * each) * TILE as u64;
-        let windows = input.windows(self.types.item, facts.binding_bytes, facts.alignment, chunk);
-        let all = input.items.div_ceil(chunk).max(1);
+        let windows = match arrays.widest() {
+            Some(input) => {
+                input.windows(self.types.item, facts.binding_bytes, facts.alignment, chunk)
+            }
+            None => Window::of_nothing(inputs.items, u64::from(u32::MAX), chunk, false),
+        };
+        let all = inputs.items.div_ceil(chunk).max(1);
         let mut dispatches = Vec::with_capacity(windows.len());
         let parameters = gpu.parameters(windows.len() as u64)?;
         let mut bytes = vec![0u8; windows.len() * PARAMETERS as usize];
         for (index, window) in windows.iter().enumerate() {
             let first = window.first / chunk;
-            let flags = u32::from(init.is_some()) | u32::from(input.items == 0) << 1;
+            let flags = u32::from(init.is_some()) | u32::from(inputs.items == 0) << 1;
             let words = [
                 window.items,
                 window.start,
@@ -341,8 +347,9 @@ impl Reduction {
                 0,
                 gpu.result_start(result),
             ];
-            let (mut bindings, starts) = arrays.bound(window, facts.alignment);
-            put_parameters(&mut bytes, index, &words, starts, init);
+            let (mut bindings, starts) = arrays.bound(gpu, window)?;
+            let handed = self.types.handed(init, window.first, inputs);
+            put_parameters(&mut bytes, index, &words, starts, &handed);
             bindings.extend([
                 (1, gpu.result_binding(result)),
                 (2, self.state.as_entire_binding()),
@@ -429,75 +436,105 @@ pub(crate) fn in_order(strategy: &GpuScanStrategy) -> Strategy {
 }
 
 /// Bytes from one dispatch's parameters to the next's.
-pub(crate) const PARAMETERS: u64 = 256;
+pub(crate) const PARAMETERS: u64 = 512;
 
-/// Writes one dispatch's parameters: words, and from the next multiple of 16 bytes on where arrays begin, and the start value.
+/// Words in front of what a kernel is handed: its own, and where arrays begin.
+const OWN_WORDS: usize = 12 + MOST_ARRAYS;
+
+const _: () = assert!(
+    4 * (OWN_WORDS + MOST_WORDS + 4 + MOST_PARAMETERS) <= PARAMETERS as usize,
+    "what a kernel is handed has room"
+);
+
+/// Writes one dispatch's parameters: words, and from the next multiple of 16 bytes on where arrays begin, and what is handed on.
 pub(crate) fn put_parameters(
     bytes: &mut [u8],
     dispatch: usize,
     words: &[u32],
     starts: [u32; MOST_ARRAYS],
-    init: Init,
+    handed: &[u32],
 ) {
     let own = &mut bytes[dispatch * PARAMETERS as usize..][..PARAMETERS as usize];
     let own: &mut [u32] = bytemuck::cast_slice_mut(own);
     own[..words.len()].copy_from_slice(words);
     let (_, own) = own.split_at_mut(words.len().next_multiple_of(4));
     own[..MOST_ARRAYS].copy_from_slice(&starts);
-    let init = init.unwrap_or_default();
-    own[MOST_ARRAYS..][..init.len()].copy_from_slice(&init);
+    own[MOST_ARRAYS..][..handed.len()].copy_from_slice(handed);
 }
 
-/// The arrays that a kernel reads, of each as many items.
+/// The arrays that a kernel reads: in order, of each as many items, and anywhere.
 pub(crate) struct Arrays<'a> {
-    inputs: &'a [Slice<'a>],
+    inputs: &'a Inputs<'a>,
     kinds: Vec<Kind>,
+    anywhere: Vec<Kind>,
     widest: usize,
 }
 
 impl<'a> Arrays<'a> {
-    pub(crate) fn of(types: &Types, inputs: &'a [Slice<'a>]) -> Self {
+    pub(crate) fn of(types: &Types, inputs: &'a Inputs<'a>) -> Self {
         match &types.made {
-            Some(made) => {
-                let kinds = made.recipe.arrays.clone();
-                Self { inputs, kinds, widest: made.recipe.widest_number() }
+            Some(Made { recipe, .. }) => {
+                let (kinds, anywhere) = (recipe.arrays.clone(), recipe.anywhere.clone());
+                Self { inputs, kinds, anywhere, widest: recipe.widest_number() }
             }
-            None => Self { inputs, kinds: vec![types.item], widest: 0 },
+            None => Self { inputs, kinds: vec![types.item], anywhere: Vec::new(), widest: 0 },
         }
     }
 
     /// The one by which they are cut into windows.
     pub(crate) fn widest(&self) -> Option<&'a Slice<'a>> {
-        self.inputs.get(self.widest)
+        self.inputs.arrays.get(self.widest)
     }
 
     /// Bytes of one item of each.
     pub(crate) fn item_bytes(&self) -> u64 {
-        self.kinds.iter().map(|kind| kind.size() as u64).sum()
+        self.kinds.iter().chain(&self.anywhere).map(|kind| kind.size() as u64).sum()
     }
 
-    /// The bindings of a window, and where its items begin in each.
-    pub(crate) fn bound(
-        &self,
-        window: &Window,
-        alignment: u64,
-    ) -> (Vec<(u32, wgpu::BindingResource<'a>)>, [u32; MOST_ARRAYS]) {
+    /// The bindings of a window, and where items begin in each: those of the window, or all where they are read anywhere.
+    ///
+    /// # Errors
+    /// [`Error::Buffer`] if an array that is read anywhere is longer than a binding.
+    pub(crate) fn bound(&self, gpu: &Gpu, window: &Window) -> Result<Bound<'a>> {
+        let (alignment, most) = (gpu.facts.alignment, gpu.facts.binding_bytes);
         let mut starts = [0; MOST_ARRAYS];
-        let mut bindings = Vec::with_capacity(self.inputs.len() + 3);
-        for (number, (slice, &kind)) in self.inputs.iter().zip(&self.kinds).enumerate() {
-            let own = slice.window(kind, alignment, window.first, window.items);
+        let mut bindings = Vec::with_capacity(MOST_ARRAYS + 3);
+        let in_order = self.inputs.arrays.iter().zip(&self.kinds);
+        let in_order = in_order.map(|(slice, &kind)| {
+            Ok((slice, slice.window(kind, alignment, window.first, window.items)))
+        });
+        let anywhere = self.inputs.anywhere.iter().zip(&self.anywhere);
+        let anywhere = anywhere.map(|(slice, &kind)| {
+            let items = u32::try_from(slice.items).ok();
+            let whole = items.map(|items| slice.window(kind, alignment, 0, items));
+            let held = whole.filter(|whole| whole.bytes <= most);
+            held.map(|whole| (slice, whole)).ok_or_else(|| Error::Buffer {
+                reason: format!(
+                    "an array of {} items of {kind} that is read anywhere must fit in a binding of {most} bytes",
+                    slice.items
+                ),
+            })
+        });
+        for (number, own) in in_order.chain(anywhere).enumerate() {
+            let (slice, own) = own?;
             starts[number] = own.start;
             bindings.push((BINDINGS[number], own.binding(slice.buffer)));
         }
-        (bindings, starts)
+        Ok((bindings, starts))
     }
 }
 
+/// Bindings, and where items begin in each.
+pub(crate) type Bound<'a> = (Vec<(u32, wgpu::BindingResource<'a>)>, [u32; MOST_ARRAYS]);
+
 /// The width of accesses to arrays, and whether the first item begins one.
-pub(crate) fn lies(gpu: &Gpu, types: &Types, inputs: &[Slice<'_>], asked: u32) -> (u32, bool) {
+pub(crate) fn lies(gpu: &Gpu, types: &Types, inputs: &Inputs<'_>, asked: u32) -> (u32, bool) {
     let alignment = gpu.facts.alignment;
-    match (&types.made, inputs.first()) {
-        (Some(made), _) => (made.items_at_once(inputs, alignment) * types.item.size() as u32, true),
+    match (&types.made, inputs.arrays.first()) {
+        (Some(made), _) => {
+            let items = made.items_at_once(inputs.arrays, alignment);
+            (items * types.item.size() as u32, true)
+        }
         (None, Some(input)) => input.access(types.item, alignment, asked),
         (None, None) => (asked, true),
     }

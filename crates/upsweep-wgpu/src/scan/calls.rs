@@ -1,16 +1,17 @@
 //! The calls of scans.
 
-use upsweep_core::{Element, Error, Operator, Recipe, Result, Scan, Widen};
+use upsweep_core::{Element, Error, Operator, Result, Scan, Widen};
 use upsweep_gpu::bits::{bytes, from_words};
 use wgpu::BufferUsages;
 
 use super::{Form, Lies, ScanOptions, Scanning, policy};
-use crate::backend::{Source, Stored, Target, Workspace, all_on_device, init_words};
+use crate::backend::{Ingredients, Inputs, Source, Target, Workspace, init_words};
 use crate::device::Gpu;
 use crate::record::Recording;
 use crate::reduce::{Init, bytes as bytes_of};
 use crate::segmented::Beside;
 use crate::shader::Types;
+use crate::shader::made::MOST_ARRAYS;
 use crate::slice::Slice;
 
 impl Gpu {
@@ -37,8 +38,15 @@ impl Gpu {
         let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
         let init = init_words(problem.init);
         let form = Form::new(problem, input.is(&output));
-        let bound =
-            self.bind_scanning(workspace, types, form, (&[input], &output), None, init, options)?;
+        let bound = self.bind_scanning(
+            workspace,
+            types,
+            form,
+            (&Inputs::of(&[input]), &output),
+            None,
+            init,
+            options,
+        )?;
         self.keep(bound)
     }
 
@@ -127,8 +135,15 @@ impl Gpu {
         }
         let form = Form::new(problem, from.is(&to));
         let init = init_words(problem.init);
-        let recording =
-            self.bind_scanning(workspace, types, form, (&[from], &to), None, init, options)?;
+        let recording = self.bind_scanning(
+            workspace,
+            types,
+            form,
+            (&Inputs::of(&[from]), &to),
+            None,
+            init,
+            options,
+        )?;
         self.submit(&recording)?;
         match host {
             Some(items) => {
@@ -139,30 +154,29 @@ impl Gpu {
         }
     }
 
-    /// Writes every prefix of items that are made of those of arrays to `output`. Waits for an output in the host's memory only.
+    /// Writes every prefix of items that are made, or what is made of it, to `output`. Waits for an output in the host's memory only.
     ///
     /// # Errors
-    /// As [`scan`](Gpu::scan), [`Error::OperatorUntranslated`] for an operator that is neither built in nor an annotated function,
-    /// and [`Error::Buffer`] for more than four arrays.
-    pub fn scan_made<U, O>(
+    /// As [`scan`](Gpu::scan) and [`reduce_made`](Gpu::reduce_made).
+    pub fn scan_made<A, U, O>(
         &self,
         workspace: &mut Workspace,
-        (recipe, arrays): (&Recipe, &[Stored<'_>]),
+        made: &Ingredients<'_>,
         output: Target<'_, U>,
-        problem: &Scan<U::Acc, O>,
+        problem: &Scan<A, O>,
         options: &ScanOptions,
     ) -> Result<()>
     where
+        A: Element,
         U: Element,
-        O: Operator<U::Acc>,
+        O: Operator<A>,
     {
-        let types = self.types_of_made::<U::Acc, U, O>(recipe, &problem.operator)?;
+        made.check(MOST_ARRAYS)?;
+        let types = self.types_of_made::<A, U, O>(made.recipe, &problem.operator)?;
         if output.is_empty() {
             return Ok(());
         }
-        let items = output.len() as u64;
-        let uploaded = self.all_uploaded(arrays, recipe, items)?;
-        let inputs = all_on_device(arrays, &uploaded, items);
+        let items = made.items;
         let (form, init) = (Form::new(problem, false), init_words(problem.init));
         let created;
         let (to, host) = match output {
@@ -173,9 +187,11 @@ impl Gpu {
                 (Slice::new(&created, types.output, 0, items)?, Some(host))
             }
         };
-        let arrays = (&inputs[..], &to);
-        let bound = self.bind_scanning(workspace, types, form, arrays, None, init, options)?;
-        self.submit(&bound)?;
+        self.with_inputs(made, |inputs| {
+            let arrays = (inputs, &to);
+            let bound = self.bind_scanning(workspace, types, form, arrays, None, init, options)?;
+            self.submit(&bound)
+        })?;
         let Some(host) = host else { return Ok(()) };
         self.wait()?;
         U::fill(host, |data| self.download(to.buffer, to.offset, data))
@@ -198,18 +214,18 @@ impl Gpu {
         workspace: &mut Workspace,
         types: Types,
         form: Form,
-        (inputs, output): (&[Slice<'_>], &Slice<'_>),
+        (inputs, output): (&Inputs<'_>, &Slice<'_>),
         beside: Option<&Beside<'_>>,
         init: Init,
         options: &ScanOptions,
     ) -> Result<Recording> {
         if !form.in_place {
-            inputs.iter().try_for_each(|input| input.check_apart(output))?;
+            inputs.all().try_for_each(|input| input.check_apart(output))?;
         }
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&self.facts));
         let asked = bytes_of(strategy.load.width);
         let lies = Lies::new(self, &types, form, inputs, output, asked);
-        let items = inputs.first().map_or(0, |input| input.items);
+        let items = inputs.items;
         let suits = |(of, scanning): &(ScanOptions, Scanning)| {
             of == options && scanning.suits(&types, form, items, lies)
         };

@@ -17,13 +17,14 @@ use upsweep_core::{
 use upsweep_gpu::bits::{MOST_WORDS, Words};
 use wgpu::BufferUsages;
 
+use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording, Traffic};
 use crate::reduce::{self, Arrays, Init, PARAMETERS, bytes, grid, put_parameters};
 use crate::segmented::{self, Beside};
 use crate::shader::types::access;
 use crate::shader::{INPUT, PUBLISHED, STATE, Shader, Types, WORKGROUP};
-use crate::slice::Slice;
+use crate::slice::{Slice, Window};
 pub(crate) use shape::{Lies, Shape};
 
 /// Strategy and policy of a scan; what is not given is chosen.
@@ -221,6 +222,9 @@ impl Scanning {
                     "what is written does not say where segments begin".to_owned(),
                 ));
             }
+            ScanGlobal::ScanThenPropagate if types.writes_other() => {
+                return Err(refused("what is written is not what is combined".to_owned()));
+            }
             ScanGlobal::ScanThenPropagate if nests => {
                 return Err(refused(
                     "the carry would meet finished sums, which is not the order of summation; a lower level \
@@ -334,7 +338,7 @@ impl Scanning {
     pub(crate) fn bind(
         &self,
         gpu: &Gpu,
-        inputs: &[Slice<'_>],
+        inputs: &Inputs<'_>,
         output: &Slice<'_>,
         beside: Option<&Beside<'_>>,
         init: Init,
@@ -346,30 +350,38 @@ impl Scanning {
         let multiple = if is_cut { 1 } else { WINDOW as u64 };
         let only_total = self.form.only_total;
         let all = Arrays::of(&self.types, inputs);
-        let Some(input) = all.widest() else { return Err(gpu.failed("a scan of nothing")) };
+        let input = all.widest();
         let only_input = only_total || self.types.emits();
-        let (wide, narrow) = if only_input || self.types.item.size() >= self.types.output.size() {
-            ((self.types.item, input), (self.types.output, output))
-        } else {
-            ((self.types.output, output), (self.types.item, input))
+        let reads_wide = only_input || self.types.item.size() >= self.types.output.size();
+        // An array that is read, if it is the wider one, or the only one; else the output.
+        let wide = match input {
+            Some(input) if reads_wide => Some((self.types.item, input)),
+            None if only_input => None,
+            _ => Some((self.types.output, output)),
         };
+        let of_input = wide.is_none() || (reads_wide && input.is_some());
         let turned = self.form.direction == Direction::Reverse;
         let tickets = MOST_TICKETS * chunk;
-        if is_cut && self.waits() && input.items > tickets {
+        if is_cut && self.waits() && inputs.items > tickets {
             let reason = format!(
                 "workgroups that wait for others count at most {tickets} items in segments, not {}; take {}",
-                input.items,
+                inputs.items,
                 ScanGlobal::ReduceThenScan
             );
             return Err(Error::Buffer { reason });
         }
-        let counted = if is_cut { u64::MAX } else { tickets * wide.0.size() as u64 };
-        let most = facts.binding_bytes.min(counted);
-        let windows = wide.1.windows_of(wide.0, most, facts.alignment, multiple, turned);
+        let windows = match wide {
+            Some((kind, slice)) => {
+                let counted = if is_cut { u64::MAX } else { tickets * kind.size() as u64 };
+                let most = facts.binding_bytes.min(counted);
+                slice.windows_of(kind, most, facts.alignment, multiple, turned)
+            }
+            None => Window::of_nothing(inputs.items, tickets, multiple, turned),
+        };
         if is_cut && windows.len() > 1 {
-            return Err(segmented::too_long(gpu, wide.1.items, wide.0));
+            return Err(segmented::too_long(gpu, inputs.items, self.types.item));
         }
-        let chunks = input.items.div_ceil(chunk).max(1);
+        let chunks = inputs.items.div_ceil(chunk).max(1);
         let prefixes = chunks.next_multiple_of(WINDOW as u64 / chunk);
         let most_workgroups = match self.strategy.global {
             ScanGlobal::Aggregates => STAYING_WORKGROUPS,
@@ -381,21 +393,27 @@ impl Scanning {
         for (index, window) in windows.iter().enumerate() {
             let dispatch_chunks = u64::from(window.items).div_ceil(chunk).max(1);
             let workgroups = dispatch_chunks.min(most_workgroups) as u32;
-            let other = match only_input {
-                true => output.window(self.types.output, facts.alignment, 0, output.items as u32),
-                false => narrow.1.window(narrow.0, facts.alignment, window.first, window.items),
-            };
-            let (read, write) = if wide.0 == self.types.item
-                && wide.1.offset == input.offset
-                && core::ptr::eq(wide.1.buffer, input.buffer)
-            {
-                (*window, other)
+            let (read, write) = if of_input {
+                let items = output.items as u32;
+                let output = match only_input {
+                    true => output.window(self.types.output, facts.alignment, 0, items),
+                    false => output.window(
+                        self.types.output,
+                        facts.alignment,
+                        window.first,
+                        window.items,
+                    ),
+                };
+                (*window, output)
             } else {
-                (other, *window)
+                let read = input.map_or(Window::numbers(window), |input| {
+                    input.window(self.types.item, facts.alignment, window.first, window.items)
+                });
+                (read, *window)
             };
             // Chunks are counted from the end that the scan starts at.
             let before = if turned {
-                input.items - window.first - u64::from(window.items)
+                inputs.items - window.first - u64::from(window.items)
             } else {
                 window.first
             };
@@ -415,11 +433,17 @@ impl Scanning {
                 prefixes as u32,
                 beside.map_or(0, |beside| beside.segments),
             ];
-            let (bindings, mut starts) = all.bound(&read, facts.alignment);
+            let (bindings, mut starts) = all.bound(gpu, &read)?;
             if let (Some(cut), Some(beside)) = (&self.types.cut, beside) {
                 starts = beside.starts(cut, facts.alignment);
             }
-            put_parameters(&mut bytes, index, &words, starts, init);
+            put_parameters(
+                &mut bytes,
+                index,
+                &words,
+                starts,
+                &self.types.handed(init, window.first, inputs),
+            );
             arrays.push((bindings, read, write, grid(workgroups, facts.grid)));
         }
         gpu.write(&parameters, 0, &bytes)?;
@@ -452,7 +476,7 @@ impl Scanning {
                     // A total of every chunk; what comes into every window, and behind the last.
                     "spine" => Traffic {
                         read: chunks * self.types.bytes(),
-                        written: (input.items.div_ceil(WINDOW as u64) + 1) * self.types.bytes(),
+                        written: (inputs.items.div_ceil(WINDOW as u64) + 1) * self.types.bytes(),
                     },
                     "upsweep" => Traffic { read: items * item, written: 0 },
                     "write_total" => Traffic { read: self.types.bytes(), written: stored },

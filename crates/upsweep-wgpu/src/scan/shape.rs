@@ -7,6 +7,7 @@ use upsweep_core::{
 };
 
 use super::{Form, TICKET_BITS};
+use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
 use crate::reduce::{LOOKS, floor_power_of_two, lies};
 use crate::shader::types::width_of;
@@ -178,35 +179,32 @@ const LOOKS_BEFORE_FALLBACK: u32 = 128;
 const ROUNDS: u32 = 128;
 
 impl Lies {
-    /// Those of no array.
-    const NOTHING: Self =
-        Self { width: 4, out_width: 4, aligned: false, out_aligned: false, shared_words: false };
-
     /// How accesses of at most `asked` bytes can reach these arrays.
     pub(super) fn new(
         gpu: &Gpu,
         types: &Types,
         form: Form,
-        inputs: &[Slice<'_>],
+        inputs: &Inputs<'_>,
         output: &Slice<'_>,
         asked: u32,
     ) -> Self {
         let alignment = gpu.facts.alignment;
-        let [input, ..] = inputs else { return Self::NOTHING };
+        // Arrays that items are made of say for themselves how they are read.
+        let of_one = inputs.arrays.first().filter(|_| types.made.is_none());
         let item_size = types.item.size() as u64;
         // What is written one by one asks nothing of how items are read.
         let size = if types.emits() { item_size } else { types.output.size() as u64 };
         // As many items of the narrower array at once as of the wider, in no less than a word.
         let narrow = (u64::from(asked) * item_size / item_size.max(size)).max(item_size).max(4);
-        let (width, _) = match &types.made {
-            Some(_) => {
+        let (width, _) = match of_one {
+            None => {
                 let (width, aligned) = lies(gpu, types, inputs, asked);
                 let one = width_of(types.item, types.item.size() as u32);
                 // From the end, accesses begin where the arrays' end lies.
-                let ends = input.items.is_multiple_of(u64::from(width) / item_size);
+                let ends = inputs.items.is_multiple_of(u64::from(width) / item_size);
                 (if form.direction == Direction::Forward || ends { width } else { one }, aligned)
             }
-            None => input.access(types.item, alignment, narrow as u32),
+            Some(input) => input.access(types.item, alignment, narrow as u32),
         };
         let (out_width, _) = output.access(types.output, alignment, asked);
         let (width, out_width) = if form.in_place {
@@ -222,8 +220,8 @@ impl Lies {
                 Direction::Reverse => before + slice.items * kind.size() as u64,
             }
         };
-        let aligned =
-            types.made.is_some() || turned(input, types.item).is_multiple_of(u64::from(width));
+        let begins = |input| turned(input, types.item).is_multiple_of(u64::from(width));
+        let aligned = of_one.is_none_or(begins);
         if types.emits() {
             // Neighbours have several writers, and so accesses of their own; or atomics, where a word holds several.
             let size = types.output.size() as u32;

@@ -13,7 +13,7 @@ use upsweep_core::{
 use upsweep_gpu::bits::{check, kind as kind_of};
 use wgpu::{BindingResource, BufferUsages};
 
-use crate::backend::{Source, Stored, Target, Workspace, init_words};
+use crate::backend::{Inputs, Source, Stored, Target, Workspace, init_words};
 use crate::device::Gpu;
 use crate::record::Traffic;
 use crate::reduce::Init;
@@ -366,7 +366,7 @@ impl Gpu {
             }
         }
         let inputs = [*input];
-        let arrays = (&inputs[..], output);
+        let arrays = (&Inputs::of(&inputs), output);
         let bound =
             self.bind_scanning(workspace, types, form, arrays, Some(beside), init, options)?;
         self.submit(&bound)

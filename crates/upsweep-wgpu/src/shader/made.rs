@@ -1,13 +1,14 @@
 //! Items that are made as they are read, in WGSL.
 
+use core::fmt::Write;
 use core::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use upsweep_core::kernel::{Composition, Function, compose};
-use upsweep_core::{Dtype, Kind, Language, Recipe};
+use upsweep_core::{Dtype, Formula, Kind, Language, Recipe, Terms};
 
 use super::Op;
-use super::types::{access, is_whole, unpack_as};
+use super::types::{Scalar, access, is_whole, of_memory, unpack_as};
 use crate::slice::Slice;
 
 /// Most arrays that a kernel reads: it has four words for where they begin.
@@ -45,15 +46,14 @@ impl Made {
         op: Op,
         operator: Option<&'static Function>,
     ) -> Option<(Self, Op)> {
-        let mut functions = Vec::new();
-        recipe.formula.for_each_function(&mut |function| functions.push(function));
+        let mut functions = recipe.functions();
         let own = match &op {
             Op::Custom { .. } => Some(operator?),
             _ => None,
         };
         functions.extend(own);
         let functions = compose(Language::Wgsl, &functions).ok()?;
-        let op = match (op, functions.functions.last().filter(|_| own.is_some())) {
+        let op = match (op, own.and_then(|own| functions.named(own))) {
             (Op::Custom { name, exact, commutative, structure, numbers, .. }, Some(called)) => {
                 Op::Custom {
                     name,
@@ -80,18 +80,31 @@ impl Made {
         &self.functions.numbers
     }
 
-    /// The type of items.
-    pub(crate) fn item(&self) -> &str {
-        let mut calls = 0usize;
-        self.recipe.formula.for_each_function(&mut |_| calls += 1);
-        let last = calls.checked_sub(1).and_then(|last| self.functions.functions.get(last));
-        last.map_or("u32", |function| &function.result)
+    /// The type that a function gives; `None` of what none does.
+    fn result(&self, formula: &Formula) -> Option<&str> {
+        let Formula::Call(function, _) = formula else { return None };
+        self.functions.named(function).map(|named| &*named.result)
+    }
+
+    /// The type of items that a function makes.
+    pub(crate) fn item(&self) -> Option<&str> {
+        self.result(&self.recipe.formula)
+    }
+
+    /// The type of what a function makes of prefixes.
+    pub(crate) fn stored(&self) -> Option<&str> {
+        self.result(self.recipe.written.as_ref()?)
+    }
+
+    /// Words that kernels are handed: the number of a window's first item, if it is asked for, and the recipe's.
+    pub(crate) fn given_words(&self) -> usize {
+        2 * usize::from(self.recipe.is_numbered()) + self.recipe.words()
     }
 
     /// How many items are read at once: as many of the longest as an access has, if all arrays begin where such accesses may, and
     /// all bindings hold whole ones.
     pub(crate) fn items_at_once(&self, inputs: &[Slice<'_>], alignment: u64) -> u32 {
-        let most = (16 / self.recipe.widest().size().max(1)).max(1) as u32;
+        let most = self.recipe.items_of_access();
         let begins = |(slice, &kind): (&Slice<'_>, &Kind)| {
             let wanted = most * kind.size() as u32;
             is_whole(kind) || slice.access(kind, alignment, wanted.max(4)) == (wanted.max(4), true)
@@ -99,40 +112,161 @@ impl Made {
         if inputs.iter().zip(&self.recipe.arrays).all(begins) { most } else { 1 }
     }
 
-    /// How items are read, so many at once of each array.
-    pub(crate) fn text(&self, items: u32) -> String {
-        let arrays: Vec<Array> = (0..)
-            .zip(&self.recipe.arrays)
-            .map(|(number, &kind)| Array { number, kind, items })
-            .collect();
-        let types = self.recipe.formula.types(&self.functions.functions);
-        let made = |v: usize| {
-            let of_array = |k: usize| arrays[k].unpacked(&types[k])[v].clone();
-            self.recipe.formula.text(&self.functions.functions, &of_array)
+    /// How items are read, so many at once of each array; what kernels are handed begins with this word.
+    pub(crate) fn text(&self, items: u32, first_word: usize) -> String {
+        let Recipe { arrays, anywhere, formula, .. } = &self.recipe;
+        let in_order = (0..).zip(arrays);
+        let in_order =
+            in_order.map(|(k, &kind)| Array { name: format!("in{k}"), place: k, kind, items });
+        let in_order: Vec<Array> = in_order.collect();
+        let anywhere = (0..).zip(anywhere).map(|(k, &kind)| Array {
+            name: format!("any{k}"),
+            place: arrays.len() + k,
+            kind,
+            items: 1,
+        });
+        let anywhere: Vec<Array> = anywhere.collect();
+        let terms =
+            |v| OfItem { made: self, in_order: &in_order, anywhere: &anywhere, v, first_word };
+        let all: Vec<OfItem<'_>> = (0..items as usize).map(terms).collect();
+        let unpacked: Vec<String> =
+            all.iter().map(|terms| formula.text(&self.functions, terms)).collect();
+        let mut fields: String =
+            in_order.iter().map(|array| format!("{}: {}, ", array.name, array.access())).collect();
+        let fetched: Vec<String> = in_order.iter().map(|array| array.fetched("item")).collect();
+        let is_numbered = self.recipe.is_numbered();
+        let fetch = if anywhere.is_empty() && !is_numbered && !arrays.is_empty() {
+            format!("return Access({});", fetched.join(", "))
+        } else {
+            let set = in_order.iter().zip(&fetched);
+            let mut lines: String =
+                set.map(|(array, from)| format!("    access.{} = {from};\n", array.name)).collect();
+            // Structures have fields, whether there is something to say or not.
+            fields += "at: u32, ";
+            lines += "    access.at = item;\n";
+            for (array, (index, last)) in anywhere.iter().zip(self.recipe.indices()) {
+                let Array { name, .. } = array;
+                let access = array.access();
+                let _ = write!(fields, "{name}: array<{access}, ACCESS_ITEMS>, ");
+                for terms in &all {
+                    let v = terms.v;
+                    let index = index.text(false, &self.functions, terms);
+                    let last = terms.index(last, false);
+                    let from = array.fetched(&format!("{name}_at{v}"));
+                    let _ = write!(
+                        lines,
+                        "    let {name}_at{v} = min({index}, {last});\n\
+                         \x20   access.{name}[{v}] = {from};\n",
+                    );
+                }
+            }
+            format!("\n    var access: Access;\n{lines}    return access;\n")
         };
-        let all = |each: fn(&Array) -> String| arrays.iter().map(each).collect::<String>();
-        let unpacked: Vec<String> = (0..items as usize).map(made).collect();
-        let fetched: Vec<String> = arrays.iter().map(Array::fetched).collect();
+        let bindings: String = in_order.iter().chain(&anywhere).map(Array::binding).collect();
+        let fetch = if fetch.starts_with('\n') { fetch } else { format!(" {fetch} ") };
         format!(
             "const ACCESS_ITEMS = {items}u;\n\
              {bindings}\
              struct Access {{ {fields} }}\n\
-             fn fetch(item: u32) -> Access {{ return Access({fetched}); }}\n\
+             fn fetch(item: u32) -> Access {{{fetch}}}\n\
              /// Of several arrays nobody asks for an access by its number.\n\
              fn read_access(at: u32) -> Access {{ return fetch(at * ACCESS_ITEMS); }}\n\
              fn unpack(access: Access) -> array<Item, ACCESS_ITEMS> {{\n\
              \x20   return array<Item, ACCESS_ITEMS>({unpacked});\n}}\n",
-            bindings = all(Array::binding),
-            fields = all(|array| format!("in{}: {}, ", array.number, array.access())),
-            fetched = fetched.join(", "),
             unpacked = unpacked.join(", "),
         )
+    }
+
+    /// An expression for what is written of a value `acc`, if it is not the value.
+    pub(crate) fn written(&self, first_word: usize) -> Option<String> {
+        let written = self.recipe.written.as_ref()?;
+        let terms = OfItem { made: self, in_order: &[], anywhere: &[], v: 0, first_word };
+        Some(written.text(&self.functions, &terms))
+    }
+}
+
+/// An item of an access, or what is written.
+struct OfItem<'a> {
+    made: &'a Made,
+    in_order: &'a [Array],
+    anywhere: &'a [Array],
+    /// Which one of the access.
+    v: usize,
+    /// The word with which begins what kernels are handed.
+    first_word: usize,
+}
+
+impl OfItem<'_> {
+    /// The words of a parameter.
+    fn words(&self, parameter: usize) -> Vec<String> {
+        let recipe = &self.made.recipe;
+        let numbers = 2 * usize::from(recipe.is_numbered());
+        let [begin, end] = [parameter, parameter + 1].map(|k| recipe.word_of(k));
+        (begin..end).map(|word| self.word(numbers + word)).collect()
+    }
+
+    fn word(&self, number: usize) -> String {
+        let word = self.first_word + number;
+        format!("parameters.init[{}].{}", word / 4, ["x", "y", "z", "w"][word % 4])
+    }
+}
+
+impl Terms for OfItem<'_> {
+    fn item(&self, array: usize, structure: &str) -> String {
+        let array = &self.in_order[array];
+        array.unpacked(&format!("access.{}", array.name), structure)[self.v].clone()
+    }
+
+    fn anywhere(&self, array: usize, structure: &str) -> String {
+        let array = &self.anywhere[array];
+        array.unpacked(&format!("access.{}[{}]", array.name, self.v), structure)[0].clone()
+    }
+
+    fn value(&self, parameter: usize, structure: &str) -> String {
+        of_memory(self.made.recipe.parameters[parameter], &self.words(parameter), structure)
+    }
+
+    fn prefix(&self) -> String {
+        "leave(acc)".to_owned()
+    }
+
+    fn number(&self, long: bool) -> String {
+        let first = [self.word(0), self.word(1)];
+        match long {
+            true => format!("({} + u64(access.at + {}u))", Scalar::U64.of_words(&first), self.v),
+            false => format!("({} + access.at + {}u)", first[0], self.v),
+        }
+    }
+
+    fn index(&self, parameter: usize, long: bool) -> String {
+        let words = self.words(parameter);
+        if long { Scalar::U64.of_words(&words) } else { words[0].clone() }
+    }
+
+    fn within(&self, value: &str, of: Dtype, last: usize, long: bool) -> String {
+        let is_long = of.size() > 4;
+        let within = format!("min({value}, {})", self.index(last, is_long));
+        match (is_long, long) {
+            (true, false) => format!("u32({within})"),
+            (false, true) => format!("u64({within})"),
+            _ => within,
+        }
+    }
+
+    fn counted(&self, of: Dtype, start: usize, number: &str) -> String {
+        let sum = format!("({} + {number})", self.index(start, of.size() > 4));
+        match of.is_signed_integer() {
+            true => format!("bitcast<{}>{sum}", Scalar::of(of).name()),
+            false => sum,
+        }
     }
 }
 
 /// One of the arrays, of which so many items are read at once.
 struct Array {
-    number: usize,
+    name: String,
+    /// Its place among all of them.
+    place: usize,
     kind: Kind,
     items: u32,
 }
@@ -151,28 +285,29 @@ impl Array {
 
     fn binding(&self) -> String {
         format!(
-            "@group(0) @binding({}) var<storage, read> in{}: array<{}>;\n",
-            BINDINGS[self.number],
-            self.number,
+            "@group(0) @binding({}) var<storage, read> {}: array<{}>;\n",
+            BINDINGS[self.place],
+            self.name,
             self.access()
         )
     }
 
-    /// An expression for the access that begins with `item`; of less than a word, shifted to its beginning.
-    fn fetched(&self) -> String {
-        let Self { number, kind, .. } = self;
-        let at = format!("(parameters.starts.{} + item)", ["x", "y", "z", "w"][*number]);
+    /// An expression for the access that begins with this item; of less than a word, shifted to its beginning.
+    fn fetched(&self, item: &str) -> String {
+        let Self { name, place, kind, items } = self;
+        let at = format!("(parameters.starts.{} + {item})", ["x", "y", "z", "w"][*place]);
         match self.of_word() {
             Some(each) => {
-                format!("in{number}[{at} / {each}u] >> ({}u * ({at} % {each}u))", 8 * kind.size())
+                format!("{name}[{at} / {each}u] >> ({}u * ({at} % {each}u))", 8 * kind.size())
             }
-            None => format!("in{number}[{at} / ACCESS_ITEMS]"),
+            None if item == "item" => format!("{name}[{at} / ACCESS_ITEMS]"),
+            None => format!("{name}[{at} / {items}u]"),
         }
     }
 
-    /// Expressions for the items, structures having this name.
-    fn unpacked(&self, name: &str) -> Vec<String> {
+    /// Expressions for the items of an access, structures having this name.
+    fn unpacked(&self, access: &str, structure: &str) -> Vec<String> {
         let width = (self.items * self.kind.size() as u32).max(4);
-        unpack_as(self.kind, width, &format!("access.in{}", self.number), name)
+        unpack_as(self.kind, width, access, structure)
     }
 }

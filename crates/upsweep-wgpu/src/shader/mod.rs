@@ -15,6 +15,9 @@ use std::collections::HashMap;
 use upsweep_core::{Dtype, Kind};
 use upsweep_gpu::bits::{MOST_WORDS, Words};
 
+use crate::backend::Inputs;
+use crate::reduce::Init;
+
 pub(crate) use cut::Cut;
 pub(crate) use made::Made;
 pub(crate) use operator::{Held, Names, Numbers, Op};
@@ -74,6 +77,33 @@ impl Types {
     /// Whether values of segments are written, and not those of items.
     pub(crate) fn emits(&self) -> bool {
         self.cut.is_some_and(|cut| cut.reduces)
+    }
+
+    /// Whether something else is written than what is combined.
+    pub(crate) fn writes_other(&self) -> bool {
+        self.made.as_ref().is_some_and(|made| made.recipe.written.is_some())
+    }
+
+    /// Vectors of four words that hold a start value.
+    fn init_vectors(&self) -> usize {
+        self.held().words().div_ceil(4) as usize
+    }
+
+    /// Words that kernels are handed behind it.
+    fn given_words(&self) -> usize {
+        self.made.as_ref().map_or(0, Made::given_words)
+    }
+
+    /// What kernels are handed: the words of the start value, and in vectors behind them those of parameters, where the window's
+    /// first item has this number.
+    pub(crate) fn handed(&self, init: Init, first: u64, inputs: &Inputs<'_>) -> Vec<u32> {
+        let mut words = init.unwrap_or_default()[..].to_vec();
+        words.resize(4 * self.init_vectors(), 0);
+        if self.made.as_ref().is_some_and(|made| made.recipe.is_numbered()) {
+            words.extend([first as u32, (first >> 32) as u32]);
+        }
+        words.extend(inputs.words);
+        words
     }
 
     /// Whether the grouping of items cannot be seen in the result.
@@ -152,7 +182,7 @@ pub(crate) const INPUT: &str = include_str!("input.wgsl");
 impl Shader {
     /// The shader as WGSL.
     pub(crate) fn text(&self) -> String {
-        let vectors = self.types.held().words().div_ceil(4);
+        let vectors = self.types.init_vectors() + self.types.given_words().div_ceil(4);
         let mut text = format!("const INIT_VECTORS = {vectors}u;\n");
         for (name, value) in &self.constants {
             let _ = writeln!(text, "const {name} = {value}u;");
@@ -212,11 +242,15 @@ impl Shader {
         };
         let type_of =
             |kind: &Kind| kind.number().map_or(structure, |dtype| Scalar::of(dtype).name());
+        let made = self.types.made.as_ref();
+        let item_type = match made {
+            Some(made) => made.item().unwrap_or(type_of(&made.recipe.item)),
+            None => type_of(item),
+        };
+        let stored = made.and_then(Made::stored).unwrap_or(type_of(output));
         let mut text = format!(
-            "alias Item = {};\nalias Value = {};\nalias Stored = {};\n",
-            self.types.made.as_ref().map_or(type_of(item), |made| made.item()),
+            "alias Item = {item_type};\nalias Value = {};\nalias Stored = {stored};\n",
             type_of(acc),
-            type_of(output),
         );
         let numbers = self.types.numbers();
         match &self.types.cut {
@@ -231,7 +265,8 @@ impl Shader {
         text += &result_words(&self.types);
         if let Some(made) = &self.types.made {
             text += made.declarations();
-            text += &made.text(width_of(*item, self.width) / item.size() as u32);
+            let items = width_of(*item, self.width) / item.size() as u32;
+            text += &made.text(items, 4 * self.types.init_vectors());
         } else if let Some((name, items)) = access(*item, self.width) {
             text += include_str!("fetch.wgsl");
             let unpacked = unpack(*item, self.width, "access").join(", ");
@@ -245,10 +280,11 @@ impl Shader {
         }
         if let Some((name, items)) = access(*output, self.out_width) {
             let values: Vec<String> = (0..items).map(|k| format!("items[{k}]")).collect();
-            let convert = if type_of(acc) == type_of(output) {
-                "leave(acc)".to_owned()
-            } else {
-                format!("{}(leave(acc))", type_of(output))
+            let written = made.and_then(|made| made.written(4 * self.types.init_vectors()));
+            let convert = match written {
+                Some(written) => written,
+                None if type_of(acc) == type_of(output) => "leave(acc)".to_owned(),
+                None => format!("{}(leave(acc))", type_of(output)),
             };
             if self.writes {
                 let _ = write!(

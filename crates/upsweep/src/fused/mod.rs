@@ -1,0 +1,640 @@
+//! Items that are made as they are read, of what lies in views, or nowhere.
+//!
+//! What they are made of is said in two halves: a [`Recipe`], which is all that a kernel is made for, and the arrays and words that
+//! it is handed at each launch. `places.rs` says at which numbers arrays are read, `values.rs` what lies in no array.
+
+mod places;
+mod values;
+
+use core::ops::Range;
+use std::borrow::Cow;
+
+use upsweep_core::{Arguments, Formula, Make, Parameter, Recipe};
+
+use crate::backend::{Kind, Reach, wrong_device};
+use crate::view::Items;
+use crate::{
+    Apply, Array, Device, Element, Error, Offset, Operator, Reduce, Result, Scan, View, ViewMut,
+    Widen, cuda, gpu, memory,
+};
+pub(crate) use places::Place;
+pub use places::{Gathered, Reversed, Strided};
+pub use values::{Constant, Count, Counting, constant, counting};
+
+/// Items that are made as they are read: nothing is written on the way.
+///
+/// A [`View`] is such, of its own items; [`counting`] and [`constant`] are, without an array. [`map`](Fused::map),
+/// [`zip`](Fused::zip), [`reversed`](Fused::reversed), [`strided`](Fused::strided) and [`gather`](Fused::gather) make others of
+/// them. What is read is read once, by the reduction or scan that they end in.
+///
+/// Items in their own places are read many at a time; those that are reversed, strided or gathered one by one. Kernels are made
+/// for what is done, not for values: lengths, steps, starts of ranges, constants and fields of functions are handed to them.
+///
+/// # Errors
+/// With wgpu a reduction or scan reads four arrays at most. One that is reversed, strided or gathered must be as short as a binding
+/// of the device, else [`Error::Buffer`]; others may be longer. Lengths, values and fields take 64 words of 32 bits at most.
+///
+/// ```
+/// use upsweep::{Array, Device, Fused, Sum, View};
+///
+/// #[upsweep::function]
+/// fn product(left: f32, right: f32) -> f32 {
+///     left * right
+/// }
+///
+/// let device = Device::cpu();
+/// let (a, b) = ([1.0f32, 2.0, 3.0], [4.0f32, 5.0, 6.0]);
+/// let dot = View::from(&a).zip(View::from(&b)).map(product {}).reduce(&device, Sum)?;
+/// assert_eq!(dot, 32.0);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub trait Fused<'a>: Copy {
+    /// What is made: a number or a structure; or a pair, which only a function takes.
+    type Item: Arguments;
+
+    /// Number of items; of two arrays, that of the shorter one.
+    fn len(&self) -> usize;
+
+    /// Whether there are no items.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether items can be made of what was given.
+    #[doc(hidden)]
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    /// The same on the host.
+    #[doc(hidden)]
+    fn on_host(&self) -> Result<impl Make<Item = Self::Item> + 'a>;
+
+    /// What kernels make for a place of what is added to `parts`.
+    #[doc(hidden)]
+    fn formulas(&self, place: &Place, parts: &mut Parts<'a>) -> Vec<Formula>;
+
+    /// What `function` makes of each item, or of each pair.
+    ///
+    /// `name {}` is a function `name` with [`#[upsweep::function]`](macro@crate::function) as a value; a structure whose `impl`
+    /// block has it is one with fields.
+    fn map<F>(self, function: F) -> Mapped<Self, F>
+    where
+        F: Apply<<Self::Item as Arguments>::Tuple, Output: Arguments>,
+    {
+        Mapped { input: self, function }
+    }
+
+    /// Items of the same number in pairs, as many as the shorter one has.
+    fn zip<E>(self, other: E) -> Zipped<Self, E>
+    where
+        Self: Fused<'a, Item: Element>,
+        E: Fused<'a, Item: Element>,
+    {
+        Zipped { left: self, right: other }
+    }
+
+    /// Items from the last one to the first.
+    ///
+    /// ```
+    /// use upsweep::{Device, Fused, Sum, View};
+    ///
+    /// let from_end = View::from(&[1u32, 2, 3]).reversed().inclusive_scan(&Device::cpu(), Sum)?;
+    /// assert_eq!(from_end.into_vec()?, [3, 5, 6]);
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
+    fn reversed(self) -> Reversed<Self> {
+        Reversed(self)
+    }
+
+    /// Every `step`-th item from the first one on: of n items ⌈n / `step`⌉.
+    ///
+    /// # Errors
+    /// A step of 0 is [`Error::NoStep`] where the items are used.
+    ///
+    /// ```
+    /// use upsweep::{Device, Error, Fused, Sum, View};
+    ///
+    /// let (device, items) = (Device::cpu(), [1u32, 2, 3, 4, 5]);
+    /// assert_eq!(View::from(&items).strided(2).reduce(&device, Sum), Ok(9));
+    /// assert_eq!(View::from(&items).strided(0).reduce(&device, Sum), Err(Error::NoStep));
+    /// ```
+    fn strided(self, step: usize) -> Strided<Self> {
+        Strided { input: self, step }
+    }
+
+    /// The items at these numbers, which are `u32` or `u64`: item i is that of number `indices[i]`, or the last one if there are
+    /// not so many.
+    ///
+    /// # Errors
+    /// Indices without anything that they could stand for are [`Error::NothingToGather`] where the items are used.
+    ///
+    /// ```
+    /// use upsweep::{Device, Fused, Sum, View};
+    ///
+    /// let (items, indices) = ([10.0f32, 20.0, 30.0], [2u32, 0, 2, 1_000_000]);
+    /// let found = View::from(&items).gather(View::from(&indices));
+    /// let sums = found.inclusive_scan(&Device::cpu(), Sum)?;
+    /// assert_eq!(sums.into_vec()?, [30.0, 40.0, 70.0, 100.0]);
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
+    fn gather<I>(self, indices: I) -> Gathered<Self, I>
+    where
+        I: Fused<'a, Item: Offset>,
+    {
+        Gathered { input: self, indices }
+    }
+
+    /// Combines all items with `operator`, in their own type.
+    ///
+    /// # Cost
+    /// Every array is read once, and nothing is written. On a GPU, arrays of the host are copied there.
+    ///
+    /// # Errors
+    /// Those of the device: an operator on items that are made must be built in, or made by
+    /// [`#[upsweep::operator]`](macro@crate::operator).
+    fn reduce<O>(&self, device: &Device, operator: O) -> Result<Self::Item>
+    where
+        Self::Item: Element + Widen<<Self::Item as Element>::Acc>,
+        O: Operator<<Self::Item as Element>::Acc>,
+    {
+        let total = self.reduce_with(device, &Reduce::new(operator))?;
+        Ok(<Self::Item as Element>::from_acc(total))
+    }
+
+    /// Solves a reduction that is stated in full, in a wider type where wanted.
+    ///
+    /// # Errors
+    /// Those of [`reduce`](Fused::reduce).
+    fn reduce_with<A, O>(&self, device: &Device, problem: &Reduce<A, O>) -> Result<A>
+    where
+        Self::Item: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        self.check()?;
+        match device.kind() {
+            Kind::Cpu(cpu) => Ok(cpu.reduce_made(self.on_host()?, problem)),
+            Kind::Wgpu(gpu) => gpu::reduce_made(gpu, &self.made(), problem),
+            Kind::Cuda(gpu) => cuda::reduce_made(gpu, &self.made(), problem),
+        }
+    }
+
+    /// Writes every prefix to `output`, which has as many items.
+    ///
+    /// # Errors
+    /// Those of [`reduce`](Fused::reduce), and [`Error::LengthMismatch`](crate::Error::LengthMismatch).
+    fn scan_into<'b, U, O>(
+        &self,
+        device: &Device,
+        output: impl Into<ViewMut<'b, U>>,
+        problem: &Scan<U::Acc, O>,
+    ) -> Result<()>
+    where
+        Self::Item: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let output = output.into();
+        check_output(self, &output)?;
+        match device.kind() {
+            Kind::Cpu(cpu) => cpu.scan_made(self.on_host()?, cpu.output(output)?, problem),
+            Kind::Wgpu(gpu) => gpu::scan_made(gpu, &self.made(), output, problem),
+            Kind::Cuda(gpu) => cuda::scan_made(gpu, &self.made(), output, problem),
+        }
+    }
+
+    /// Writes what `function` makes of every prefix to `output`, which has as many items as there are. Prefixes are of the type
+    /// that `problem` combines in, and are not written themselves.
+    ///
+    /// # Errors
+    /// Those of [`scan_into`](Fused::scan_into); and [`Error::StrategyRefused`] for a strategy that reads again what it wrote.
+    ///
+    /// ```
+    /// use upsweep::{Array, Device, Element, Fused, Scan, Sum, View};
+    ///
+    /// /// The number of the bucket that a running total has come to.
+    /// #[derive(Clone, Copy, Debug, PartialEq, Element)]
+    /// #[repr(C)]
+    /// struct Bucket {
+    ///     size: u32,
+    /// }
+    ///
+    /// #[upsweep::function]
+    /// impl Bucket {
+    ///     fn apply(self, total: u32) -> u8 {
+    ///         (total / self.size) as u8
+    ///     }
+    /// }
+    ///
+    /// let device = Device::cpu();
+    /// let mut buckets = Array::filled(&device, 4, 0u8)?;
+    /// let items = View::from(&[3u32, 4, 5, 6]);
+    /// items.scan_map_into(&device, &mut buckets, &Scan::exclusive(Sum), Bucket { size: 4 })?;
+    /// assert_eq!(buckets.into_vec()?, [0, 0, 1, 3]);
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
+    fn scan_map_into<'b, A, U, O, F>(
+        &self,
+        device: &Device,
+        output: impl Into<ViewMut<'b, U>>,
+        problem: &Scan<A, O>,
+        function: F,
+    ) -> Result<()>
+    where
+        Self::Item: Widen<A>,
+        A: Element<Acc = A>,
+        U: Element,
+        O: Operator<A>,
+        F: Apply<(A,), Output = U>,
+    {
+        let output = output.into();
+        check_output(self, &output)?;
+        let made = || {
+            let mut made = self.made();
+            let prefix = vec![Formula::Prefix];
+            let written = made.parts.call(&function, |_| prefix);
+            made.recipe.parameters = made.parts.kinds();
+            made.recipe.written = Some(written);
+            made
+        };
+        match device.kind() {
+            Kind::Cpu(cpu) => {
+                let write = |prefix| function.apply((prefix,));
+                cpu.scan_made_with(self.on_host()?, cpu.output(output)?, problem, write)
+            }
+            Kind::Wgpu(gpu) => gpu::scan_made(gpu, &made(), output, problem),
+            Kind::Cuda(gpu) => cuda::scan_made(gpu, &made(), output, problem),
+        }
+    }
+
+    /// What `function` makes of every prefix; see [`scan_map_into`](Fused::scan_map_into).
+    ///
+    /// # Errors
+    /// Those of [`scan_map_into`](Fused::scan_map_into).
+    fn scan_map<A, U, O, F>(
+        &self,
+        device: &Device,
+        problem: &Scan<A, O>,
+        function: F,
+    ) -> Result<Array<U>>
+    where
+        Self::Item: Widen<A>,
+        A: Element<Acc = A>,
+        U: Element,
+        O: Operator<A>,
+        F: Apply<(A,), Output = U>,
+    {
+        let first = function.apply((problem.operator.identity(),));
+        let mut output = Array::filled(device, self.len(), first)?;
+        self.scan_map_into(device, &mut output, problem, function)?;
+        Ok(output)
+    }
+
+    /// Every prefix, the item itself included, in the items' own type.
+    ///
+    /// # Errors
+    /// Those of [`reduce`](Fused::reduce).
+    fn inclusive_scan<O>(&self, device: &Device, operator: O) -> Result<Array<Self::Item>>
+    where
+        Self::Item: Element + Widen<<Self::Item as Element>::Acc>,
+        O: Operator<<Self::Item as Element>::Acc>,
+    {
+        self.scan(device, &Scan::inclusive(operator))
+    }
+
+    /// Solves a scan that is stated in full, in the items' own type.
+    ///
+    /// # Errors
+    /// Those of [`reduce`](Fused::reduce).
+    fn scan<O>(
+        &self,
+        device: &Device,
+        problem: &Scan<<Self::Item as Element>::Acc, O>,
+    ) -> Result<Array<Self::Item>>
+    where
+        Self::Item: Element + Widen<<Self::Item as Element>::Acc>,
+        O: Operator<<Self::Item as Element>::Acc>,
+    {
+        let first = <Self::Item as Element>::from_acc(problem.operator.identity());
+        let mut output = Array::filled(device, self.len(), first)?;
+        self.scan_into(device, &mut output, problem)?;
+        Ok(output)
+    }
+
+    /// The recipe of all items, and what it is for.
+    #[doc(hidden)]
+    fn made(&self) -> Made<'a>
+    where
+        Self::Item: Element,
+    {
+        let mut parts = Parts::default();
+        let formula = self.formulas(&Place::OWN, &mut parts).pop().unwrap_or(Formula::Item(0));
+        let kinds = |sources: &[Source<'_>]| sources.iter().map(|source| source.kind).collect();
+        let recipe = Recipe {
+            item: <Self::Item as Element>::KIND,
+            arrays: kinds(&parts.arrays),
+            anywhere: kinds(&parts.anywhere),
+            parameters: parts.kinds(),
+            formula,
+            written: None,
+        };
+        Made { recipe, parts, items: self.len() }
+    }
+}
+
+/// Whether items can be made, and `output` has as many.
+fn check_output<'a, E: Fused<'a>, U>(items: &E, output: &ViewMut<'_, U>) -> Result<()> {
+    items.check()?;
+    match (items.len(), output.len()) {
+        (input, output) if input != output => Err(Error::LengthMismatch { input, output }),
+        _ => Ok(()),
+    }
+}
+
+/// What kernels are made for, and what they are handed.
+#[doc(hidden)]
+#[derive(Debug)]
+#[cfg_attr(
+    not(any(feature = "wgpu", feature = "cuda")),
+    expect(dead_code, reason = "without any GPU nobody is handed it")
+)]
+pub struct Made<'a> {
+    pub(crate) recipe: Recipe,
+    pub(crate) parts: Parts<'a>,
+    /// How many items are made.
+    pub(crate) items: usize,
+}
+
+/// What items are made of at each launch.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct Parts<'a> {
+    /// Arrays that are read in order.
+    pub(crate) arrays: Vec<Source<'a>>,
+    /// Arrays that are read anywhere.
+    pub(crate) anywhere: Vec<Source<'a>>,
+    parameters: Vec<Parameter>,
+}
+
+impl<'a> Parts<'a> {
+    /// Adds a parameter: its number.
+    fn parameter(&mut self, parameter: Parameter) -> usize {
+        self.parameters.push(parameter);
+        self.parameters.len() - 1
+    }
+
+    /// A call of a function, with its fields in front of these arguments.
+    fn call<T>(
+        &mut self,
+        function: &impl Apply<T>,
+        arguments: impl FnOnce(&mut Self) -> Vec<Formula>,
+    ) -> Formula {
+        let fields = function.fields().map(|fields| Formula::Value(self.parameter(fields)));
+        let mut all: Vec<Formula> = fields.into_iter().collect();
+        all.extend(arguments(self));
+        Formula::Call(function.function(), all)
+    }
+
+    fn kinds(&self) -> Vec<upsweep_core::Kind> {
+        self.parameters.iter().map(|parameter| parameter.kind).collect()
+    }
+
+    /// The words of all parameters.
+    #[cfg_attr(
+        not(any(test, feature = "wgpu", feature = "cuda")),
+        expect(dead_code, reason = "without any GPU nobody is handed them")
+    )]
+    pub(crate) fn words(&self) -> Vec<u32> {
+        self.parameters.iter().flat_map(|parameter| parameter.words.iter().copied()).collect()
+    }
+}
+
+/// One of the arrays that items are made of.
+#[derive(Debug)]
+pub(crate) struct Source<'a> {
+    pub(crate) kind: upsweep_core::Kind,
+    pub(crate) stored: Stored<'a>,
+}
+
+/// Where it is.
+#[derive(Debug)]
+pub(crate) enum Stored<'a> {
+    Host(Cow<'a, [u8]>),
+    Device(memory::Range<'a>),
+}
+
+impl<'a, T: Element> Fused<'a> for View<'a, T> {
+    type Item = T;
+
+    fn len(&self) -> usize {
+        View::len(self)
+    }
+
+    fn on_host(&self) -> Result<impl Make<Item = T> + 'a> {
+        match self.items {
+            Items::Host(items) => Ok(items),
+            Items::Device(range) => Err(wrong_device(range.device(), "cpu")),
+        }
+    }
+
+    fn formulas(&self, place: &Place, parts: &mut Parts<'a>) -> Vec<Formula> {
+        let stored = match self.items {
+            Items::Host(items) => Stored::Host(T::bytes(items).unwrap_or_default()),
+            Items::Device(range) => Stored::Device(range),
+        };
+        let source = Source { kind: T::KIND, stored };
+        vec![places::read(View::len(self), source, place, parts)]
+    }
+
+    fn reduce_with<A, O>(&self, device: &Device, problem: &Reduce<A, O>) -> Result<A>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        crate::reduce_with(device, *self, problem)
+    }
+
+    fn scan_into<'b, U, O>(
+        &self,
+        device: &Device,
+        output: impl Into<ViewMut<'b, U>>,
+        problem: &Scan<U::Acc, O>,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        crate::scan_into_with(device, *self, output, problem)
+    }
+}
+
+/// What a function makes of each item; see [`Fused::map`].
+#[derive(Clone, Copy, Debug)]
+pub struct Mapped<E, F> {
+    input: E,
+    function: F,
+}
+
+impl<'a, E, F> Fused<'a> for Mapped<E, F>
+where
+    E: Fused<'a>,
+    F: Apply<<E::Item as Arguments>::Tuple, Output: Arguments>,
+{
+    type Item = F::Output;
+
+    fn len(&self) -> usize {
+        self.input.len()
+    }
+
+    fn check(&self) -> Result<()> {
+        self.input.check()
+    }
+
+    fn on_host(&self) -> Result<impl Make<Item = F::Output> + 'a> {
+        Ok(Mapped { input: self.input.on_host()?, function: self.function })
+    }
+
+    fn formulas(&self, place: &Place, parts: &mut Parts<'a>) -> Vec<Formula> {
+        vec![parts.call(&self.function, |parts| self.input.formulas(place, parts))]
+    }
+}
+
+impl<M, F> Make for Mapped<M, F>
+where
+    M: Make<Item: Arguments>,
+    F: Apply<<M::Item as Arguments>::Tuple>,
+{
+    type Item = F::Output;
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.input.len()
+    }
+
+    #[inline(always)]
+    fn make(
+        &self,
+        range: Range<usize>,
+    ) -> impl DoubleEndedIterator<Item = F::Output> + ExactSizeIterator {
+        let function = self.function;
+        self.input.make(range).map(
+            #[inline(always)]
+            move |item| function.apply(item.tuple()),
+        )
+    }
+
+    #[inline(always)]
+    fn item(&self, number: usize) -> F::Output {
+        self.function.apply(self.input.item(number).tuple())
+    }
+}
+
+/// Items of two arrays in pairs; see [`Fused::zip`].
+#[derive(Clone, Copy, Debug)]
+pub struct Zipped<L, R> {
+    left: L,
+    right: R,
+}
+
+impl<'a, L, R> Fused<'a> for Zipped<L, R>
+where
+    L: Fused<'a, Item: Element>,
+    R: Fused<'a, Item: Element>,
+{
+    type Item = (L::Item, R::Item);
+
+    fn len(&self) -> usize {
+        self.left.len().min(self.right.len())
+    }
+
+    fn check(&self) -> Result<()> {
+        self.left.check()?;
+        self.right.check()
+    }
+
+    fn on_host(&self) -> Result<impl Make<Item = Self::Item> + 'a> {
+        Ok(Zipped { left: self.left.on_host()?, right: self.right.on_host()? })
+    }
+
+    fn formulas(&self, place: &Place, parts: &mut Parts<'a>) -> Vec<Formula> {
+        let mut both = self.left.formulas(place, parts);
+        both.append(&mut self.right.formulas(place, parts));
+        both
+    }
+}
+
+impl<L: Make, R: Make> Make for Zipped<L, R> {
+    type Item = (L::Item, R::Item);
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.left.len().min(self.right.len())
+    }
+
+    #[inline(always)]
+    fn make(
+        &self,
+        range: Range<usize>,
+    ) -> impl DoubleEndedIterator<Item = Self::Item> + ExactSizeIterator {
+        self.left.make(range.clone()).zip(self.right.make(range))
+    }
+
+    #[inline(always)]
+    fn item(&self, number: usize) -> Self::Item {
+        (self.left.item(number), self.right.item(number))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The key of kernels, and the words that they are handed.
+    fn of<'a>(items: impl Fused<'a, Item: Element>) -> (Recipe, Vec<u32>) {
+        let made = items.made();
+        (made.recipe, made.parts.words())
+    }
+
+    #[test]
+    fn kernels_are_made_for_no_values() {
+        let (short, long): (&'static [f32], &'static [f32]) = (&[1.5; 3], &[2.5; 200]);
+        let (few, many): (&'static [u32], &'static [u32]) = (&[0; 2], &[0; 100]);
+        let found = |items: &'static [f32], indices: &'static [u32], step| {
+            let found = View::<f32>::from(items).gather(View::<u32>::from(indices));
+            of(found.reversed().strided(step))
+        };
+        let all = [
+            [of(counting(3u32..5)), of(counting(1000u32..1_000_000))],
+            [of(counting(-3i64..5)), of(counting(i64::MIN..i64::MAX))],
+            [of(constant(0.5f32, 3)), of(constant(-7.25f32, 1 << 40))],
+            [of(View::from(short).reversed()), of(View::from(long).reversed())],
+            [of(View::from(long).strided(2)), of(View::from(long).strided(7))],
+            [found(short, few, 1), found(long, many, 9)],
+        ];
+        for [one, other] in all {
+            assert_eq!(one.0, other.0);
+            assert_ne!(one.1, other.1);
+            assert_eq!(one.1.len(), one.0.words());
+        }
+        assert_ne!(of(counting(3u32..5)).0, of(counting(3i32..5)).0);
+        assert_ne!(of(View::from(long).reversed()).0, of(View::from(long)).0);
+    }
+
+    #[test]
+    fn steps_of_steps_are_one_line() {
+        let items = [0u32; 100];
+        let mut parts = Parts::default();
+        let view = View::from(&items);
+        let twice = view.strided(3).reversed().strided(5);
+        let formula = twice.formulas(&Place::OWN, &mut parts).pop();
+        // The last of 34 is number 99, and every fifth one before it.
+        assert_eq!(parts.words(), [99, 0, -15i32 as u32, u32::MAX, 99, 0]);
+        assert!(
+            matches!(formula, Some(Formula::Anywhere { array: 0, last: 2, .. })),
+            "{formula:?}"
+        );
+    }
+}
