@@ -312,7 +312,7 @@ impl Gpu {
         let marks = match stored {
             Stored::Device(slice) => Slice::new(slice.buffer, kind, slice.offset, count as u64)?,
             Stored::Host(bytes) => {
-                let bytes = segments::bytes_of(&bytes, kind, count)?;
+                let bytes = segments::bytes_of(bytes, kind, count)?;
                 let buffer = uploaded.insert(self.upload("segments", bytes)?);
                 Slice { buffer, offset: 0, items: count as u64 }
             }
