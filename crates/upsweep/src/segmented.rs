@@ -68,7 +68,8 @@ impl<'a> Segments<'a> {
         Self::new(SegmentedBy::Offsets, offsets.into())
     }
 
-    /// A segment begins with every item whose flag is not 0, and with the first. There are as many flags as items.
+    /// A segment begins with every item whose flag is not 0, and with the first. There are as many flags as items. A flag is 0 if all
+    /// of its bytes are: so −0 begins a segment.
     pub fn by_flags<F: Number>(flags: impl Into<View<'a, F>>) -> Self {
         Self::new(SegmentedBy::Flags, flags.into())
     }
@@ -136,11 +137,13 @@ impl<'a> Segments<'a> {
 /// inclusive scan by the same offsets at each segment's last item.
 ///
 /// # Cost
-/// Reads items and offsets from memory once, whatever the sizes of segments: many small ones, one that has almost all items, or
-/// empty ones. On a GPU it returns when the work has been begun.
+/// Reads items from memory once, and offsets once or twice, whatever the sizes of segments: many small ones, one that has almost all
+/// items, or empty ones; with wgpu, items twice on devices whose workgroups stop while others wait. On a GPU it returns when the
+/// work has been begun.
 ///
 /// # Errors
-/// [`Error::Segments`], [`Error::OutOfMemory`], and those of the device.
+/// [`Error::Segments`], [`Error::OutOfMemory`], and those of the device. On a GPU every array must fit in its memory, and with wgpu in
+/// one binding and a buffer that no other output lies in; else [`Error::Buffer`] says so.
 ///
 /// # Examples
 /// ```
@@ -262,11 +265,11 @@ const NONE: Option<(Option<ViewMut<'static, u8>>, ViewMut<'static, u64>)> = None
 /// ([`summation`](crate::summation)).
 ///
 /// # Cost
-/// Reads items, and what says where segments begin, from memory once, and writes the output once. On a GPU it returns when the
-/// work has been begun.
+/// Reads items, and what says where segments begin, from memory once, and writes the output once; twice on a GPU whose workgroups
+/// stop while others wait. On a GPU it returns when the work has been begun. Not in place.
 ///
 /// # Errors
-/// [`Error::Segments`], [`Error::OutOfMemory`], and those of the device.
+/// Those of [`segmented_reduce`].
 pub fn segmented_scan<'a, T, O>(
     device: &Device,
     items: impl Into<View<'a, T>>,
