@@ -1,6 +1,6 @@
 // What comes into tiles: totals of windows, and the values that waited for it.
 
-/// Windows at which a lane looks at once.
+/// Windows at which a lane looks at once: where one segment has all items, a warp looks at all windows in front of its own.
 constexpr u32 LOOKS = 4;
 
 /// What the tile of this lane has, S over those of its window as far as it: for a workgroup of one warp.

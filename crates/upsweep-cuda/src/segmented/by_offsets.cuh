@@ -17,7 +17,7 @@
 static_assert(!REVERSE, "a reduction has one direction");
 
 constexpr u32 THREADS = SUBGROUP * WARPS;
-/// Segments that end in a chunk, at most, where threads go through them one by one.
+/// Segments that end in a chunk, at most, where threads go through them one by one: those that have items, and as many without.
 constexpr u32 MOST_CLOSING = 2 * CHUNK;
 constexpr u64 NOBODY = ~u64(0);
 
@@ -106,7 +106,8 @@ extern "C" __global__ void starts(const Scan scan, const Told told) {
         const Mark* ends = scan.inputs.marks + 1;
         const u64 segments = scan.inputs.segments, item = u64(chunk) * CHUNK;
         u64 low = 0, high = segments;
-        // Three at once, so that there are half as many to wait for, while others look there too; then one by one.
+        // Three at once, so that there are half as many to wait for, while other chunks' threads look there too; then one by one, since
+        // each place asked for is a sector of its own that nobody else wants.
         while (high - low > 512) {
             const u64 quarter = (high - low) / 4;
             const u64 probes[] = {low + quarter, low + 2 * quarter, low + 3 * quarter};

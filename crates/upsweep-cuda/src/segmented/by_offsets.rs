@@ -19,10 +19,10 @@ use crate::slice::Slice;
 /// Threads of a warp.
 const WARP: u32 = 32;
 
-/// Threads of a workgroup that looks where segments of tiles are.
+/// Threads of a workgroup that looks where segments of chunks are.
 const STARTS_THREADS: u32 = 256;
 
-/// Warps of a workgroup.
+/// Warps of a workgroup, which have two tiles of numbers of 32 bits: half as many searches as with one, and four gain nothing.
 const WARPS: u32 = 4;
 
 /// Registers of a quarter of a multiprocessor, whose warps have the same; and those that a thread needs besides what it holds of
@@ -31,10 +31,11 @@ const REGISTERS_OF_QUARTER: u32 = 1 << 14;
 const REGISTERS_OF_THREAD: u32 = 40;
 const REGISTERS_OF_THREAD_OF_90: u32 = 32;
 
-/// Segments for which there is a workgroup at least, since those without items are written by all workgroups.
+/// Segments for which there is a workgroup at least, since those without items are written by all workgroups: 512 of each thread, and
+/// no more workgroups than chunks unless there are 16 segments for each item.
 const SEGMENTS_OF_WORKGROUP: u64 = 1 << 16;
 
-/// Rows of a warp, for values of so many words.
+/// Rows of a warp, for values of so many words: their items are held in registers, 32 of them if numbers have 32 or 64 bits.
 fn rows(words: u32) -> u32 {
     if words > 1 { 4 } else { 8 }
 }
@@ -73,7 +74,7 @@ pub(crate) fn shader(facts: &Facts, types: &Types, cut: &Cut, lies: Lies) -> Sha
             ("EXACT", u64::from(types.is_exact())),
             ("SUMS_WORDS", 0),
             ("MARKS_WIDTH", alignment(cut.kind)),
-            // Half of the chunks that run at once: an H200 gains as much by a whole, and loses a fortieth by twice as many.
+            // Half of the chunks that run at once: by a quarter or all of them an H200 takes as long, within a seventieth.
             ("AHEAD", (at_once * facts.multiprocessors).div_ceil(2).into()),
         ],
         parts: texts(&[

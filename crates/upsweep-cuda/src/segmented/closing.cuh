@@ -3,7 +3,7 @@
 // A value is what comes in front of the group in which the segment ends, of which S is known, and the group's items as far as its
 // end, which are read again: from the first-level cache, as a rule.
 
-/// Segments that a thread takes at once.
+/// Segments that a thread takes at once, so that memory is waited for once: three want more registers than there are.
 constexpr u32 AT_ONCE = 2;
 
 /// Some of the segments that end in a chunk: which these are, counted from the first, and where in the chunk they begin and end.
@@ -28,7 +28,7 @@ struct Closing {
 
     bool is_crowded() const { return count > MOST_CLOSING; }
 
-    /// How often all threads take batch. Where they are too many to go through, every item is asked whether one ends with it.
+    /// How often all threads take a batch. Where they are too many to go through, every item is asked whether one ends with it.
     u32 turns() const { return ((is_crowded() ? chunk.left() : u32(count)) + AT_ONCE * THREADS - 1) / (AT_ONCE * THREADS); }
 
     Batch batch(u32 turn) const {
