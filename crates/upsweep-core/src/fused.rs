@@ -217,6 +217,12 @@ impl Formula {
         }
     }
 
+    /// The type that a function gives, as kernels name it; `None` of what no function makes.
+    pub fn result<'a>(&self, functions: &'a Composition) -> Option<&'a str> {
+        let Formula::Call(function, _) = self else { return None };
+        functions.named(function).map(|named| &*named.result)
+    }
+
     /// Calls `body` with every part of it, what is made first before what is made of it.
     pub fn for_each<'a>(&'a self, body: &mut impl FnMut(&'a Formula)) {
         match self {

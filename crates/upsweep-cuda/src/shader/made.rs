@@ -5,7 +5,7 @@ use core::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use upsweep_core::kernel::{Composition, Function, compose};
-use upsweep_core::{Dtype, Formula, Kind, Language, Recipe, Terms};
+use upsweep_core::{Dtype, Kind, Language, Recipe, Terms};
 
 use super::Op;
 use super::types::{Scalar, access, in_memory, is_whole, of_memory, unpack_as};
@@ -66,20 +66,14 @@ impl Made {
         &self.functions.declarations
     }
 
-    /// The type that a function gives; `None` of what none does.
-    fn result(&self, formula: &Formula) -> Option<&str> {
-        let Formula::Call(function, _) = formula else { return None };
-        self.functions.named(function).map(|named| &*named.result)
-    }
-
     /// The type of items that a function makes.
     pub(crate) fn item(&self) -> Option<&str> {
-        self.result(&self.recipe.formula)
+        self.recipe.formula.result(&self.functions)
     }
 
     /// The type of what a function makes of prefixes.
     pub(crate) fn stored(&self) -> Option<&str> {
-        self.result(self.recipe.written.as_ref()?)
+        self.recipe.written.as_ref()?.result(&self.functions)
     }
 
     /// Number of arrays.
