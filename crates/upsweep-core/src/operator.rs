@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::kernel::Function;
-use crate::{Dtype, Element};
+use crate::{Dtype, Element, Parameter};
 
 /// A language that kernels are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,8 +24,11 @@ pub struct Source {
     /// names that [`kernel::field`](crate::kernel::field) gives those of the element, in the same
     /// order. Empty if values are numbers.
     pub structure: Cow<'static, str>,
-    /// Body of a function `combine(left, right)` that returns the combined value.
+    /// Body of a function `combine(left, right)` that returns the combined value. If the operator has
+    /// [fields](Operator::fields), they are the variable `fields`.
     pub combine: Cow<'static, str>,
+    /// The name of the structure that the fields are, among the declarations; empty if there are none, or one number.
+    pub fields: Cow<'static, str>,
     /// Types of numbers that the text computes with, besides those of the items.
     pub numbers: Cow<'static, [Dtype]>,
 }
@@ -89,8 +92,14 @@ pub trait Operator<A: Element>: Copy + Send + Sync + 'static {
         None
     }
 
+    /// The operator's fields, which kernels are handed at each launch, and with them its identity and padding, so that other
+    /// values need no other kernel; `None` if it has none, or they are nothing that its text asks for.
+    fn fields(&self) -> Option<Parameter> {
+        None
+    }
+
     /// The annotated function that the operator combines by, which stands beside others in kernels whose items are made as
-    /// they are read. An operator that gives none reduces and scans arrays alone there.
+    /// they are read: of the fields, if there are some, and of `left` and `right`. An operator that gives none reduces and scans arrays alone there.
     fn function(&self) -> Option<&'static Function> {
         None
     }

@@ -75,6 +75,7 @@ impl Gpu {
     {
         let untranslated = Error::OperatorUntranslated { operator: O::NAME, language: "CUDA C++" };
         let types = Types::of::<T, A, U, O>(operator).ok_or(untranslated)?;
+        types.values.check(0, self.id(), O::NAME)?;
         kind::<T>(self.id())
             .and_then(|_| kind::<A>(self.id()))
             .and_then(|_| kind::<U>(self.id()))?;
@@ -95,14 +96,17 @@ impl Gpu {
         for parameter in recipe.parameters.iter().filter(|kind| **kind == Kind::Opaque) {
             check(*parameter, self.id(), &parameter.to_string())?;
         }
-        Types::of_made::<A, U, O>(recipe, operator)
-            .ok_or(Error::OperatorUntranslated { operator: O::NAME, language: "CUDA C++" })
+        let types = Types::of_made::<A, U, O>(recipe, operator)
+            .ok_or(Error::OperatorUntranslated { operator: O::NAME, language: "CUDA C++" })?;
+        types.values.check(types.parameters(), self.id(), O::NAME)?;
+        Ok(types)
     }
 
-    /// Does `work` with arrays in the device's memory.
+    /// Does `work` with arrays in the device's memory, and all that kernels of these types are handed.
     pub(crate) fn with_inputs<R>(
         self: &Arc<Self>,
         made: &Ingredients<'_>,
+        types: &Types,
         work: impl FnOnce(&Inputs<'_>) -> Result<R>,
     ) -> Result<R> {
         let Ingredients { recipe, words, items, .. } = *made;
@@ -118,7 +122,8 @@ impl Gpu {
             };
             anywhere.push(self.one_on_device(array, kind, items, &mut uploaded)?);
         }
-        work(&Inputs { arrays: &arrays, anywhere: &anywhere, words, items })
+        let words = [words, &types.values.handed()].concat();
+        work(&Inputs { arrays: &arrays, anywhere: &anywhere, words: &words, items })
     }
 
     /// `items` items of one array in the device's memory.

@@ -59,17 +59,17 @@ pub struct Inputs<'a, S> {
     pub arrays: &'a [S],
     /// Arrays that are read anywhere.
     pub anywhere: &'a [S],
-    /// The words of parameters.
+    /// The words of parameters, and those of the operator's values that kernels are handed.
     pub words: &'a [u32],
     /// How many items there are.
     pub items: u64,
 }
 
 impl<'a, S: Part> Inputs<'a, S> {
-    /// Arrays of as many items each, of which there is at least one.
-    pub fn of(arrays: &'a [S]) -> Self {
+    /// Arrays of as many items each, of which there is at least one, and words that kernels are handed.
+    pub fn of(arrays: &'a [S], words: &'a [u32]) -> Self {
         let items = arrays.first().map_or(0, |array| array.len() as u64);
-        Self { arrays, anywhere: &[], words: &[], items }
+        Self { arrays, anywhere: &[], words, items }
     }
 
     /// All arrays, those that are read in order first.

@@ -310,10 +310,24 @@ impl<G: Primitives> Backend for OnGpu<G> {
         let kind = kind::<T>(self.gpu.id())?;
         let mut start = 0;
         while start < chunk.len() {
-            let items = state.piece((chunk.len() - start).min(most));
+            let left = (chunk.len() - start).min(most);
+            let items = match O::COMMUTATIVE {
+                true => state.piece(left),
+                // In order, windows are folded one after another: a piece of several is a value only if nobody sees how.
+                false if O::EXACT => left,
+                false => left.min(WINDOW),
+            };
             let piece = chunk.part(kind, start..start + items);
             let total = self.gpu.reduce(workspace, piece, &problem, &self.options)?;
-            state.push(total, items);
+            if O::COMMUTATIVE {
+                state.push(total, items);
+            } else {
+                let operator = state.operator();
+                let carry = state.carry();
+                let before = carry.total(&operator);
+                carry
+                    .set(before.map_or(total, |before| operator.combine(before, total)), &operator);
+            }
             start += items;
         }
         Ok(())

@@ -105,10 +105,6 @@ impl<'a> Block<'a> {
             }
 
             #tree
-
-            impl ::upsweep::__kernel::Callable for #of {
-                const FUNCTION: &'static ::upsweep::__kernel::Function = &FUNCTION;
-            }
         })
     }
 
@@ -153,6 +149,10 @@ pub(crate) fn expand(block: &ItemImpl) -> Result<TokenStream> {
 
         const _: () = {
             #tree
+
+            impl ::upsweep::__kernel::Callable for #of {
+                const FUNCTION: &'static ::upsweep::__kernel::Function = &FUNCTION;
+            }
         };
 
         #apply

@@ -13,13 +13,13 @@ mod operator;
 mod scope;
 
 use proc_macro::TokenStream;
-use syn::{DeriveInput, Item, ItemFn, parse_macro_input};
+use syn::{DeriveInput, Item, parse_macro_input};
 
 fn output(expanded: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
     expanded.unwrap_or_else(|error| error.into_compile_error()).into()
 }
 
-/// Makes an associative operator of a function of two values.
+/// Makes an associative operator of a function of two values, or of a structure that has one.
 ///
 /// `fn last_set(left, right)` gives the operator `LastSet`, with the function's visibility and documentation; the function
 /// can be called as before. On GPUs the operator runs as WGSL or CUDA C++ with the meaning of the Rust code. `left` is the
@@ -48,11 +48,52 @@ fn output(expanded: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
 /// assert_eq!(inclusive_scan(&device, &[3u32, 0, 5, 0], LastSet)?.into_vec()?, [3, 3, 5, 5]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// On an `impl` block it makes operators of the values of a structure, which derives [`Element`](macro@Element): `combine` takes
+/// the fields as `self` and two values behind them, and `identity` says what it gives for no items; so does `padding`, if it is
+/// another value. The block is the operator's own Rust; only `combine` becomes text for kernels. They are handed the fields, the
+/// identity and the padding at each launch, so that a structure has one kernel, whatever its values are.
+///
+/// ```
+/// use upsweep::{Device, Element, inclusive_scan, laws, reduce};
+///
+/// /// The sum modulo a number. Items are less than it.
+/// #[derive(Clone, Copy, Debug, PartialEq, Element)]
+/// #[repr(C)]
+/// struct Modulo {
+///     modulus: u32,
+/// }
+///
+/// #[upsweep::operator(commutative)]
+/// impl Modulo {
+///     fn identity(self) -> u32 {
+///         0
+///     }
+///
+///     fn combine(self, left: u32, right: u32) -> u32 {
+///         let room = self.modulus - right;
+///         if left >= room { left - room } else { left + right }
+///     }
+/// }
+///
+/// let (device, seven) = (Device::cpu(), Modulo { modulus: 7 });
+/// laws::check(&seven, &[0, 1, 5, 6])?;
+/// assert_eq!(reduce(&device, &[3u32, 5, 6], seven)?, 0);
+/// assert_eq!(inclusive_scan(&device, &[3u32, 5, 6], seven)?.into_vec()?, [3, 1, 0]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[proc_macro_attribute]
 pub fn operator(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let declared = parse_macro_input!(arguments as operator::Declared);
-    let function = parse_macro_input!(item as ItemFn);
-    output(operator::expand(&declared, &function))
+    let item = parse_macro_input!(item as Item);
+    output(match &item {
+        Item::Fn(function) => operator::expand(&declared, function),
+        Item::Impl(block) => operator::expand_block(&declared, block),
+        other => expression::at(
+            other,
+            "write a function, or an `impl` block with `fn identity(self)` and `fn combine(self, left, right)`",
+        ),
+    })
 }
 
 /// Lets operators and other annotated functions call a function on every device.

@@ -25,6 +25,7 @@ pub mod lengths;
 mod operators;
 mod sample;
 mod structures;
+mod valued;
 pub mod vectors;
 
 pub use check::{
@@ -46,3 +47,4 @@ pub use structures::{
     added_powers, around, both_tagged, float_sum, in_steps, is_odd, joined, largest_stretch,
     powers_of, product, recurs, stretch_of, wide_sum, wrapping_sum,
 };
+pub use valued::{Capped, InUnits, LastOther, Modulo, Products, Quadratic};

@@ -8,7 +8,7 @@ use upsweep_core::{
     Operator, Recipe, Reduce, Result, Scan, Widen, WorkgroupPolicy,
 };
 use upsweep_gpu::bits::{bytes, check, kind, words};
-use upsweep_gpu::{Part, Primitives};
+use upsweep_gpu::{OperatorValues, Part, Primitives};
 
 use crate::device::Gpu;
 use crate::mailbox::Mailbox;
@@ -109,11 +109,21 @@ impl Gpu {
             acc: kind::<A>(self.id())?,
             output: kind::<U>(self.id())?,
             op,
-            identity: words(operator.identity()),
-            padding: words(operator.padding()),
+            values: self.values(operator, 0)?,
             made: None,
             cut: None,
         })
+    }
+
+    /// What kernels know of an operator's values, behind so many other words that they are handed.
+    fn values<A: Element, O: Operator<A>>(
+        &self,
+        operator: &O,
+        before: usize,
+    ) -> Result<OperatorValues> {
+        let values = OperatorValues::of(operator);
+        values.check(before, self.id(), O::NAME)?;
+        Ok(values)
     }
 
     /// The types of a kernel whose items are made of those of arrays.
@@ -137,8 +147,7 @@ impl Gpu {
             acc: kind::<A>(self.id())?,
             output: kind::<U>(self.id())?,
             op,
-            identity: words(operator.identity()),
-            padding: words(operator.padding()),
+            values: self.values(operator, recipe.words())?,
             made: Some(made),
             cut: None,
         };
@@ -146,10 +155,11 @@ impl Gpu {
         Ok(types)
     }
 
-    /// Does `work` with arrays in the device's memory.
+    /// Does `work` with arrays in the device's memory, and all that kernels of these types are handed.
     pub(crate) fn with_inputs<R>(
         &self,
         made: &Ingredients<'_>,
+        types: &Types,
         work: impl FnOnce(&Inputs<'_>) -> Result<R>,
     ) -> Result<R> {
         let Ingredients { recipe, arrays, anywhere, words, items } = *made;
@@ -157,7 +167,8 @@ impl Gpu {
         let arrays = all_on_device(arrays, &recipe.arrays, &uploaded, Some(items));
         let others = self.all_uploaded(anywhere, &recipe.anywhere, None)?;
         let anywhere = all_on_device(anywhere, &recipe.anywhere, &others, None);
-        work(&Inputs { arrays: &arrays, anywhere: &anywhere, words, items })
+        let words = [words, &types.values.handed()].concat();
+        work(&Inputs { arrays: &arrays, anywhere: &anywhere, words: &words, items })
     }
 
     /// The buffers of those arrays, or of the first items of each, that are in the host's memory.

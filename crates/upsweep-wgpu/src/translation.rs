@@ -26,7 +26,7 @@ use crate::scan::{self, Form, Lies, Scanning};
 use crate::shader::types::width_of;
 use crate::shader::{Cut, Op, Shader, Types};
 use crate::{ladder, litmus, probe};
-use upsweep_gpu::bits::{MOST_WORDS, words};
+use upsweep_gpu::OperatorValues;
 
 /// If it is `required`, a run without `spirv-val` fails.
 const VALIDATOR_VARIABLE: &str = "UPSWEEP_TEST_SPIRV_VAL";
@@ -300,8 +300,7 @@ fn types<T: Element, A: Element, U: Element, O: Operator<A>>(operator: O) -> Typ
         acc: A::KIND,
         output: U::KIND,
         op: Op::of(&operator).expect("it has a text in WGSL"),
-        identity: words(operator.identity()),
-        padding: words(operator.padding()),
+        values: OperatorValues::of(&operator),
         made: None,
         cut: None,
     }
@@ -697,8 +696,8 @@ fn every_search_for_a_position() {
             for extreme in [Extreme::Smallest, Extreme::Largest] {
                 let op = Op::First(extreme);
                 let of_sum = types::<$item, <$item as Element>::Acc, <$item as Element>::Acc, _>(Sum);
-                let [identity, padding] = [[0; MOST_WORDS]; 2];
-                let types = Types { op, identity, padding, ..of_sum };
+                let values = OperatorValues::none(of_sum.acc);
+                let types = Types { op, values, ..of_sum };
                 by_default(&mut translator, &types, &mut counts, true, false);
             }
         )* };

@@ -5,8 +5,8 @@ use upsweep::{
     ScanStream, Sum, Widen, f16,
 };
 use upsweep_testing::{
-    Affine, Compose, Input, Last, Random, Sample, Selection, assert_same, expected_reduce,
-    expected_scan, for_each_device_of, scan_problems,
+    Affine, Compose, Input, Last, LastOther, Random, Recurrence, Recurs, Sample, Selection,
+    assert_same, expected_reduce, expected_scan, for_each_device_of, scan_problems,
 };
 
 /// Lengths of chunks that add up to `items`: multiples of `unit` from the seed, then the rest.
@@ -66,6 +66,10 @@ fn reductions_in_chunks_that_do_not_commute() {
     let map = Affine { scale: 0.75, shift: 0.5 };
     reduces_like_the_whole::<Affine<f32>, Affine<f32>, _>(Compose, map, Input::Full);
     reduces_like_the_whole::<u32, u32, _>(Last, 3, Input::Small);
+    // These run on GPUs too.
+    let step = Recurrence::sample(Input::Full, 5);
+    reduces_like_the_whole::<Recurrence, Recurrence, _>(Recurs, step, Input::Full);
+    reduces_like_the_whole::<u8, u32, _>(LastOther { nothing: 2 }, 3, Input::Small);
 }
 
 fn scans_like_the_whole<T, U, O>(operator: O, init: U::Acc, input: Input)
@@ -139,6 +143,9 @@ fn scans_in_chunks_that_do_not_commute() {
     let map = Affine { scale: 0.75, shift: 0.5 };
     scans_like_the_whole::<Affine<f32>, Affine<f32>, _>(Compose, map, Input::Full);
     scans_like_the_whole::<u32, u32, _>(Last, 3, Input::Small);
+    let step = Recurrence::sample(Input::Full, 5);
+    scans_like_the_whole::<Recurrence, Recurrence, _>(Recurs, step, Input::Full);
+    scans_like_the_whole::<u8, u32, _>(LastOther { nothing: 2 }, 3, Input::Small);
 }
 
 #[test]

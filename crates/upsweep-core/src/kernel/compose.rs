@@ -36,6 +36,16 @@ pub struct Named {
     pub result: String,
 }
 
+impl Named {
+    /// What stands before an operator's other arguments, and the name of what its fields are; neither, if it has none.
+    pub fn fields(&self) -> (&'static str, &str) {
+        match &self.parameters[..] {
+            [fields, _, _] => ("fields, ", fields),
+            _ => ("", ""),
+        }
+    }
+}
+
 /// Functions by their addresses.
 type Key = (Language, Vec<usize>);
 type Made = Result<Arc<Composition>, Refused>;

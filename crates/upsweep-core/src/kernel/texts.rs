@@ -38,10 +38,16 @@ impl Texts {
                 Type::Struct(_) => module.type_name(function.result)?,
                 _ => String::new(),
             };
+            let fields = match function.parameters {
+                [(_, fields), _, _] => module.type_name(*fields)?,
+                _ => String::new(),
+            };
+            let own = if fields.is_empty() { "" } else { "fields, " };
             Ok(Source {
                 declarations: module.text().to_owned().into(),
                 structure: structure.into(),
-                combine: format!("return {name}(left, right);").into(),
+                combine: format!("return {name}({own}left, right);").into(),
+                fields: fields.into(),
                 numbers: module.numbers().to_vec().into(),
             })
         });
@@ -51,6 +57,7 @@ impl Texts {
                 declarations: (&*made.declarations).into(),
                 structure: (&*made.structure).into(),
                 combine: (&*made.combine).into(),
+                fields: (&*made.fields).into(),
                 numbers: (&*made.numbers).into(),
             }),
             Err(refused) => Err(refused.clone()),

@@ -87,7 +87,7 @@ impl Bench {
         let arrays: Vec<Slice<'_>> =
             (0..recipe.arrays.len()).map(|k| pool.slice(turn + k)).collect();
         let (problem, options) = (Reduce::new(own), ReduceOptions::default());
-        let inputs = Inputs::of(&arrays);
+        let inputs = Inputs::of(&arrays, &[]);
         let made = (recipe, &inputs);
         // SAFETY: all live longer than the recording.
         unsafe {
@@ -113,7 +113,7 @@ impl Bench {
         let mut workspace = Workspace::default();
         let mut ours = |turn| {
             let arrays = halves(turn);
-            let inputs = Inputs::of(&arrays);
+            let inputs = Inputs::of(&arrays, &[]);
             let made = (&recipe, &inputs);
             // SAFETY: all live longer than the recording.
             unsafe {

@@ -61,8 +61,8 @@ impl Gpu {
         made.check(MOST_ARRAYS)?;
         let types = self.types_of_made::<A, A, O>(made.recipe, &problem.operator)?;
         let init = init_words(problem.init);
-        let found = self.with_inputs(made, |inputs| {
-            self.await_reduction(workspace, types, inputs, init, options)
+        let found = self.with_inputs(made, &types, |inputs| {
+            self.await_reduction(workspace, types.clone(), inputs, init, options)
         })?;
         from_memory(&found).ok_or_else(|| self.failed("a result of an unknown type"))
     }
@@ -94,6 +94,8 @@ impl Gpu {
         let types = self.types_of_made::<A, A, O>(recipe, &problem.operator)?;
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
         let (to, init) = (To::Device(result.pointer()), init_words(problem.init));
+        let words = [inputs.words, &types.values.handed()].concat();
+        let inputs = &Inputs { words: &words, ..*inputs };
         let ready = self.ready_reduction(workspace, types, inputs, to, init, options)?;
         Ok(Recording::new(self, Some(ready), Some(Strategy::GpuReduce(strategy))))
     }
@@ -126,7 +128,8 @@ impl Gpu {
     ) -> Result<Words> {
         let mut uploaded = None;
         let input = self.on_device(input, types.item, &mut uploaded)?;
-        self.await_reduction(workspace, types, &Inputs::of(&[input]), init, options)
+        let words = types.values.handed();
+        self.await_reduction(workspace, types, &Inputs::of(&[input], &words), init, options)
     }
 
     /// Begins a reduction and waits for the words of memory of its result.
@@ -227,9 +230,11 @@ impl Gpu {
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
         let mut mailbox = Mailbox::new(self, types.result_words())?;
         let (address, message) = mailbox.next();
-        let (to, init) = (To::Mailbox(address, message), init_words(problem.init));
-        let ready =
-            self.ready_reduction(workspace, types, &Inputs::of(&[input]), to, init, options)?;
+        let words = types.values.handed();
+        let (arrays, to) = ([input], To::Mailbox(address, message));
+        let inputs = Inputs::of(&arrays, &words);
+        let init = init_words(problem.init);
+        let ready = self.ready_reduction(workspace, types, &inputs, to, init, options)?;
         Ok(Awaited::new(self, ready, Strategy::GpuReduce(strategy), mailbox))
     }
 
@@ -288,8 +293,9 @@ impl Gpu {
         input.check_apart(result)?;
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
         let to = To::Device(result.pointer());
-        let ready =
-            self.ready_reduction(workspace, types, &Inputs::of(&[*input]), to, init, options)?;
+        let (arrays, words) = ([*input], types.values.handed());
+        let inputs = Inputs::of(&arrays, &words);
+        let ready = self.ready_reduction(workspace, types, &inputs, to, init, options)?;
         Ok((ready, Strategy::GpuReduce(strategy)))
     }
 

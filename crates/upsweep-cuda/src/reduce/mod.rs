@@ -17,7 +17,8 @@ use upsweep_core::{
     Strategy, Tail, WorkgroupPolicy,
 };
 
-use upsweep_gpu::bits::{MOST_WORDS, Words};
+use upsweep_gpu::OperatorValues;
+use upsweep_gpu::bits::Words;
 
 use crate::backend::Inputs;
 use crate::device::Gpu;
@@ -40,8 +41,8 @@ pub struct ReduceOptions {
 /// The strategy and policy of a sum of integers, where none are asked for.
 pub(crate) fn choice(items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy) {
     let [item, acc, output] = [Kind::Number(Dtype::U32); 3];
-    let [identity, padding] = [[0; MOST_WORDS]; 2];
-    let types = Types { item, acc, output, op: Op::Sum, identity, padding, made: None, cut: None };
+    let values = OperatorValues::none(acc);
+    let types = Types { item, acc, output, op: Op::Sum, values, made: None, cut: None };
     (policy::strategy(&types), policy::policy(items * item_bytes as u64))
 }
 

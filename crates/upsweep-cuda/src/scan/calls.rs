@@ -95,8 +95,9 @@ impl Gpu {
         if input.items == 0 {
             return Ok(None);
         }
-        self.ready_scanning(workspace, types, &Inputs::of(&[*input]), output, problem, options)
-            .map(Some)
+        let (arrays, words) = ([*input], types.values.handed());
+        let inputs = Inputs::of(&arrays, &words);
+        self.ready_scanning(workspace, types, &inputs, output, problem, options).map(Some)
     }
 
     /// The launch of a scan of arrays into one that is as long, and not empty.
@@ -170,8 +171,9 @@ impl Gpu {
             return Ok(());
         }
         let items = made.items;
-        self.with_inputs(made, |inputs| {
-            let scan = |to: Slice<'_>| {
+        self.with_inputs(made, &types, |inputs| {
+            let mut scan = |to: Slice<'_>| {
+                let types = types.clone();
                 inputs.all().try_for_each(|input| input.check_apart(&to))?;
                 let ready = self.ready_scanning(workspace, types, inputs, &to, problem, options)?;
                 let slices: Vec<&Slice<'_>> = inputs.all().chain([&to]).collect();

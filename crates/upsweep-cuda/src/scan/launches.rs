@@ -146,7 +146,7 @@ impl Wanted<'_> {
             // Segments begin with what is theirs.
             (
                 "PADS_WITH_IDENTITY",
-                u64::from(types.padding == types.identity || types.cut.is_some()),
+                u64::from(types.values.is_padding_identity() || types.cut.is_some()),
             ),
             ("EXACT", u64::from(types.is_exact())),
             ("SUMS_WORDS", u64::from(packs(types))),

@@ -118,8 +118,8 @@ fn parts(types: &Types, items: u64) -> [u64; 5] {
 }
 
 impl ByOffsets {
-    pub(crate) fn lies(types: &Types, input: Slice<'_>) -> Lies {
-        Lies::new(Form { only_total: false, ..Form::TOTAL }, types, &Inputs::of(&[input]), None, 16)
+    pub(crate) fn lies(types: &Types, inputs: &Inputs<'_>) -> Lies {
+        Lies::new(Form { only_total: false, ..Form::TOTAL }, types, inputs, None, 16)
     }
 
     pub(crate) fn new(
@@ -141,16 +141,16 @@ impl ByOffsets {
         self.types == *types && self.lies == lies && items <= self.items
     }
 
-    /// The launches that write the value of each segment of `input` to `output`.
+    /// The launches that write the value of each segment of the one array to `output`.
     pub(crate) fn bind(
         &self,
         gpu: &Gpu,
-        input: Slice<'_>,
+        inputs: &Inputs<'_>,
         beside: &[u64; 4],
         output: Slice<'_>,
         init: Init,
     ) -> Result<Ready> {
-        let (items, words) = (input.items, self.types.words());
+        let (items, words) = (inputs.items, self.types.words());
         let [_, segments, ..] = *beside;
         let counted = |count| {
             u32::try_from(count)
@@ -161,7 +161,7 @@ impl ByOffsets {
         let tiles = chunks * chunk_tiles(words);
         let words_of_scan =
             [output.pointer(), 0, items, u64::from(chunks) | u64::from(init.is_some()) << 32];
-        let arguments = of_inputs(&Inputs::of(&[input]), &self.types, beside).and(words_of_scan);
+        let arguments = of_inputs(inputs, &self.types, beside).and(words_of_scan);
         let arguments = with_init(arguments, &self.types, init);
         let mut begin = self.told.pointer();
         let told = parts(&self.types, self.items).map(|bytes| {

@@ -332,9 +332,11 @@ impl<'a> Job<'a> {
             return Ok(None);
         }
         let (types, input, output) = (self.types.clone(), [self.input], &self.outputs[0]);
+        let words = types.values.handed();
+        let inputs = Inputs::of(&input, &words);
         let (form, beside, init) = (self.form, &self.beside, self.init);
         if let Some(cut) = self.types.cut.as_ref().filter(|cut| cut.reduces && !cut.packs()) {
-            let lies = ByOffsets::lies(&types, self.input);
+            let lies = ByOffsets::lies(&types, &inputs);
             let items = self.input.items;
             let known =
                 workspace.by_offsets.take().filter(|known| known.suits(&types, lies, items));
@@ -342,12 +344,11 @@ impl<'a> Job<'a> {
                 Some(known) => known,
                 None => ByOffsets::new(gpu, types, cut, lies, items.max(workspace.items))?,
             };
-            let ready = reducing.bind(gpu, self.input, beside, *output, init);
+            let ready = reducing.bind(gpu, &inputs, beside, *output, init);
             workspace.by_offsets = Some(reducing);
             return ready.map(Some);
         }
-        gpu.ready_with(workspace, types, form, &Inputs::of(&input), output, beside, init, options)
-            .map(Some)
+        gpu.ready_with(workspace, types, form, &inputs, output, beside, init, options).map(Some)
     }
 
     /// Begins it in the device's stream.

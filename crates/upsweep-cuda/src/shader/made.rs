@@ -48,14 +48,18 @@ impl Made {
         functions.extend(own);
         let functions = compose(Language::Cuda, &functions).ok()?;
         let op = match (op, own.and_then(|own| functions.named(own))) {
-            (Op::Custom { name, exact, commutative, structure, .. }, Some(called)) => Op::Custom {
-                name,
-                exact,
-                commutative,
-                declarations: String::new(),
-                structure: if structure.is_empty() { structure } else { called.result.clone() },
-                combine: format!("return {}(left, right);", called.name),
-            },
+            (Op::Custom { name, exact, commutative, structure, .. }, Some(called)) => {
+                let (own, fields) = called.fields();
+                Op::Custom {
+                    name,
+                    exact,
+                    commutative,
+                    declarations: String::new(),
+                    structure: if structure.is_empty() { structure } else { called.result.clone() },
+                    combine: format!("return {}({own}left, right);", called.name),
+                    fields: fields.to_owned(),
+                }
+            }
             (op, _) => op,
         };
         Some((Self { recipe: recipe.clone(), functions }, op))
@@ -116,7 +120,6 @@ impl Made {
         }
         let moved: Vec<&str> = handed.iter().map(|(_, moved)| &**moved).collect();
         let inputs: String = handed.iter().map(|(declared, _)| &**declared).collect();
-        let kept_given = if words > 0 { ", inputs.given" } else { "" };
 
         // What is read of so many items at once; `each` says as what of each array.
         let read = |items: u32, each: &dyn Fn(Kind) -> String| -> String {
@@ -166,15 +169,14 @@ impl Made {
         });
         let fetched_one = fetched("InMemory", 1, "item", &|k, _| format!("inputs.in{k}[item]"));
         format!(
-            "{declared}\
-             struct Access {{ {accesses} }};\n\
+            "struct Access {{ {accesses} }};\n\
              struct InMemory {{ {memories} }};\n\
              constexpr u32 ACCESS_ITEMS = {items}u;\n\
              struct Items {{ Item at[ACCESS_ITEMS]; }};\n\
              inline Items unpack(const Access& access) {{ return Items{{{{{unpacked}}}}}; }}\n\
              inline Item unpack_one(const InMemory& item) {{ return {one}; }}\n\
-             struct Inputs {{ {inputs}{fields}{given}}};\n\
-             inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}{kept}{kept_given}}}; }}\n\
+             struct Inputs {{ {inputs}{fields}}};\n\
+             inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}{kept}}}; }}\n\
              inline const InMemory* first_of(const Inputs& inputs) {{ return (const InMemory*){first}; }}\n\
              template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
              \x20   {at_once}\n}}\n\
@@ -182,7 +184,6 @@ impl Made {
              \x20   {once}\n}}\n\
              template <typename Offset> inline InMemory fetch_one(const Inputs& inputs, Offset item) {{\n\
              \x20   {fetched_one}\n}}\n",
-            declared = given_words(words),
             accesses = read(items, &|kind| wide(kind).to_owned()),
             memories = read(1, &|kind| in_memory(kind).to_owned()),
             unpacked = unpacked.collect::<Vec<_>>().join(", "),
@@ -197,14 +198,6 @@ impl Made {
         let written = self.recipe.written.as_ref()?;
         let terms = OfItem { made: self, of: "", items: 1, v: 0 };
         Some(written.text(&self.functions, &terms))
-    }
-}
-
-/// The words of parameters, as a launch is handed them: in whole pairs.
-pub(crate) fn given_words(words: usize) -> String {
-    match words.next_multiple_of(2) {
-        0 => String::new(),
-        even => format!("struct Given {{ u32 at[{even}]; }};\n"),
     }
 }
 
@@ -225,7 +218,7 @@ impl OfItem<'_> {
         let recipe = &self.made.recipe;
         let [begin, end] = [parameter, parameter + 1].map(|k| recipe.word_of(k));
         let word = |word| match self.of {
-            "" => format!("taken[{word}]"),
+            "" => super::taken(word),
             of => format!("{of}.given.at[{word}]"),
         };
         (begin..end).map(word).collect()

@@ -15,7 +15,8 @@ use core::fmt::Write;
 use std::sync::Arc;
 
 use upsweep_core::{Dtype, Element, Extreme, Kind, Operator, Recipe, Result, SegmentedBy};
-use upsweep_gpu::bits::{MOST_WORDS, Words, words as words_of};
+use upsweep_gpu::OperatorValues;
+use upsweep_gpu::bits::MOST_WORDS;
 
 use crate::device::Gpu;
 use crate::memory::Buffer;
@@ -36,9 +37,8 @@ pub(crate) struct Types {
     pub(crate) output: Kind,
     /// What they are combined with.
     pub(crate) op: Op,
-    /// Words of the operator's identity and padding.
-    pub(crate) identity: Words,
-    pub(crate) padding: Words,
+    /// Of which identity, padding and fields.
+    pub(crate) values: OperatorValues,
     /// How items are made of those of arrays, of which the longest have the type of items then.
     pub(crate) made: Option<Made>,
     /// How they are cut into segments.
@@ -95,8 +95,7 @@ impl Types {
             acc: A::KIND,
             output: U::KIND,
             op: Op::of(operator)?,
-            identity: words_of(operator.identity()),
-            padding: words_of(operator.padding()),
+            values: OperatorValues::of(operator),
             made: None,
             cut: None,
         })
@@ -116,8 +115,7 @@ impl Types {
             acc: A::KIND,
             output: U::KIND,
             op,
-            identity: words_of(operator.identity()),
-            padding: words_of(operator.padding()),
+            values: OperatorValues::of(operator),
             made: Some(made),
             cut: None,
         })
@@ -129,9 +127,8 @@ impl Types {
             Dtype::F16 | Dtype::Bf16 => Dtype::F32,
             item => item,
         });
-        let (identity, padding) = ([0; MOST_WORDS], [0; MOST_WORDS]);
-        let op = Op::First(extreme);
-        Self { item: item.into(), acc, output: acc, op, identity, padding, made: None, cut: None }
+        let (op, values) = (Op::First(extreme), OperatorValues::none(acc));
+        Self { item: item.into(), acc, output: acc, op, values, made: None, cut: None }
     }
 
     /// How values are held while they are combined.
@@ -159,9 +156,14 @@ impl Types {
         self.made.as_ref().is_some_and(|made| made.recipe.is_numbered())
     }
 
-    /// Words of parameters that kernels are handed.
-    fn given_words(&self) -> usize {
+    /// Words of a recipe's parameters that kernels are handed.
+    pub(crate) fn parameters(&self) -> usize {
         self.made.as_ref().map_or(0, |made| made.recipe.words())
+    }
+
+    /// Words that kernels are handed: behind the parameters come the operator's values, if it has fields.
+    fn given_words(&self) -> usize {
+        self.parameters() + self.values.count()
     }
 
     /// Whether what kernels read is the address of one array and nothing else.
@@ -170,7 +172,7 @@ impl Types {
             .made
             .as_ref()
             .map_or(1, |made| if made.recipe.arrays.is_empty() { 0 } else { made.arrays() });
-        arrays == 1 && self.given_words() == 0 && !self.is_numbered()
+        arrays == 1 && self.parameters() == 0 && !self.is_numbered()
     }
 
     /// Whether the grouping of items cannot be seen in the result.
@@ -188,7 +190,7 @@ impl Types {
     /// The words of a total that nothing has been added to.
     pub(crate) fn empty_total(&self) -> [u32; 2] {
         // A key of a key is the value again.
-        let mut words = self.held().value_of(self.padding);
+        let mut words = self.held().value_of(self.values.padding());
         words[self.held().words() as usize - 1] ^= self.sign_of_total();
         [words[0], words[1]]
     }
@@ -209,19 +211,31 @@ impl Types {
         }
     }
 
-    /// What every kernel does first: it puts what functions of the device ask for, which see no arguments of kernels, where they
-    /// see it.
+    /// Words that functions of the device ask for, which see no arguments of kernels.
+    fn taken_words(&self) -> usize {
+        let asks = self.writes_other() || self.values.count() > 0;
+        if asks { self.given_words() } else { 0 }
+    }
+
+    /// Where they see them.
     fn taken(&self) -> String {
-        let words = self.given_words();
-        if !self.writes_other() || words == 0 {
+        match self.taken_words() {
+            0 => String::new(),
+            words => format!("__shared__ u32 taken[{words}];\n"),
+        }
+    }
+
+    /// What every kernel does first: it puts them there.
+    fn take_given(&self) -> String {
+        let words = self.taken_words();
+        if words == 0 {
             return "inline void take_given(const Inputs&) {}\n".to_owned();
         }
         let put: String = (0..words)
             .map(|word| format!("        taken[{word}] = inputs.given.at[{word}];\n"))
             .collect();
         format!(
-            "__shared__ u32 taken[{words}];\n\
-             inline void take_given(const Inputs& inputs) {{\n\
+            "inline void take_given(const Inputs& inputs) {{\n\
              \x20   if (threadIdx.x == 0) {{\n{put}\x20   }}\n\
              \x20   __syncthreads();\n}}\n"
         )
@@ -235,12 +249,9 @@ impl Types {
             Some(Dtype::I16) => "i32(i16(_))",
             _ => "_",
         };
-        Numbers {
-            value: self.acc,
-            identity: self.identity,
-            padding: self.padding,
-            narrow: narrow.to_owned(),
-        }
+        let before = self.parameters();
+        let values = self.values.spelled(|word| taken(before + word));
+        Numbers { value: self.acc, values, narrow: narrow.to_owned() }
     }
 }
 
@@ -332,6 +343,7 @@ impl Shader {
         let kinds: Vec<Kind> = arrays.chain([item, output]).chain(marks).copied().collect();
         text += &declared(&kinds);
         text += include_str!("rounding.cuh");
+        text += &self.types.taken();
         match &self.types.cut {
             Some(cut) if cut.is_carried() => {
                 text += &segmented(&op.text(&self.types.numbers()), cut);
@@ -341,11 +353,12 @@ impl Shader {
         text += &self.types.cut.as_ref().map_or(String::new(), marked);
         text += &words(&self.types);
         text += &result(&self.types);
+        text += &given(self.types.given_words());
         text += &match &self.types.made {
             Some(made) => made.text(self.width / item.size() as u32, &beside(&self.types)),
             None => input(*item, self.width, &beside(&self.types)),
         };
-        text += &self.types.taken();
+        text += &self.types.take_given();
         if !matches!(self.types.held(), Held::Position(_)) {
             let made = self.types.made.as_ref().and_then(Made::written);
             let stored = made.unwrap_or_else(|| "Stored(leave(acc))".to_owned());
@@ -435,10 +448,29 @@ fn marked(cut: &Cut) -> String {
 
 /// What stands in `Inputs` beside arrays, and how it is handed on: `segments.cuh`.
 fn beside(types: &Types) -> [String; 2] {
-    let Some(_) = types.cut else { return [String::new(), String::new()] };
-    let fields = "const Mark* marks; u64 segments; Mark* unique; u64* count; ";
-    let kept = ", inputs.marks, inputs.segments, inputs.unique, inputs.count";
-    [fields.to_owned(), kept.to_owned()]
+    let [mut fields, mut kept] = [String::new(), String::new()];
+    if types.cut.is_some() {
+        fields += "const Mark* marks; u64 segments; Mark* unique; u64* count; ";
+        kept += ", inputs.marks, inputs.segments, inputs.unique, inputs.count";
+    }
+    if types.given_words() > 0 {
+        fields += "Given given; ";
+        kept += ", inputs.given";
+    }
+    [fields, kept]
+}
+
+/// The words that a launch is handed, in whole pairs.
+fn given(words: usize) -> String {
+    match words.next_multiple_of(2) {
+        0 => String::new(),
+        even => format!("struct Given {{ u32 at[{even}]; }};\n"),
+    }
+}
+
+/// One of them where functions of the device see it.
+fn taken(word: usize) -> String {
+    format!("taken[{word}]")
 }
 
 /// The words of a value that is combined, and their way between the lanes of a warp.

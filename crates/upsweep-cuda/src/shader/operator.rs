@@ -9,9 +9,10 @@ use upsweep_core::{
     BitAnd, BitOr, BitXor, Dtype, Element, Extreme, Kind, Language, Max, Min, Operator, Product,
     Source, Sum,
 };
+use upsweep_gpu::Spelled;
 use upsweep_gpu::bits::{Words, words_of};
 
-use super::types::{Scalar, field_names};
+use super::types::{Scalar, field_names, of_memory};
 
 /// What items are combined with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +35,8 @@ pub(crate) enum Op {
         /// The name of the structure that values are, if they are one.
         structure: String,
         combine: String,
+        /// The name of the structure that its fields are, if they are one.
+        fields: String,
     },
 }
 
@@ -65,7 +68,8 @@ impl Op {
         if let Some((_, op)) = known.into_iter().find(|(id, _)| *id == TypeId::of::<O>()) {
             return Some(op);
         }
-        let Source { declarations, structure, combine, .. } = operator.source(Language::Cuda)?;
+        let Source { declarations, structure, combine, fields, .. } =
+            operator.source(Language::Cuda)?;
         if matches!(A::KIND, Kind::Struct { .. }) == structure.is_empty() {
             return None;
         }
@@ -76,6 +80,7 @@ impl Op {
             declarations: declarations.into_owned(),
             structure: structure.into_owned(),
             combine: combine.into_owned(),
+            fields: fields.into_owned(),
         })
     }
 
@@ -139,7 +144,7 @@ impl Op {
     /// The type `Acc` and the functions `hold`, `leave`, `enter`, `combine`, `identity` and `padding`
     /// for items of type `Item` that are combined as a `Value`.
     pub(crate) fn text(&self, numbers: &Numbers) -> String {
-        let Numbers { value, identity, padding, narrow } = numbers;
+        let Numbers { value, values, narrow } = numbers;
         let held = self.held(*value);
         if let Op::First(extreme) = self {
             return position(*extreme, held);
@@ -177,39 +182,36 @@ impl Op {
             Op::And => "left & right".to_owned(),
             Op::Or => "left | right".to_owned(),
             Op::Xor => "left ^ right".to_owned(),
-            Op::Custom { declarations, combine, structure, .. } => {
+            Op::Custom { declarations, combine, structure, fields, .. } => {
                 // Those of a structure have come before its name.
                 text += if structure.is_empty() { declarations } else { "" };
-                text += &format!("inline Acc combined(Acc left, Acc right) {{ {combine} }}\n");
+                let own = values.fields.as_ref().map_or(String::new(), |(kind, words)| {
+                    format!("const auto fields = {}; ", of_memory(*kind, words, fields))
+                });
+                text += &format!("inline Acc combined(Acc left, Acc right) {{ {own}{combine} }}\n");
                 narrow.replace('_', "combined(left, right)")
             }
             Op::First(_) => unreachable!("positions have returned"),
-        };
-        let constant = |words: &Words| {
-            let words: Vec<String> = words.iter().map(|word| format!("{word:#x}u")).collect();
-            held.value_of_words(&words)
         };
         text += &format!(
             "inline Acc enter(Item item, u64) {{ return hold(Value(item)); }}\n\
              inline Acc combine(Acc left, Acc right) {{ return {combined}; }}\n\
              inline Acc identity() {{ return hold({}); }}\n\
              inline Acc padding() {{ return hold({}); }}\n",
-            constant(identity),
-            constant(padding),
+            held.value_of_words(&values.identity),
+            held.value_of_words(&values.padding),
         );
         text
     }
 }
 
 /// The numbers that an operator is given.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub(crate) struct Numbers {
     /// What they are combined as.
     pub(crate) value: Kind,
-    /// Words of the identity.
-    pub(crate) identity: Words,
-    /// Words of the padding.
-    pub(crate) padding: Words,
+    /// The identity, the padding and the fields.
+    pub(crate) values: Spelled,
     /// What brings a value `_` of a short type back to its range.
     pub(crate) narrow: String,
 }

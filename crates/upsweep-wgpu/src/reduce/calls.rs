@@ -1,7 +1,8 @@
 //! The calls of reductions.
 
 use upsweep_core::{Element, Error, Extreme, Number, Operator, Reduce, Result, Strategy, Widen};
-use upsweep_gpu::bits::{MOST_WORDS, Words, from_memory};
+use upsweep_gpu::OperatorValues;
+use upsweep_gpu::bits::{Words, from_memory};
 
 use super::{Init, ReduceOptions, Reduction, lies, of_scan, policy};
 use crate::backend::{Ingredients, Inputs, Source, Workspace, init_words};
@@ -21,6 +22,7 @@ pub(crate) struct Asked {
     offset: u64,
     items: u64,
     types: Types,
+    words: Vec<u32>,
     init: Init,
     options: ReduceOptions,
 }
@@ -83,16 +85,21 @@ impl Gpu {
         }
         input.check_apart(&result)?;
         let types = Self::position_types::<T>(extreme);
-        let bound =
-            self.bind_reduction(workspace, types, &Inputs::of(&[input]), &result, None, options)?;
+        let bound = self.bind_reduction(
+            workspace,
+            types,
+            &Inputs::of(&[input], &[]),
+            &result,
+            None,
+            options,
+        )?;
         self.keep(bound)
     }
 
     fn position_types<T: Number>(extreme: Extreme) -> Types {
         let acc = T::Acc::KIND;
-        let (identity, padding) = ([0; MOST_WORDS], [0; MOST_WORDS]);
-        let op = Op::First(extreme);
-        Types { item: T::KIND, acc, output: acc, op, identity, padding, made: None, cut: None }
+        let (op, values) = (Op::First(extreme), OperatorValues::none(acc));
+        Types { item: T::KIND, acc, output: acc, op, values, made: None, cut: None }
     }
 
     /// The words of memory of a result.
@@ -112,6 +119,7 @@ impl Gpu {
             offset: input.offset,
             items: input.items,
             types: types.clone(),
+            words: types.values.handed(),
             init,
             options: *options,
         };
@@ -126,7 +134,7 @@ impl Gpu {
             _ => self.bind_reduction(
                 workspace,
                 types,
-                &Inputs::of(&[input]),
+                &Inputs::of(&[input], &asked.words),
                 &result,
                 init,
                 options,
@@ -184,7 +192,8 @@ impl Gpu {
         };
         let result = Slice { buffer: &mailbox.device, offset: 0, items: 1 };
         let init = init_words(problem.init);
-        let found = self.with_inputs(made, |inputs| {
+        let found = self.with_inputs(made, &types, |inputs| {
+            let types = types.clone();
             let recording =
                 self.bind_reduction(workspace, types, inputs, &result, init, options)?;
             self.await_result(&mailbox, &recording)
@@ -308,6 +317,8 @@ impl Gpu {
         input.check_apart(&result)?;
         let types = self.types::<T, A, A, O>(&problem.operator)?;
         let init = init_words(problem.init);
-        self.bind_reduction(workspace, types, &Inputs::of(&[input]), &result, init, options)
+        let (arrays, words) = ([input], types.values.handed());
+        let inputs = Inputs::of(&arrays, &words);
+        self.bind_reduction(workspace, types, &inputs, &result, init, options)
     }
 }

@@ -12,8 +12,8 @@ use upsweep_core::{
     AccessWidth, Arrangement, Dtype, Error, GpuReduceStrategy, GpuScanStrategy, Kind, ReduceGlobal,
     ReduceLocal, Result, ScanGlobal, ScanLocal, Strategy, Tail, WorkgroupPolicy,
 };
-use upsweep_gpu::MOST_PARAMETERS;
 use upsweep_gpu::bits::{MOST_WORDS, Words};
+use upsweep_gpu::{MOST_PARAMETERS, OperatorValues};
 use wgpu::BufferUsages;
 
 use crate::backend::Inputs;
@@ -397,8 +397,8 @@ pub(crate) fn choice(
     item_bytes: usize,
 ) -> (GpuReduceStrategy, WorkgroupPolicy) {
     let [item, acc, output] = [Kind::Number(Dtype::U32); 3];
-    let [identity, padding] = [[0; MOST_WORDS]; 2];
-    let types = Types { item, acc, output, op: Op::Sum, identity, padding, made: None, cut: None };
+    let values = OperatorValues::none(acc);
+    let types = Types { item, acc, output, op: Op::Sum, values, made: None, cut: None };
     let bytes = items * item_bytes as u64;
     (policy::strategy(&gpu.facts, &types), policy::policy(bytes, item_bytes))
 }

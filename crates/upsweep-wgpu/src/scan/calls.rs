@@ -38,15 +38,9 @@ impl Gpu {
         let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
         let init = init_words(problem.init);
         let form = Form::new(problem, input.is(&output));
-        let bound = self.bind_scanning(
-            workspace,
-            types,
-            form,
-            (&Inputs::of(&[input]), &output),
-            None,
-            init,
-            options,
-        )?;
+        let (arrays, words) = ([input], types.values.handed());
+        let arrays = (&Inputs::of(&arrays, &words), &output);
+        let bound = self.bind_scanning(workspace, types, form, arrays, None, init, options)?;
         self.keep(bound)
     }
 
@@ -135,15 +129,9 @@ impl Gpu {
         }
         let form = Form::new(problem, from.is(&to));
         let init = init_words(problem.init);
-        let recording = self.bind_scanning(
-            workspace,
-            types,
-            form,
-            (&Inputs::of(&[from]), &to),
-            None,
-            init,
-            options,
-        )?;
+        let (arrays, words) = ([from], types.values.handed());
+        let arrays = (&Inputs::of(&arrays, &words), &to);
+        let recording = self.bind_scanning(workspace, types, form, arrays, None, init, options)?;
         self.submit(&recording)?;
         match host {
             Some(items) => {
@@ -187,8 +175,8 @@ impl Gpu {
                 (Slice::new(&created, types.output, 0, items)?, Some(host))
             }
         };
-        self.with_inputs(made, |inputs| {
-            let arrays = (inputs, &to);
+        self.with_inputs(made, &types, |inputs| {
+            let (types, arrays) = (types.clone(), (inputs, &to));
             let bound = self.bind_scanning(workspace, types, form, arrays, None, init, options)?;
             self.submit(&bound)
         })?;

@@ -365,8 +365,8 @@ impl Gpu {
                 }
             }
         }
-        let inputs = [*input];
-        let arrays = (&Inputs::of(&inputs), output);
+        let (inputs, words) = ([*input], types.values.handed());
+        let arrays = (&Inputs::of(&inputs, &words), output);
         let bound =
             self.bind_scanning(workspace, types, form, arrays, Some(beside), init, options)?;
         self.submit(&bound)

@@ -55,13 +55,15 @@ impl Made {
         let functions = compose(Language::Wgsl, &functions).ok()?;
         let op = match (op, own.and_then(|own| functions.named(own))) {
             (Op::Custom { name, exact, commutative, structure, numbers, .. }, Some(called)) => {
+                let (own, fields) = called.fields();
                 Op::Custom {
                     name,
                     exact,
                     commutative,
                     declarations: String::new(),
                     structure: if structure.is_empty() { structure } else { called.result.clone() },
-                    combine: format!("return {}(left, right);", called.name),
+                    combine: format!("return {}({own}left, right);", called.name),
+                    fields: fields.to_owned(),
                     numbers,
                 }
             }
@@ -200,8 +202,7 @@ impl OfItem<'_> {
     }
 
     fn word(&self, number: usize) -> String {
-        let word = self.first_word + number;
-        format!("parameters.init[{}].{}", word / 4, ["x", "y", "z", "w"][word % 4])
+        super::handed_word(self.first_word + number)
     }
 }
 

@@ -13,7 +13,8 @@ use core::fmt::Write;
 use std::collections::HashMap;
 
 use upsweep_core::{Dtype, Kind};
-use upsweep_gpu::bits::{MOST_WORDS, Words};
+use upsweep_gpu::OperatorValues;
+use upsweep_gpu::bits::MOST_WORDS;
 
 use crate::backend::Inputs;
 use crate::reduce::Init;
@@ -35,9 +36,8 @@ pub(crate) struct Types {
     pub(crate) output: Kind,
     /// What they are combined with.
     pub(crate) op: Op,
-    /// Words of the operator's identity and padding.
-    pub(crate) identity: Words,
-    pub(crate) padding: Words,
+    /// Of which identity, padding and fields.
+    pub(crate) values: OperatorValues,
     /// How items are made of those of arrays, of which the longest have the type of items then.
     pub(crate) made: Option<Made>,
     /// How they are cut into segments.
@@ -89,8 +89,12 @@ impl Types {
         self.held().words().div_ceil(4) as usize
     }
 
-    /// Words that kernels are handed behind it.
+    /// Words that kernels are handed behind it: for what is made, and behind them the operator's values, if it has fields.
     fn given_words(&self) -> usize {
+        self.words_of_made() + self.values.count()
+    }
+
+    fn words_of_made(&self) -> usize {
         self.made.as_ref().map_or(0, Made::given_words)
     }
 
@@ -121,7 +125,7 @@ impl Types {
     /// The words of a total that nothing has been added to.
     pub(crate) fn empty_total(&self) -> [u32; 2] {
         // A key of a key is the value again.
-        let mut words = self.held().value_of(self.padding);
+        let mut words = self.held().value_of(self.values.padding());
         words[self.held().words() as usize - 1] ^= self.sign_of_total();
         [words[0], words[1]]
     }
@@ -134,14 +138,19 @@ impl Types {
             Some(Dtype::I16) => "extractBits(_, 0u, 16u)",
             _ => "_",
         };
+        let before = 4 * self.init_vectors() + self.words_of_made();
         Numbers {
             item: self.made.as_ref().map_or(self.item, |made| made.recipe.item),
             value: self.acc,
-            identity: self.identity,
-            padding: self.padding,
+            values: self.values.spelled(|word| handed_word(before + word)),
             narrow: narrow.to_owned(),
         }
     }
+}
+
+/// One of the words that kernels are handed.
+fn handed_word(number: usize) -> String {
+    format!("parameters.init[{}].{}", number / 4, ["x", "y", "z", "w"][number % 4])
 }
 
 /// Named sizes of a kernel.

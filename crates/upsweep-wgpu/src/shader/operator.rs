@@ -9,9 +9,10 @@ use upsweep_core::{
     BitAnd, BitOr, BitXor, Dtype, Element, Extreme, Kind, Language, Max, Min, Operator, Product,
     Source, Sum,
 };
+use upsweep_gpu::Spelled;
 use upsweep_gpu::bits::{Words, words_of};
 
-use super::types::{Scalar, field_names};
+use super::types::{Scalar, field_names, of_memory};
 
 /// What items are combined with.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +35,8 @@ pub(crate) enum Op {
         /// The name of the structure that values are, if they are one.
         structure: String,
         combine: String,
+        /// The name of the structure that its fields are, if they are one.
+        fields: String,
         /// Types that the text computes with besides.
         numbers: Vec<Dtype>,
     },
@@ -67,7 +70,7 @@ impl Op {
         if let Some((_, op)) = known.into_iter().find(|(id, _)| *id == TypeId::of::<O>()) {
             return Some(op);
         }
-        let Source { declarations, structure, combine, numbers } =
+        let Source { declarations, structure, combine, fields, numbers } =
             operator.source(Language::Wgsl)?;
         if matches!(A::KIND, Kind::Struct { .. }) == structure.is_empty() {
             return None;
@@ -79,6 +82,7 @@ impl Op {
             declarations: declarations.into_owned(),
             structure: structure.into_owned(),
             combine: combine.into_owned(),
+            fields: fields.into_owned(),
             numbers: numbers.into_owned(),
         })
     }
@@ -151,7 +155,7 @@ impl Op {
     /// The type `Acc` and the functions `hold`, `leave`, `enter`, `combine`, `identity` and `padding`
     /// for items of type `Item` that are combined as a `Value`; or what `names` has in their stead.
     pub(crate) fn text(&self, numbers: &Numbers, names: &Names) -> String {
-        let Numbers { item, value, identity, padding, narrow } = numbers;
+        let Numbers { item, value, values, narrow } = numbers;
         let Names { acc, of } = names;
         let held = self.held(*value);
         let scalar = |kind: &Kind| kind.number().map(Scalar::of);
@@ -190,25 +194,25 @@ impl Op {
             Op::And => "left & right".to_owned(),
             Op::Or => "left | right".to_owned(),
             Op::Xor => "left ^ right".to_owned(),
-            Op::Custom { declarations, combine, .. } => {
+            Op::Custom { declarations, combine, fields, .. } => {
                 text += declarations;
-                text +=
-                    &format!("fn combined(left: {acc}, right: {acc}) -> {acc} {{ {combine} }}\n");
+                let own = values.fields.as_ref().map_or(String::new(), |(kind, words)| {
+                    format!("let fields = {}; ", of_memory(*kind, words, fields))
+                });
+                text += &format!(
+                    "fn combined(left: {acc}, right: {acc}) -> {acc} {{ {own}{combine} }}\n"
+                );
                 narrow.replace('_', "combined(left, right)")
             }
             Op::First(_) => unreachable!("positions have returned"),
-        };
-        let constant = |words: &Words| {
-            let words: Vec<String> = words.iter().map(|word| format!("{word:#x}u")).collect();
-            held.value_of_words(&words)
         };
         text += &format!(
             "fn {of}enter(item: Item, index: u32) -> {acc} {{ return {of}hold({widened}); }}\n\
              fn {of}combine(left: {acc}, right: {acc}) -> {acc} {{ return {combined}; }}\n\
              fn {of}identity() -> {acc} {{ return {of}hold({}); }}\n\
              fn {of}padding() -> {acc} {{ return {of}hold({}); }}\n",
-            constant(identity),
-            constant(padding),
+            held.value_of_words(&values.identity),
+            held.value_of_words(&values.padding),
         );
         text
     }
@@ -229,16 +233,14 @@ impl Names {
 }
 
 /// The numbers that an operator is given.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub(crate) struct Numbers {
     /// What items are.
     pub(crate) item: Kind,
     /// What they are combined as.
     pub(crate) value: Kind,
-    /// Words of the identity.
-    pub(crate) identity: Words,
-    /// Words of the padding.
-    pub(crate) padding: Words,
+    /// The identity, the padding and the fields.
+    pub(crate) values: Spelled,
     /// What brings a value `_` of a short type back to its range.
     pub(crate) narrow: String,
 }
