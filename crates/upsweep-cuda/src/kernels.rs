@@ -4,14 +4,15 @@ use std::collections::HashSet;
 
 use upsweep_core::{
     AccessWidth, Apply, Arrangement, BitXor, Bounds, Direction, Dtype, Element, Extreme, Formula,
-    GpuReduceStrategy, GpuScanStrategy, Index, Kind, Load, Max, Number, Operator, Product, Recipe,
+    GpuReduceStrategy, GpuScanStrategy, Kind, Load, Max, Number, Operator, Product, Recipe,
     ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, SegmentedBy, Strategy, Sum, Tail, Widen,
     WorkgroupPolicy, bf16, f16,
 };
 
 use upsweep_testing::{
-    Above, AddedPowers, Around, BothTagged, Extent, Joined, LargestStretch, Pair, Powers,
-    Recurrence, Recurs, Stretch, Tagged, Wide, WideSum, is_odd, powers_of, product, stretch_of,
+    AddedPowers, Around, BothTagged, Capped, Extent, InUnits, Joined, LargestStretch, LastOther,
+    Pair, Powers, Products, Quadratic, Recurrence, Recurs, Stretch, Tagged, Wide, WideSum, is_odd,
+    powers_of, product, recipes, stretch_of,
 };
 
 use crate::bytes;
@@ -46,6 +47,18 @@ fn spread() -> Vec<Types> {
         types::<f16, f32, f16, Sum>(),
         types::<bf16, f32, f32, Max>(),
     ]
+}
+
+/// Operators with fields, on numbers and structures, whether they commute or not.
+fn with_fields() -> Vec<Types> {
+    let products = Products { square: 5, unused: 0.5 };
+    let all = [
+        Types::of::<u32, u32, u32, _>(&LastOther { nothing: 3 }),
+        Types::of::<i16, i32, i32, _>(&Capped { most: 9, less: 2, rest: 0 }),
+        Types::of::<f32, f32, f32, _>(&InUnits { unit: 0.5 }),
+        Types::of::<Quadratic, Quadratic, Quadratic, _>(&products),
+    ];
+    all.into_iter().map(|types| types.expect("they have a text")).collect()
 }
 
 /// Structures of every size, whether they commute or not.
@@ -204,7 +217,7 @@ fn scans_compile() {
 #[test]
 fn structures_compile() {
     let archs = archs(80);
-    for (turn, types) in structures().iter().enumerate() {
+    for (turn, types) in structures().iter().chain(&with_fields()).enumerate() {
         let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
         let facts = Facts { arch, ..testing::facts(arch) };
         let device = ("cuda:0", &facts);
@@ -237,7 +250,7 @@ fn structures_compile() {
         }
         if types.op.is_commutative() {
             let size = types.item.size() as u32;
-            let whole = !(size.is_power_of_two() && size <= 16);
+            let whole = types.item.number().is_none() && !(size.is_power_of_two() && size <= 16);
             let reads =
                 Reads { width: if whole { size } else { 16 }, skewed: turn % 2 == 0 && !whole };
             let options = ReduceOptions::default();
@@ -248,47 +261,17 @@ fn structures_compile() {
     }
 }
 
-/// Recipes of what lies elsewhere or nowhere, and of functions with fields; the last one is of what a scan writes.
-fn recipes_with_parameters() -> Vec<Recipe> {
-    let [float, integer] = [Kind::Number(Dtype::F32), Kind::Number(Dtype::U32)];
-    let long = Kind::Number(Dtype::U64);
-    let above = Above { threshold: 0.0 }.function();
-    let line = |first| Index::Line { of: Box::new(Index::Own), first, step: first + 1 };
-    let anywhere = |array, index, last| Formula::Anywhere { array, index: Box::new(index), last };
-    let of = |item, arrays: &[Kind], anywhere: &[Kind], parameters: &[Kind], formula| Recipe {
-        anywhere: anywhere.to_vec(),
-        parameters: parameters.to_vec(),
-        ..Recipe::of_arrays(item, arrays.to_vec(), formula)
-    };
-    let with_field = |of| Formula::Call(above, vec![Formula::Value(0), of]);
-    let counted = Formula::Counted(Dtype::U32, 0, Box::new(Index::Own));
-    let turned = anywhere(0, line(0), 2);
-    let beside = Formula::Call(product {}.function(), vec![Formula::Item(0), turned.clone()]);
-    let found = Index::Gathered(Box::new(Formula::Item(0)), Dtype::U32, 0);
-    let mixed = Index::Gathered(Box::new(counted.clone()), Dtype::U32, 1);
-    let written = Some(with_field(Formula::Prefix));
-    let plain = of(float, &[float], &[], &[Above::KIND], Formula::Item(0));
-    vec![
-        of(integer, &[float], &[], &[Above::KIND], with_field(Formula::Item(0))),
-        of(integer, &[], &[], &[integer], counted),
-        of(float, &[], &[float], &[long; 3], turned),
-        of(float, &[float], &[float], &[long; 3], beside),
-        of(float, &[integer], &[float], &[long; 2], anywhere(0, found, 1)),
-        of(float, &[], &[float], &[integer, long, long], anywhere(0, mixed, 2)),
-        Recipe { written, ..plain },
-    ]
-}
-
 /// Kernels that make items of those anywhere in arrays, or of none, and are handed parameters.
 #[test]
 fn items_of_parameters_compile() {
     let archs = archs(80);
-    for (turn, recipe) in recipes_with_parameters().iter().enumerate() {
+    for (turn, recipe) in recipes().iter().enumerate() {
         let writes_other = recipe.written.is_some();
         let types = match (recipe.item.number(), writes_other) {
             (Some(Dtype::F32), true) => Types::of_made::<f32, u32, _>(recipe, &Sum),
             (Some(Dtype::F32), false) => Types::of_made::<f32, f32, _>(recipe, &Sum),
-            _ => Types::of_made::<u32, u32, _>(recipe, &Sum),
+            _ if turn % 2 == 0 => Types::of_made::<u32, u32, _>(recipe, &Sum),
+            _ => Types::of_made::<u32, u32, _>(recipe, &LastOther { nothing: 1 }),
         };
         let types = types.expect("they have a text");
         let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
@@ -296,7 +279,7 @@ fn items_of_parameters_compile() {
         let most = recipe.items_of_access() * types.item.size() as u32;
         for one_by_one in [false, true] {
             let width = if one_by_one { types.item.size() as u32 } else { most };
-            if !writes_other {
+            if !writes_other && types.op.is_commutative() {
                 let (options, reads) = (ReduceOptions::default(), Reads { width, skewed: false });
                 let kernel = Reduction::kernel("cuda:0", &types, &options, 1 << 28, reads);
                 let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
@@ -341,6 +324,8 @@ fn made_items_compile() {
         Types::of_made::<u32, u32, _>(&bytes, &Sum),
         Types::of_made::<Powers, Powers, _>(&powers, &AddedPowers),
         Types::of_made::<Stretch, Stretch, _>(&stretches, &LargestStretch),
+        Types::of_made::<u32, u32, _>(&bytes, &LastOther { nothing: 1 }),
+        Types::of_made::<f32, f32, _>(&dot, &InUnits { unit: 2.0 }),
     ];
     let archs = archs(80);
     for (turn, types) in all.into_iter().enumerate() {
@@ -391,6 +376,7 @@ fn segments_compile() {
         types::<f64, f64, f64, Max>(),
         types::<u8, u32, u32, Sum>(),
         types::<Recurrence, Recurrence, Recurrence, Recurs>(),
+        Types::of::<u32, u32, u32, _>(&LastOther { nothing: 3 }).expect("it has a text"),
     ];
     let archs = archs(80);
     for (turn, (by, kind, wide)) in cuts.into_iter().enumerate() {

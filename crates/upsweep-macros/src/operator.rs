@@ -5,7 +5,7 @@ use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::spanned::Spanned;
-use syn::{Attribute, Error, Expr, Ident, ItemFn, ItemImpl, Result, Token, Type};
+use syn::{Attribute, Error, Expr, Ident, ItemFn, ItemImpl, PatType, Result, Token, Type};
 
 use crate::expression::at;
 use crate::fields::Block;
@@ -64,7 +64,7 @@ pub(crate) fn expand(declared: &Declared, function: &ItemFn) -> Result<TokenStre
             "an operator takes two values, of which `left` is the earlier one",
         );
     };
-    same_types([&*left.ty, &*right.ty], &result)?;
+    same_types(left, right, &result)?;
     let Some(identity) = &declared.identity else {
         return at(
             name,
@@ -127,7 +127,7 @@ pub(crate) fn expand_block(declared: &Declared, block: &ItemImpl) -> Result<Toke
             "`combine` takes two values behind `self`, of which `left` is the earlier one",
         );
     };
-    same_types([&*left.ty, &*right.ty], &result)?;
+    same_types(left, right, &result)?;
     let identity = of_block.function("identity")?.ok_or_else(|| {
         missing("write what it gives for no items, as in `fn identity(self) -> u32`")
     })?;
@@ -137,7 +137,9 @@ pub(crate) fn expand_block(declared: &Declared, block: &ItemImpl) -> Result<Toke
         if let Some(parameter) = parameters.first() {
             return at(parameter, "this is a value of the operator's; it is given `self` alone");
         }
-        same_types([&of], &result)?;
+        if !is_same(&of, &result) {
+            return at(&of, "an operator's identity and padding are of the type that it combines");
+        }
     }
     let of = of_block.of;
     let structure = of.segments.last().map(|segment| words(&segment.ident)).unwrap_or_default();
@@ -165,15 +167,19 @@ pub(crate) fn expand_block(declared: &Declared, block: &ItemImpl) -> Result<Toke
     })
 }
 
-/// Refuses types that are not the result's.
-fn same_types<'a>(types: impl IntoIterator<Item = &'a Type>, result: &Type) -> Result<()> {
-    let result = result.to_token_stream().to_string();
-    for of in types {
-        if of.to_token_stream().to_string() != result {
-            return at(of, "an operator's two values and its result have one type");
+/// Refuses values that are not of the result's type.
+fn same_types(left: &PatType, right: &PatType, result: &Type) -> Result<()> {
+    for value in [left, right] {
+        if !is_same(&value.ty, result) {
+            return at(&value.ty, "an operator's two values and its result have one type");
         }
     }
     Ok(())
+}
+
+/// Whether two types are written alike.
+fn is_same(of: &Type, other: &Type) -> bool {
+    of.to_token_stream().to_string() == other.to_token_stream().to_string()
 }
 
 /// What is said of an operator.

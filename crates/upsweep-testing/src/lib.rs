@@ -23,6 +23,7 @@ pub mod kernels;
 pub mod ladder;
 pub mod lengths;
 mod operators;
+mod recipes;
 mod sample;
 mod structures;
 mod valued;
@@ -40,6 +41,7 @@ pub use input::{Input, Random, random_word};
 pub use operators::{
     Affine, Compose, Explosive, Last, LastSet, SaturatingSum, explosive, saturating_sum,
 };
+pub use recipes::recipes;
 pub use sample::{Sample, assert_same, first_difference};
 pub use structures::{
     Above, AddedPowers, Around, BothTagged, Extent, FloatSum, InSteps, Joined, LargestStretch,

@@ -326,11 +326,7 @@ impl Gpu {
                 reason: reason.to_owned(),
             })
         };
-        let items = [types.item, types.acc, types.output];
-        let made = types.made.as_ref().map_or(Vec::new(), |made| made.recipe.kinds());
-        let items = items.iter().chain(&made).flat_map(|kind| kind.numbers()).map(|(_, of)| of);
-        let texts = types.made.as_ref().map_or(types.op.numbers(), |made| made.numbers());
-        for dtype in items.chain(texts.iter().copied()) {
+        for dtype in types.computed_with() {
             match dtype {
                 Dtype::U64 | Dtype::I64 | Dtype::F64 if !self.limits.int64 => {
                     return missing(dtype, "it has no 64-bit integers");

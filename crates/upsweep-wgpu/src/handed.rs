@@ -1,13 +1,15 @@
 //! What kernels are handed at each launch: values that no kernel is made for, and numbers of items that are cut into windows.
 
 use upsweep_core::{
-    Apply, Dtype, Element, Error, Formula, GpuScanStrategy, Index, Kind, Parameter, Recipe, Reduce,
-    Scan, ScanGlobal, Sum, reference,
+    Apply, Dtype, Element, Error, Formula, GpuScanStrategy, Index, Kind, Language, Operator,
+    Parameter, Recipe, Reduce, Scan, ScanGlobal, Source as Written, Sum, reference,
 };
 use upsweep_gpu::Folder;
-use upsweep_testing::{Above, wrapping_sum};
+use upsweep_testing::{Above, LastOther, wrapping_sum};
 
-use crate::{Gpu, Ingredients, ScanOptions, Stored, Target, Workspace, testing};
+use crate::{
+    Gpu, Ingredients, ReduceOptions, ScanOptions, Source, Stored, Target, Workspace, testing,
+};
 
 /// Several windows of a binding that is as short as any may be.
 const ITEMS: usize = 600_001;
@@ -19,6 +21,52 @@ const EVERY: usize = 7;
 /// Kernels that a device has made.
 fn kernels(gpu: &Gpu) -> usize {
     gpu.pipelines.lock().expect("nobody panicked").len()
+}
+
+#[test]
+fn values_of_operators_have_one_kernel() {
+    let items: Vec<u32> = (0..3000).map(|item| item % 4).collect();
+    for gpu in testing::gpus(&Folder::of_user()) {
+        let mut made = Vec::new();
+        for nothing in [0, 3, 2] {
+            let problem = Reduce::<u32, _>::new(LastOther { nothing });
+            let mut workspace = Workspace::default();
+            let found = gpu.reduce(&mut workspace, Source::Host(&items), &problem, &<_>::default());
+            let expected: u32 = reference::specified::reduce(&items, &problem);
+            assert_eq!(found, Ok(expected), "{gpu:?}");
+            made.push(kernels(&gpu));
+        }
+        assert!(made[0] > 0 && made.iter().all(|count| *count == made[0]), "{gpu:?}: {made:?}");
+    }
+}
+
+/// What an operator is handed counts with what a recipe is.
+#[test]
+fn too_many_words_are_refused() {
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    struct Many;
+    impl Operator<u32> for Many {
+        const NAME: &'static str = "many";
+        const COMMUTATIVE: bool = true;
+        fn identity(&self) -> u32 {
+            0
+        }
+        fn combine(&self, left: u32, right: u32) -> u32 {
+            left | right
+        }
+        fn source(&self, _: Language) -> Option<Written> {
+            Some(Written { combine: "return left | right;".into(), ..Written::default() })
+        }
+        fn fields(&self) -> Option<Parameter> {
+            Some(Parameter { kind: u32::KIND, words: vec![0; 63] })
+        }
+    }
+    for gpu in testing::gpus(&Folder::of_user()) {
+        let problem = Reduce::<u32, _>::new(Many);
+        let (mut workspace, options) = (Workspace::default(), ReduceOptions::default());
+        let found = gpu.reduce(&mut workspace, Source::Host(&[1u32, 2]), &problem, &options);
+        assert!(matches!(found, Err(Error::Buffer { .. })), "{gpu:?}: {found:?}");
+    }
 }
 
 #[test]

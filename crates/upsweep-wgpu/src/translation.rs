@@ -4,6 +4,8 @@
 //! The options are wgpu's own: checked accesses, unbounded loops, no zeroed workgroup memory, bindings in the
 //! order of an automatic layout.
 
+mod own;
+
 use std::collections::HashSet;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -100,8 +102,7 @@ impl Translator {
 
     /// Translates a kernel for a device with these facts.
     fn translate(&mut self, facts: &Facts, shader: &Shader, context: &str) {
-        let kinds = [shader.types.item, shader.types.acc, shader.types.output];
-        let dtypes: Vec<_> = kinds.iter().flat_map(|kind| kind.numbers()).map(|n| n.1).collect();
+        let dtypes = shader.types.computed_with();
         self.translate_text(facts, &shader.text(), &shader.entries, &dtypes, context);
     }
 
@@ -339,7 +340,7 @@ fn reduce_kernel(
     aligned: bool,
     policy: Option<WorkgroupPolicy>,
 ) -> Result<(), Error> {
-    let width = reduce::bytes(strategy.load.width);
+    let width = reduce::bytes(strategy.load.width).max(types.item.size() as u32);
     let device = ("none", facts);
     let (_, shader) =
         Reduction::kernel(device, types, strategy, 1 << 20, (width, aligned), policy)?;
@@ -627,7 +628,8 @@ fn by_default(
                 let facts = Facts { forward_progress, ..facts };
                 let strategy = scan::policy::strategy(&facts);
                 // Over types, operators and devices every form is met.
-                let form = form(number + 3 * k + 5 * index, true);
+                let mut form = form(number + 3 * k + 5 * index, true);
+                form.in_place &= types.made.is_none() && types.item == types.output;
                 let aligned = (number + k, number + k + index);
                 let aligned = (!aligned.0.is_multiple_of(3), !aligned.1.is_multiple_of(4));
                 scan_kernels(translator, &facts, types, strategy, form, aligned, None)

@@ -38,6 +38,7 @@ impl Masked {
     }
 }
 
+/// Fields of several widths. With powers of two, nothing of it rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]
 struct Line {
@@ -56,7 +57,7 @@ impl Line {
 impl Line {
     fn apply(self, number: i32) -> f32 {
         let within = number.max(self.least as i32).min(self.most as i32).max(Self::LEAST);
-        self.first + self.step * (within as f32) / (self.by as f32)
+        self.first + self.step * (within as f32) * (self.by as f32)
     }
 }
 

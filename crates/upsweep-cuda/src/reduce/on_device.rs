@@ -6,7 +6,7 @@ use upsweep_core::{
     Apply, Element, Error, Extreme, Formula, GpuReduceStrategy, Language, Max, Number, Operator,
     Recipe, Reduce, ReduceGlobal, Sum, Widen, WorkgroupPolicy, bf16, f16, reference,
 };
-use upsweep_testing::{Above, Input, Sample};
+use upsweep_testing::{Above, Input, LastOther, Sample};
 
 use super::ReduceOptions;
 use crate::shader::Types;
@@ -164,6 +164,21 @@ fn strategies_read_what_begins_anywhere() {
     check_positions::<f32>(&gpu, 2, 7);
     check_positions::<i8>(&gpu, 11, 8);
     check_positions::<f64>(&gpu, 1, 9);
+}
+
+#[test]
+fn values_of_operators_have_one_kernel() {
+    let Some(gpu) = testing::gpu() else { return };
+    let items: Vec<u32> = (0..3000).map(|item| item % 4).collect();
+    let mut made = Vec::new();
+    for nothing in [0, 3, 2] {
+        let problem = Reduce::<u32, _>::new(LastOther { nothing });
+        let (mut workspace, options) = (Workspace::default(), ReduceOptions::default());
+        let found = gpu.reduce(&mut workspace, Source::Host(&items), &problem, &options);
+        assert_eq!(found, Ok(reference::specified::reduce(&items, &problem)), "{nothing}");
+        made.push(gpu.modules.lock().expect("nobody panicked").len());
+    }
+    assert!(made.iter().all(|count| *count == made[0]), "{made:?}");
 }
 
 #[test]

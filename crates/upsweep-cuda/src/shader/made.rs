@@ -7,8 +7,8 @@ use std::sync::Arc;
 use upsweep_core::kernel::{Composition, Function, compose};
 use upsweep_core::{Dtype, Kind, Language, Recipe, Terms};
 
-use super::Op;
 use super::types::{Scalar, access, in_memory, is_whole, of_memory, unpack_as};
+use super::{Beside, Op};
 use crate::slice::Slice;
 
 /// A recipe, and the functions that it calls.
@@ -96,7 +96,7 @@ impl Made {
     }
 
     /// How items are read, so many at once of each array; and one. `fields` stand beside the arrays, and are `kept` as they are.
-    pub(crate) fn text(&self, items: u32, [fields, kept]: &[String; 2]) -> String {
+    pub(crate) fn text(&self, items: u32, Beside { fields, kept }: &Beside) -> String {
         let Recipe { arrays, anywhere, formula, .. } = &self.recipe;
         let (is_numbered, words) = (self.recipe.is_numbered(), self.recipe.words());
         let in_order: Vec<(usize, Kind)> = arrays.iter().copied().enumerate().collect();
@@ -176,7 +176,7 @@ impl Made {
              inline Items unpack(const Access& access) {{ return Items{{{{{unpacked}}}}}; }}\n\
              inline Item unpack_one(const InMemory& item) {{ return {one}; }}\n\
              struct Inputs {{ {inputs}{fields}}};\n\
-             inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}{kept}}}; }}\n\
+             inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}}}; }}\n\
              inline const InMemory* first_of(const Inputs& inputs) {{ return (const InMemory*){first}; }}\n\
              template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
              \x20   {at_once}\n}}\n\
@@ -188,7 +188,7 @@ impl Made {
             memories = read(1, &|kind| in_memory(kind).to_owned()),
             unpacked = unpacked.collect::<Vec<_>>().join(", "),
             one = formula.text(&self.functions, &one),
-            moved = moved.join(", "),
+            moved = [&moved[..], kept].concat().join(", "),
             first = if in_order.is_empty() { "nullptr" } else { "inputs.in0" },
         )
     }

@@ -374,11 +374,12 @@ impl Shader {
 }
 
 /// How items are read: `Access`, several at once, and `InMemory`, one.
-fn input(item: Kind, width: u32, [fields, kept]: &[String; 2]) -> String {
+fn input(item: Kind, width: u32, Beside { fields, kept }: &Beside) -> String {
     let Some((name, items)) = access(item, width) else { return String::new() };
     let unpacked = unpack(item, width, "access").join(", ");
     let one = unpack(item, item.size() as u32, "item").join("");
     let memory = in_memory(item);
+    let moved = [&["inputs.in0 + items"], &kept[..]].concat().join(", ");
     format!(
         "using InMemory = {memory};\n\
          using Access = {name};\n\
@@ -387,7 +388,7 @@ fn input(item: Kind, width: u32, [fields, kept]: &[String; 2]) -> String {
          inline Items unpack(Access access) {{ return Items{{{{{unpacked}}}}}; }}\n\
          inline Item unpack_one(InMemory item) {{ return {one}; }}\n\
          struct Inputs {{ const InMemory* in0; {fields}}};\n\
-         inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{inputs.in0 + items{kept}}}; }}\n\
+         inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}}}; }}\n\
          inline const InMemory* first_of(const Inputs& inputs) {{ return inputs.in0; }}\n\
          template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
          \x20   return ((const Access*)(inputs.in0 + item))[access];\n}}\n\
@@ -446,18 +447,24 @@ fn marked(cut: &Cut) -> String {
     )
 }
 
-/// What stands in `Inputs` beside arrays, and how it is handed on: `segments.cuh`.
-fn beside(types: &Types) -> [String; 2] {
-    let [mut fields, mut kept] = [String::new(), String::new()];
+/// What stands in `Inputs` behind arrays: fields, and how each is handed on.
+pub(crate) struct Beside {
+    fields: String,
+    kept: Vec<&'static str>,
+}
+
+/// What stands there of segments, `segments.cuh`, and the words that a launch is handed.
+fn beside(types: &Types) -> Beside {
+    let (mut fields, mut kept) = (String::new(), Vec::new());
     if types.cut.is_some() {
         fields += "const Mark* marks; u64 segments; Mark* unique; u64* count; ";
-        kept += ", inputs.marks, inputs.segments, inputs.unique, inputs.count";
+        kept.extend(["inputs.marks", "inputs.segments", "inputs.unique", "inputs.count"]);
     }
     if types.given_words() > 0 {
         fields += "Given given; ";
-        kept += ", inputs.given";
+        kept.push("inputs.given");
     }
-    [fields, kept]
+    Beside { fields, kept }
 }
 
 /// The words that a launch is handed, in whole pairs.

@@ -50,6 +50,15 @@ impl Types {
         self.op.held(self.acc)
     }
 
+    /// The types of numbers that kernels compute with.
+    pub(crate) fn computed_with(&self) -> Vec<Dtype> {
+        let items = [self.item, self.acc, self.output];
+        let made = self.made.as_ref().map_or(Vec::new(), |made| made.recipe.kinds());
+        let items = items.iter().chain(&made).flat_map(|kind| kind.numbers()).map(|(_, of)| of);
+        let texts = self.made.as_ref().map_or(self.op.numbers(), |made| made.numbers());
+        items.chain(texts.iter().copied()).collect()
+    }
+
     /// Words of a value while it is combined: beside its own, what is known of segments.
     pub(crate) fn words(&self) -> u32 {
         self.held().words() + u32::from(self.cut.is_some())
@@ -287,6 +296,8 @@ impl Shader {
                  \x20   return array<Item, ACCESS_ITEMS>({unpacked});\n}}\n",
             );
         }
+        let read = access(*item, self.width);
+        let read = read.as_ref().map(|(name, _)| name);
         if let Some((name, items)) = access(*output, self.out_width) {
             let values: Vec<String> = (0..items).map(|k| format!("items[{k}]")).collect();
             let written = made.and_then(|made| made.written(4 * self.types.init_vectors()));
@@ -298,11 +309,12 @@ impl Shader {
             if self.writes {
                 let _ = write!(
                     text,
-                    "alias OutAccess = {name};\n\
+                    "alias OutAccess = {};\n\
                      const OUT_ACCESS_ITEMS = {items}u;\n\
                      fn stored(acc: Acc) -> Stored {{ return {convert}; }}\n\
                      fn pack(items: array<Stored, OUT_ACCESS_ITEMS>) -> OutAccess {{ return {}; }}\n",
-                    pack(*output, self.out_width, &values),
+                    if made.is_none() && read == Some(&name) { "Access" } else { &name },
+                    pack(*output, &values),
                 );
                 if self.shared_words {
                     text += &bits_of(*output);

@@ -219,8 +219,9 @@ pub(crate) fn field_names(kind: Kind) -> impl Iterator<Item = String> {
     fields.iter().map(|(name, ..)| field(name))
 }
 
-/// An expression for the access that holds `values`.
-pub(crate) fn pack(kind: Kind, width: u32, values: &[String]) -> String {
+/// An expression for the `OutAccess` that holds `values`. By that name: arrays of one shape and two names are one type in WGSL, but two
+/// in what naga (30) makes of it, which is not valid SPIR-V where the one is returned for the other.
+pub(crate) fn pack(kind: Kind, values: &[String]) -> String {
     let words: Vec<String> = match kind {
         Kind::Number(dtype) => {
             let size = dtype.size() as u32;
@@ -235,8 +236,5 @@ pub(crate) fn pack(kind: Kind, width: u32, values: &[String]) -> String {
         }
         _ => values.iter().flat_map(|value| words_stored(kind, value)).collect(),
     };
-    match access(kind, width) {
-        Some((name, _)) if words.len() > 1 => format!("{name}({})", words.join(", ")),
-        _ => words.join(""),
-    }
+    if words.len() > 1 { format!("OutAccess({})", words.join(", ")) } else { words.concat() }
 }

@@ -1,0 +1,38 @@
+//! Recipes for kernels, of every kind of part.
+
+use upsweep_core::{Apply, Dtype, Element, Formula, Index, Kind, Recipe};
+
+use crate::{Above, product};
+
+/// Recipes of what lies elsewhere or nowhere, and of functions with fields; the last one is of what a scan writes.
+#[must_use]
+pub fn recipes() -> Vec<Recipe> {
+    let [float, integer] = [Kind::Number(Dtype::F32), Kind::Number(Dtype::U32)];
+    let long = Kind::Number(Dtype::U64);
+    let above = Above { threshold: 0.0 }.function();
+    let line = |first| Index::Line { of: Box::new(Index::Own), first, step: first + 1 };
+    let anywhere = |array, index, last| Formula::Anywhere { array, index: Box::new(index), last };
+    let of = |item, arrays: &[Kind], anywhere: &[Kind], parameters: &[Kind], formula| Recipe {
+        anywhere: anywhere.to_vec(),
+        parameters: parameters.to_vec(),
+        ..Recipe::of_arrays(item, arrays.to_vec(), formula)
+    };
+    let with_field = |of| Formula::Call(above, vec![Formula::Value(0), of]);
+    let counted = Formula::Counted(Dtype::U32, 0, Box::new(Index::Own));
+    let turned = anywhere(0, line(0), 2);
+    let beside = Formula::Call(product {}.function(), vec![Formula::Item(0), turned.clone()]);
+    let found = Index::Gathered(Box::new(Formula::Item(0)), Dtype::U32, 0);
+    let mixed = Index::Gathered(Box::new(counted.clone()), Dtype::U32, 1);
+    let written = Some(with_field(Formula::Prefix));
+    let plain = of(float, &[float], &[], &[Above::KIND], Formula::Item(0));
+    vec![
+        of(integer, &[float], &[], &[Above::KIND], with_field(Formula::Item(0))),
+        of(integer, &[], &[], &[integer], counted),
+        of(float, &[], &[float], &[long; 3], turned),
+        of(float, &[float], &[float], &[long; 3], beside),
+        of(float, &[integer], &[float], &[long; 2], anywhere(0, found, 1)),
+        of(float, &[], &[float], &[integer, long, long], anywhere(0, mixed, 2)),
+        of(float, &[], &[], &[float], Formula::Value(0)),
+        Recipe { written, ..plain },
+    ]
+}

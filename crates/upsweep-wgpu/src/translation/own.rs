@@ -1,0 +1,126 @@
+//! What is the caller's own: structures, operators with fields, items that are made as they are read.
+
+use upsweep_core::{Apply, Recipe};
+use upsweep_testing::{
+    AddedPowers, Around, BothTagged, Capped, Extent, InUnits, Joined, LargestStretch, LastOther,
+    Modulo, Pair, Powers, Products, Quadratic, Recurrence, Recurs, Stretch, Tagged, Wide, WideSum,
+    is_odd, powers_of, product, recipes, stretch_of,
+};
+
+use super::*;
+use crate::shader::Made;
+
+/// Items of one type.
+fn of<T: Element>(operator: impl Operator<T>) -> Types {
+    types::<T, T, T, _>(operator)
+}
+
+/// All by default; and on some devices, which go round, with segments and in the form of a reduction that does not commute.
+fn translate_all(all: &[Types]) {
+    let (mut translator, mut counts) = (Translator::new(), 0);
+    for types in all {
+        by_default(&mut translator, types, &mut counts, types.op.is_commutative(), true);
+        for (number, device) in DEVICES.into_iter().enumerate() {
+            if !(number + counts).is_multiple_of(3) {
+                continue;
+            }
+            let facts = facts(device);
+            let strategy = scan::policy::strategy(&facts);
+            let width = reduce::bytes(strategy.load.width).max(types.item.size() as u32);
+            let lies = Lies {
+                width,
+                out_width: width_of(types.output, types.output.size() as u32),
+                aligned: true,
+                out_aligned: true,
+                shared_words: false,
+            };
+            let device = ("none", &facts);
+            let made = Scanning::kernels(device, types, strategy, Form::TOTAL, 1 << 20, lies, None);
+            let (_, shaders) = made.unwrap_or_else(|error| panic!("{types:?}: {error}"));
+            for shader in &shaders {
+                translator.translate(&facts, shader, &format!("the total of {types:?}"));
+            }
+            if types.made.is_some() {
+                continue;
+            }
+            for reduces in [false, true] {
+                let (by, kind) = [
+                    (SegmentedBy::Offsets, Dtype::U32.into()),
+                    (SegmentedBy::Keys, TRIPLE),
+                    (SegmentedBy::Keys, Dtype::U32.into()),
+                ][(number + counts) / 3 % 3];
+                let cut = Some(Cut { by, kind, wide: false, reduces, unique: false });
+                let types = Types { cut, ..types.clone() };
+                let form = form(if reduces { 0 } else { number & 3 }, true);
+                let lies = (true, true);
+                let made =
+                    scan_kernels(&mut translator, &facts, &types, strategy, form, lies, None);
+                made.unwrap_or_else(|error| panic!("{types:?}: {error}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn structures() {
+    translate_all(&[
+        of::<Pair>(Joined),
+        of::<Recurrence>(Recurs),
+        of::<Powers>(AddedPowers),
+        of::<Stretch>(LargestStretch),
+        of::<Tagged>(BothTagged),
+        of::<Wide>(WideSum),
+        of::<Extent>(Around),
+    ]);
+}
+
+#[test]
+fn operators_with_fields() {
+    translate_all(&[
+        of::<u32>(LastOther { nothing: 3 }),
+        types::<u8, u32, u32, _>(LastOther { nothing: 3 }),
+        of::<u64>(Modulo { modulus: 7 }),
+        types::<i16, i32, i32, _>(Capped { most: 9, less: 2, rest: 0 }),
+        of::<f32>(InUnits { unit: 0.5 }),
+        of::<Quadratic>(Products { square: 5, unused: 0.5 }),
+    ]);
+}
+
+/// The types of what a recipe makes.
+fn made<A: Element, U: Element, O: Operator<A>>(recipe: &Recipe, operator: O) -> Types {
+    let op = Op::of(&operator).expect("it has a text in WGSL");
+    let (made, op) = Made::of(recipe, op, operator.function()).expect("it can be composed");
+    Types { item: recipe.widest(), op, made: Some(made), ..types::<A, A, U, _>(operator) }
+}
+
+#[test]
+fn items_that_are_made() {
+    let recipe = |item, arrays: &[Kind], function| {
+        let items = (0..arrays.len()).map(upsweep_core::Formula::Item).collect();
+        let call = upsweep_core::Formula::Call(function, items);
+        Recipe::of_arrays(item, arrays.to_vec(), call)
+    };
+    let [float, integer] = [Kind::Number(Dtype::F32), Kind::Number(Dtype::I32)];
+    let dot = recipe(float, &[float, float], product {}.function());
+    let powers = recipe(Powers::KIND, &[float], powers_of {}.function());
+    let stretches = recipe(Stretch::KIND, &[integer], stretch_of {}.function());
+    let bytes = recipe(Kind::Number(Dtype::U32), &[Kind::Number(Dtype::U8)], is_odd {}.function());
+    let mut all = vec![
+        made::<f32, f32, _>(&dot, Sum),
+        made::<f32, f32, _>(&dot, Max),
+        made::<f32, f32, _>(&dot, InUnits { unit: 2.0 }),
+        made::<u32, u32, _>(&bytes, Sum),
+        made::<u32, u32, _>(&bytes, LastOther { nothing: 1 }),
+        made::<Powers, Powers, _>(&powers, AddedPowers),
+        made::<Stretch, Stretch, _>(&stretches, LargestStretch),
+    ];
+    for recipe in recipes() {
+        let writes_other = recipe.written.is_some();
+        all.push(match recipe.item.number() {
+            Some(Dtype::F32) if writes_other => made::<f32, u32, _>(&recipe, Sum),
+            Some(Dtype::F32) => made::<f32, f32, _>(&recipe, Sum),
+            _ => made::<u32, u32, _>(&recipe, LastOther { nothing: 1 }),
+        });
+    }
+    translate_all(&all);
+}
