@@ -163,3 +163,55 @@ impl InUnits {
         (left / self.unit + right / self.unit) * self.unit
     }
 }
+
+/// A sum modulo a power of two: of all bits it is the wrapping sum, with one instruction more.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+pub struct SumOfBits {
+    /// The bits that are kept, from the lowest on.
+    pub mask: u32,
+}
+
+#[upsweep::operator(commutative)]
+impl SumOfBits {
+    /// Nothing.
+    #[must_use]
+    pub fn identity(self) -> u32 {
+        0
+    }
+
+    /// The sum of these bits.
+    #[must_use]
+    pub fn combine(self, left: u32, right: u32) -> u32 {
+        left.wrapping_add(right) & self.mask
+    }
+}
+
+/// A sum of floats that stops growing, of items that are not negative: never, if it is infinite.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+pub struct SumUpTo {
+    /// More than this it never is.
+    pub most: f32,
+}
+
+#[upsweep::operator(commutative)]
+impl SumUpTo {
+    /// Nothing.
+    #[must_use]
+    pub fn identity(self) -> f32 {
+        0.0
+    }
+
+    /// Nothing either, which leaves −0 as it is.
+    #[must_use]
+    pub fn padding(self) -> f32 {
+        -0.0
+    }
+
+    /// The sum, as far as it goes.
+    #[must_use]
+    pub fn combine(self, left: f32, right: f32) -> f32 {
+        (left + right).min(self.most)
+    }
+}

@@ -6,7 +6,8 @@ use upsweep_core::{
 };
 use upsweep_cuda::{Inputs, Memory, ReduceOptions, ScanOptions, Slice, Workspace};
 use upsweep_testing::{
-    AddedPowers, FloatSum, Powers, Recurrence, Recurs, WrappingSum, powers_of, product,
+    AddedPowers, FloatSum, Powers, Recurrence, Recurs, SumOfBits, SumUpTo, WrappingSum, powers_of,
+    product,
 };
 
 use crate::Bench;
@@ -20,6 +21,12 @@ pub(crate) fn run(bench: &Bench, n: usize, wants: impl Fn(&str) -> bool) -> Resu
     }
     if wants("own sum f32") {
         bench.own_sum("own sum f32", n, unit, FloatSum)?;
+    }
+    if wants("own sum with a field u32") {
+        bench.own_sum("own sum with a field u32", n, |word| word, SumOfBits { mask: u32::MAX })?;
+    }
+    if wants("own sum with a field f32") {
+        bench.own_sum("own sum with a field f32", n, unit, SumUpTo { most: f32::INFINITY })?;
     }
     if wants("dot f32") {
         bench.dot("dot f32", n)?;
