@@ -76,28 +76,31 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     const bool is_whole = chunk.is_whole(), serves = warp == CONTROLLER;
     OfWarp& own = shared.of_warp[serves ? 0 : warp];
     Control control = {number, 0, padding()};
-    Worker worker;
+    Group rows[ROWS];
+    Noted noted;
+    Acc upto = padding(), groups[ROWS];
     if (serves) {
         control.mark = mark_of_run(scan.state);
     } else {
-        load(chunk, is_whole, worker.rows, warp, lane);
+        load(chunk, is_whole, rows, warp, lane);
     }
     heads.find(scan, number);
     if (!serves) {
-        worker.leave_total(chunk, is_whole, heads, own, shared.totals, warp, lane);
+        note(chunk, is_whole, heads, rows, noted, warp, lane);
+        upto = leave_total(rows, noted, groups, own, shared.totals, warp, lane);
     }
     // Totals of workers are known.
     __syncthreads();
     if (serves) {
         find_carries(scan, shared, control, lane);
     } else {
-        worker.scan(own, lane);
+        scan_rows(rows, groups, own, lane);
     }
     // What comes into tiles is.
     __syncthreads();
     if (!serves) {
-        const Acc carries = carries_of_rows(shared.totals, shared.tile_carries, worker.upto, warp, lane);
-        worker.store(chunk, is_whole, carries, own, warp, lane);
+        const Acc carries = carries_of_rows(shared.totals, shared.tile_carries, upto, warp, lane);
+        store(chunk, is_whole, rows, groups, carries, noted, own, warp, lane);
     } else if (lane == 0) {
         end(scan, control);
     }
