@@ -1,11 +1,10 @@
 // Segments that end in the chunk of a workgroup, a thread for each.
 //
 // A value is what comes in front of the group in which the segment ends, of which S is known, and the group's items as far as its
-// end, which are read again: from the first-level cache, as a rule. Where many segments end in a chunk, nothing takes longer than
-// the instructions here: so there is one branch for those that wait, and choices between values for all else.
+// end, which are read again: they are near. One branch is for those that wait, and choices between values for all else.
 
-/// Segments that a thread takes at once, so that memory is waited for once: while it holds items, of which it takes the first, three
-/// want more registers than there are; and behind them, when it does not any more.
+/// Segments that a thread takes at once, so that memory is waited for once: of the first, which it keeps while S is done, three want
+/// more registers than there are; of those behind them four are a little faster than two or three.
 constexpr u32 FIRST = 2, AT_ONCE = 4;
 
 /// Where a segment begins that began before its chunk.
