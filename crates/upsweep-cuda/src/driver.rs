@@ -1,5 +1,6 @@
 //! CUDA's driver: whether it is there, and what its errors mean.
 
+use core::ffi::c_void;
 use std::sync::OnceLock;
 
 use cudarc::driver::{DriverError, result, sys};
@@ -26,6 +27,53 @@ pub(crate) fn version() -> i32 {
         sys::CUresult::CUDA_SUCCESS => version,
         _ => 0,
     }
+}
+
+/// Whether a launch can begin while the one before it runs: from compute capability 9.0 on, with a driver that captures such launches
+/// into graphs too.
+pub(crate) fn can_overlap(arch: u32, driver: i32) -> bool {
+    arch >= 90 && driver >= 12_030
+}
+
+/// Launches a kernel, as many blocks in two dimensions, threads of each, and bytes of shared memory, which may begin while the launch
+/// before it in its stream runs.
+///
+/// # Safety
+/// Those of [`result::launch_kernel`]. The kernel waits for the one before by itself, and [`can_overlap`] says yes.
+pub(crate) unsafe fn launch_overlapping(
+    function: sys::CUfunction,
+    [x, y, threads, shared_bytes]: [u32; 4],
+    stream: sys::CUstream,
+    arguments: &mut [*mut c_void],
+) -> Result<(), DriverError> {
+    let mut attribute = sys::CUlaunchAttribute {
+        id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+        pad: [0; 4],
+        value: sys::CUlaunchAttributeValue { pad: [0; 64] },
+    };
+    attribute.value.programmaticStreamSerializationAllowed = 1;
+    let config = sys::CUlaunchConfig {
+        gridDimX: x,
+        gridDimY: y,
+        gridDimZ: 1,
+        blockDimX: threads,
+        blockDimY: 1,
+        blockDimZ: 1,
+        sharedMemBytes: shared_bytes,
+        hStream: stream,
+        attrs: &raw mut attribute,
+        numAttrs: 1,
+    };
+    // SAFETY: the caller's promises; one attribute, which outlives the call.
+    unsafe {
+        sys::cuLaunchKernelEx(
+            &raw const config,
+            function,
+            arguments.as_mut_ptr(),
+            core::ptr::null_mut(),
+        )
+    }
+    .result()
 }
 
 /// A version as it is written: 13000 as `13.0`.

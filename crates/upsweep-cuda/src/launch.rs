@@ -215,6 +215,8 @@ pub(crate) struct Ready {
     launch: Launch,
     /// What follows, with the same arguments.
     behind: Vec<(Arc<Kernel>, Launch)>,
+    /// Whether that may begin while the launch before it runs.
+    overlaps: bool,
     arguments: Arguments,
     /// What the kernel uses besides arrays.
     _state: Option<Arc<Buffer>>,
@@ -232,13 +234,24 @@ impl Ready {
         state: Option<&Arc<Buffer>>,
     ) -> Self {
         let (kernel, state) = (Arc::clone(kernel), state.map(Arc::clone));
-        Self { kernel, launch, behind: Vec::new(), arguments, _state: state }
+        Self { kernel, launch, behind: Vec::new(), overlaps: false, arguments, _state: state }
     }
 
     /// The same, with a launch behind it of a kernel that takes the same arguments, and keeps the same promises.
     #[must_use]
     pub(crate) fn then(mut self, kernel: &Arc<Kernel>, launch: Launch) -> Self {
         self.behind.push((Arc::clone(kernel), launch));
+        self
+    }
+
+    /// The same, in which each launch behind the first may begin while the one before it runs, where device and driver can do that.
+    ///
+    /// # Safety
+    /// Each of these kernels waits until the one before it is over before it does anything that another could see, and before it reads
+    /// what one of them has written.
+    #[must_use]
+    pub(crate) unsafe fn overlapping(mut self) -> Self {
+        self.overlaps = true;
         self
     }
 
@@ -253,7 +266,7 @@ impl Ready {
         unsafe { gpu.launch(stream, &self.kernel, &self.launch, &self.arguments) }?;
         for (kernel, launch) in &self.behind {
             // SAFETY: as above.
-            unsafe { gpu.launch(stream, kernel, launch, &self.arguments) }?;
+            unsafe { gpu.launch_behind(stream, kernel, launch, &self.arguments, self.overlaps) }?;
         }
         Ok(())
     }
@@ -271,6 +284,22 @@ impl Gpu {
         kernel: &Kernel,
         launch: &Launch,
         arguments: &Arguments,
+    ) -> Result<()> {
+        // SAFETY: the caller's promises; nothing overlaps.
+        unsafe { self.launch_behind(stream, kernel, launch, arguments, false) }
+    }
+
+    /// The same behind another launch, while which it may begin if it `overlaps`.
+    ///
+    /// # Safety
+    /// Those of [`launch`](Gpu::launch), and of [`overlapping`](Ready::overlapping).
+    unsafe fn launch_behind(
+        &self,
+        stream: &CudaStream,
+        kernel: &Kernel,
+        launch: &Launch,
+        arguments: &Arguments,
+        overlaps: bool,
     ) -> Result<()> {
         self.enter()?;
         kernel.ask(self, launch.shared_bytes)?;
@@ -294,6 +323,13 @@ impl Gpu {
                     grid,
                     block,
                     shared_bytes,
+                    stream,
+                    pointers,
+                )
+            } else if overlaps && driver::can_overlap(self.facts.arch, self.facts.driver) {
+                driver::launch_overlapping(
+                    function,
+                    [x, y, threads, shared_bytes],
                     stream,
                     pointers,
                 )

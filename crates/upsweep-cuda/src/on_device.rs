@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, sys};
-use upsweep_core::{Dtype, Error, Reduce, Scan, Sum, bf16, f16, reference};
+use upsweep_core::{Dtype, Error, Reduce, Scan, SegmentedBy, Sum, bf16, f16, reference};
 
 use upsweep_gpu::bits::MOST_WORDS;
 
@@ -261,6 +261,63 @@ fn recordings_run_as_often_as_wanted() {
     gpu.wait().expect("they are done");
     drop(graph);
     assert_eq!(data.to_vec(), Ok(runs(2)));
+}
+
+/// A reduction of segments has several launches that may begin while others run, and reads what the scan in front of it has just
+/// written: in a stream, and in a graph, run behind run.
+#[test]
+fn launches_that_overlap_wait_for_one_another() {
+    let Some(gpu) = testing::gpu() else { return };
+    let (items, size) = (1 << 20, 7);
+    let offsets: Vec<u32> =
+        (0..).map(|k| k * size).take_while(|&at| at < items).chain([items]).collect();
+    let data = Memory::filled(&gpu, items as usize, 1u32).expect("memory");
+    let sums = Memory::filled(&gpu, offsets.len() - 1, 0u32).expect("memory");
+    let marks = Memory::holding(&gpu, &offsets).expect("memory");
+    let (mut workspace, mut other) = (Workspace::default(), Workspace::default());
+    let (problem, options) = (Scan::inclusive(Sum), ScanOptions::default());
+    let slices = [data.slice(), marks.slice(), sums.slice()];
+    // SAFETY: the arrays live longer than what is bound to them.
+    let (scan, reduce) = unsafe {
+        let of_sum = Reduce::new(Sum);
+        let (by, none) = (SegmentedBy::Offsets, [None, None]);
+        (
+            gpu.bind_scan::<u32, u32, _>(&mut workspace, slices[0], slices[0], &problem, &options),
+            gpu.bind_segmented_reduce::<u32, u32, _>(
+                &mut other, by, slices, none, &of_sum, &options,
+            ),
+        )
+    };
+    let (scan, reduce) = (scan.expect("it can be bound"), reduce.expect("it can be bound"));
+    let mut expected = vec![1u32; items as usize];
+    let mut runs = |count: usize| -> Vec<u32> {
+        for _ in 0..count {
+            expected = reference::scan(&expected, &problem);
+        }
+        let sum = |of: &[u32]| of.iter().fold(0, |sum: u32, &item| sum.wrapping_add(item));
+        expected.chunks(size as usize).map(sum).collect()
+    };
+    for _ in 0..5 {
+        scan.submit().expect("it is launched");
+        reduce.submit().expect("it is launched");
+    }
+    assert_eq!(sums.to_vec(), Ok(runs(5)));
+    let foreign = gpu.context().new_stream().expect("a stream");
+    let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    foreign.begin_capture(mode).expect("a capture");
+    for _ in 0..2 {
+        // SAFETY: the graph is gone before the recordings.
+        unsafe { scan.capture(&foreign).and_then(|()| reduce.capture(&foreign)) }
+            .expect("captured");
+    }
+    let flags = sys::CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+    let graph = foreign.end_capture(flags).expect("a graph").expect("not an empty one");
+    for _ in 0..5 {
+        graph.launch().expect("it is launched");
+    }
+    gpu.wait().expect("they are done");
+    drop(graph);
+    assert_eq!(sums.to_vec(), Ok(runs(10)));
 }
 
 #[test]

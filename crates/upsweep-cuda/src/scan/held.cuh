@@ -2,7 +2,7 @@
 // from the first load to the last store. A workgroup has one chunk.
 //
 //   workers      WARPS warps, ROWS rows of the chunk each: they load them, leave their total, scan their rows meanwhile, and
-//                write them when it is known what comes in
+//                write them when it is known what comes in: `worker.cuh`
 //   controller   publishes the chunk's total, folds those in front of it, and says what comes into each tile
 //
 // Both meet twice: when totals are left, and when what comes into tiles is said. What is done when shows in the branches: in one
@@ -24,7 +24,7 @@ struct Shared {
     u32 number;
     Acc totals[WARPS];
     Acc tile_carries[CHUNK_TILES];
-    Exchange exchange[WARPS];
+    OfWarp of_warp[WARPS];
 };
 
 /// What a controller knows of its chunk: before it begins, and in the end.
@@ -59,41 +59,6 @@ inline void end(const Scan& scan, const Control& control) {
     leave(scan, control.mark, number + 1 == scan.chunks, control.out, gridDim.x);
 }
 
-/// Leaves the total of a warp's rows, and gives S over them, lane k having that of row k.
-__forceinline__ Acc leave_total(const Group (&rows)[ROWS], Acc* totals_of_warps, u32 warp, u32 lane) {
-    Acc totals[ROWS];
-#pragma unroll
-    for (u32 r = 0; r < ROWS; ++r) {
-        totals[r] = total_of(rows[r]);
-    }
-    const Acc upto = scan_lanes<ROWS>(fold_rows(totals, lane), lane);
-    if (lane == ROWS - 1) {
-        totals_of_warps[warp] = upto;
-    }
-    return upto;
-}
-
-/// Writes the rows of a warp, `before` being what comes before each group in its row, and `carries` what comes into rows.
-__forceinline__ void store(const Chunk& chunk, bool is_whole, const Group (&rows)[ROWS], const Acc (&before)[ROWS], Acc carries,
-                           const Marks& marks, Exchange& exchange, u32 warp, u32 lane) {
-    Kept kept;
-#pragma unroll
-    for (u32 r = 0; r < ROWS; ++r) {
-        Group scanned = prefixes(rows[r], then(shuffled(carries, r), before[r]));
-        cut(chunk.scan, marks.of_row[r], scanned);
-        if (EMITS) {
-            emit(chunk.scan, chunk.number_of(warp * ROWS + r, lane), scanned, marks.of_row[r]);
-        } else if (is_whole) {
-            chunk.store(warp * ROWS + r, lane, scanned, exchange, kept);
-        } else {
-            chunk.store_items(warp * ROWS + r, lane, scanned);
-        }
-    }
-    if (warp == 0) {
-        chunk.store_start(lane);
-    }
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) scan(const Scan scan) {
     take_given(scan.inputs);
     __shared__ Shared shared;
@@ -109,11 +74,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     }
     const Chunk chunk(scan, number);
     const bool is_whole = chunk.is_whole(), serves = warp == CONTROLLER;
-    Exchange& exchange = shared.exchange[serves ? 0 : warp];
+    OfWarp& own = shared.of_warp[serves ? 0 : warp];
     Control control = {number, 0, padding()};
     Group rows[ROWS];
-    Marks marks;
-    Acc upto = padding();
+    Noted noted;
+    Acc upto = padding(), groups[ROWS];
     if (serves) {
         control.mark = mark_of_run(scan.state);
     } else {
@@ -121,30 +86,21 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     }
     heads.find(scan, number);
     if (!serves) {
-        find_cuts(scan, heads, chunk.number_of(warp * ROWS, 0), lane, marks);
-#pragma unroll
-        for (u32 r = 0; r < ROWS; ++r) {
-            mark(scan, chunk.number_of(warp * ROWS + r, lane), marks.of_row[r], rows[r]);
-        }
-        upto = leave_total(rows, shared.totals, warp, lane);
+        note(chunk, is_whole, heads, rows, noted, warp, lane);
+        upto = leave_total(rows, noted, groups, own, shared.totals, warp, lane);
     }
     // Totals of workers are known.
     __syncthreads();
-    Acc before[ROWS];
     if (serves) {
         find_carries(scan, shared, control, lane);
     } else {
-#pragma unroll
-        for (u32 r = 0; r < ROWS; ++r) {
-            rows[r] = scan_group(rows[r]);
-            before[r] = before_in_row(rows[r].at[GROUP - 1], lane);
-        }
+        scan_rows(rows, groups, own, lane);
     }
     // What comes into tiles is.
     __syncthreads();
     if (!serves) {
         const Acc carries = carries_of_rows(shared.totals, shared.tile_carries, upto, warp, lane);
-        store(chunk, is_whole, rows, before, carries, marks, exchange, warp, lane);
+        store(chunk, is_whole, rows, groups, carries, noted, own, warp, lane);
     } else if (lane == 0) {
         end(scan, control);
     }

@@ -83,10 +83,14 @@ impl Wanted<'_> {
     /// The texts of a scan in one launch.
     fn single_pass(&self) -> Vec<&'static str> {
         match (self.shape.waits, self.strategy.global) {
-            (Waits::Staged { .. }, _) => {
-                self.parts(&[include_str!("bulk.cuh"), include_str!("aggregates.cuh")])
+            (Waits::Staged { .. }, _) => self.parts(&[BULK, include_str!("aggregates.cuh")]),
+            (Waits::Held { .. }, _) => {
+                let worker = match &self.types.cut {
+                    Some(cut) if !cut.packs() => include_str!("../segmented/worker.cuh"),
+                    _ => include_str!("worker.cuh"),
+                };
+                self.parts(&[KNOWN, HELD, worker, include_str!("held.cuh")])
             }
-            (Waits::Held { .. }, _) => self.parts(&[KNOWN, HELD, include_str!("held.cuh")]),
             (Waits::Alone { .. }, ScanGlobal::Aggregates) => {
                 self.alone(&[include_str!("in_turn.cuh")])
             }
@@ -200,6 +204,8 @@ pub(crate) fn texts(parts: &[&'static str]) -> Vec<&'static str> {
     all
 }
 
+/// Copies that the copy engine makes.
+pub(crate) const BULK: &str = include_str!("bulk.cuh");
 /// Rows of a warp in registers.
 pub(crate) const HELD: &str = include_str!("rows.cuh");
 const KNOWN: &str = include_str!("known.cuh");

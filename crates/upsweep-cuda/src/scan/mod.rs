@@ -123,7 +123,7 @@ impl Lies {
 const ARCH_OF_PROGRESS: u32 = 70;
 
 /// The first architecture whose copy engine fills shared memory.
-const ARCH_OF_BULK_COPIES: u32 = 90;
+pub(crate) const ARCH_OF_BULK_COPIES: u32 = 90;
 
 /// A scan of arrays of at most a given length, ready to be launched.
 #[derive(Debug)]

@@ -40,6 +40,9 @@ fn of_structure(words: u32) -> u32 {
 /// And how many more for each word of what is known of segments.
 const REGISTERS_OF_MARKS: u32 = 20;
 
+/// Registers of a worker that knows in bits where segments begin, in place of both: what is known between rows is in shared memory.
+const REGISTERS_WITH_BITS: u32 = 44;
+
 /// And how many more if it also does what a warp that serves the others would.
 const REGISTERS_OF_SERVING: u32 = 40;
 
@@ -147,14 +150,20 @@ impl Shape {
     ) -> Self {
         // Whether a segment begins is a bit of a word for each row.
         let of_values = types.held().words();
-        let more = more + REGISTERS_OF_MARKS * (types.words() - of_values);
+        let in_bits = matches!(waits, Waits::Held { .. })
+            && types.cut.as_ref().is_some_and(|cut| !cut.packs());
+        let (own, of_marks) = match in_bits {
+            true => (REGISTERS_WITH_BITS, 0),
+            false => (REGISTERS, REGISTERS_OF_MARKS),
+        };
+        let more = more + of_marks * (types.words() - of_values);
         let (words, all_words) = (of_values.min(2), of_values);
         // A thread has 255 registers at most, and half of those of a multiprocessor are enough for a workgroup.
         let (mut warps, mut rows) = warps_and_rows(policy, (most_rows / types.words()).max(4));
         // The more rows there are, the more is on its way between registers.
         let of_rows = |rows: u32| (GROUP as u32 + 1) * rows + 3 * (rows - 4);
         let structure = |rows: u32| all_words.saturating_sub(2) * of_rows(rows);
-        let registers = |rows: u32| words * (REGISTERS + of_rows(rows)) + structure(rows) + more;
+        let registers = |rows: u32| words * (own + of_rows(rows)) + structure(rows) + more;
         while registers(rows) * WARP * (warps + 1) > facts.registers_of_each
             && warps > ROWS as u32 / rows
         {

@@ -16,12 +16,29 @@ inline Known upto_tile(const Scan& scan, const Told& told_by, u32 lane) {
     return upto;
 }
 
+/// Writes this workgroup's share of all segments without items, if workgroups share them; else the first one writes those in front
+/// of the first item.
+inline void write_empty(const Scan& scan, const Told& told_by) {
+    const bool is_shared = *told_by.crowds;
+    const u64 segments = is_shared ? scan.inputs.segments : blockIdx.x == 0 ? told_by.starts[0] >> 1 : 0;
+    const u64 share = is_shared ? (segments + gridDim.x - 1) / gridDim.x : segments;
+    const u64 end = min(segments, share * (blockIdx.x + 1));
+    for (u64 segment = share * blockIdx.x + threadIdx.x; segment < end; segment += SUBGROUP) {
+        if (offset_at(scan.inputs.marks, segment) == offset_at(scan.inputs.marks, segment + 1)) {
+            scan.output[segment] = pack_one(value_of_nothing(scan));
+        }
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) windows(const Scan scan, const Told told_by) {
     take_given(scan.inputs);
+    let_next_begin();
+    wait_for_last();
     const Known upto = upto_tile(scan, told_by, threadIdx.x);
-    if (threadIdx.x == SUBGROUP - 1) {
+    if (threadIdx.x == SUBGROUP - 1 && blockIdx.x * SUBGROUP < tiles_of(scan)) {
         tell(told_by.totals + blockIdx.x, upto);
     }
+    write_empty(scan, told_by);
 }
 
 /// What comes into a window: those in front of it in turn, from the last on in which a segment begins. All lanes of a warp call it.
@@ -63,6 +80,7 @@ inline Known into_window(const Told& told_by, u32 window, u32 lane) {
 
 extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) finish(const Scan scan, const Told told_by) {
     take_given(scan.inputs);
+    wait_for_last();
     const u32 lane = threadIdx.x, tile = blockIdx.x * SUBGROUP + lane;
     if (tile == 0) {
         *told_by.crowds = 0;

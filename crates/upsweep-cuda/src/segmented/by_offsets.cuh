@@ -3,16 +3,19 @@
 //     starts     a thread for each chunk, the tiles of a workgroup: the first segment that ends behind its beginning
 //     segments   a workgroup for each chunk: reads items and offsets, and writes the values of segments that end in a tile;
 //                leaves the tile's total
-//     windows    a warp for each window: its total
+//     windows    a warp for each window: its total; and values of segments without items that nobody else writes
 //     finish     a warp for each window: the value of the segment that was there already when the tile began, of which there is
 //                one at most in every tile
+//
+// All but the first may begin while the one before ends, where the device and its driver can do that: they read what was there before
+// all of them, and wait for the one before, which has waited in turn, with all else.
 //
 // A segment's value is what an inclusive scan has at its last item: what comes into its tile, row and group in front of S over the
 // group's items. The first of these is not known yet where the segment began before the tile; then the others wait for it.
 //
 // Where more segments end in a chunk than it has items, each place is looked for by itself, and segments without items are shared
-// evenly among all workgroups, of which there are more than chunks if there are many more segments than items. So none has more to do
-// than others, wherever segments lie.
+// evenly among all workgroups of `windows`, of which there are more than windows if there are many more segments than items. So none has
+// more to do than others, wherever segments lie.
 
 static_assert(!REVERSE, "a reduction has one direction");
 
@@ -89,6 +92,20 @@ inline Stored value_of_segment(const Scan& scan, Acc value) {
 
 inline Stored value_of_nothing(const Scan& scan) { return stored(scan.has_init ? init(scan.init) : identity()); }
 
+/// The launch behind this one may begin.
+inline void let_next_begin() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+/// Waits until the launch in front of this one is over, and all that it did can be seen.
+inline void wait_for_last() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /// The first of `count` offsets from `low` on that is not in front of `item`.
 inline u64 first_offset_from(const Mark* offsets, u64 low, u64 count, u64 item) {
     for (u64 high = count; low < high;) {
@@ -101,6 +118,7 @@ inline u64 first_offset_from(const Mark* offsets, u64 low, u64 count, u64 item) 
 }
 
 extern "C" __global__ void starts(const Scan scan, const Told told) {
+    let_next_begin();
     const u32 chunk = blockIdx.x * blockDim.x + threadIdx.x;
     if (chunk <= scan.chunks) {
         const Mark* ends = scan.inputs.marks + 1;

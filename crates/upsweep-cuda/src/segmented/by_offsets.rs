@@ -10,9 +10,9 @@ use crate::device::{Facts, Gpu};
 use crate::launch::{Kernel, Launch, Ready};
 use crate::memory::Buffer;
 use crate::reduce::{Init, of_inputs, with_init};
-use crate::scan::launches::{HELD, STEPS, texts};
-use crate::scan::{Form, Lies};
-use crate::shader::types::alignment;
+use crate::scan::launches::{BULK, HELD, STEPS, texts};
+use crate::scan::{ARCH_OF_BULK_COPIES, Form, Lies};
+use crate::shader::types::{alignment, is_whole};
 use crate::shader::{Cut, Shader, Types};
 use crate::slice::Slice;
 
@@ -26,14 +26,23 @@ const STARTS_THREADS: u32 = 256;
 const WARPS: u32 = 4;
 
 /// Registers of a quarter of a multiprocessor, whose warps have the same; and those that a thread needs besides what it holds of
-/// items, so that none are spilled. For an H200 compilers do with fewer where nothing has to be moved: a workgroup more.
+/// items, so that none are spilled.
 const REGISTERS_OF_QUARTER: u32 = 1 << 14;
 const REGISTERS_OF_THREAD: u32 = 40;
-const REGISTERS_OF_THREAD_OF_90: u32 = 32;
 
-/// Segments for which there is a workgroup at least, since those without items are written by all workgroups: 512 of each thread, and
-/// no more workgroups than chunks unless there are 16 segments for each item.
-const SEGMENTS_OF_WORKGROUP: u64 = 1 << 16;
+/// The same where items wait in shared memory, and for each word of a value.
+const REGISTERS_BESIDE_STAGE: u32 = 16;
+const REGISTERS_OF_WORD: u32 = 32;
+
+/// Words of a value, at most, for whose groups there is room beside the items.
+const MOST_STAGED_WORDS: u32 = 4;
+
+/// Bytes of shared memory that a workgroup needs besides items and groups: bits, rows, and what the system keeps of it.
+const SHARED_BESIDES: u32 = 2 << 10;
+
+/// Segments for which there is a workgroup of `windows` at least, since those without items may be written by all of them: 512 of each
+/// thread, and no more workgroups than windows unless there is a segment for four items.
+const SEGMENTS_OF_WORKGROUP: u64 = 1 << 14;
 
 /// Rows of a warp, for values of so many words: their items are held in registers, 32 of them if numbers have 32 or 64 bits.
 fn rows(words: u32) -> u32 {
@@ -45,14 +54,31 @@ fn chunk_tiles(words: u32) -> u32 {
     WARPS * rows(words) / ROWS as u32
 }
 
+/// Whether the items of a chunk wait in shared memory: where the copy engine can bring them there, which copies 16 bytes at a time.
+fn is_staged(facts: &Facts, types: &Types, lies: Lies) -> bool {
+    let plain = types.made.is_none() && !is_whole(types.item);
+    let fits = types.item.size() <= 8 && types.words() <= MOST_STAGED_WORDS;
+    facts.arch >= ARCH_OF_BULK_COPIES && lies.aligned && plain && fits
+}
+
 /// The shader of a reduction of arrays that lie so.
 pub(crate) fn shader(facts: &Facts, types: &Types, cut: &Cut, lies: Lies) -> Shader {
     let words = types.words();
     let rows = rows(words);
-    let is_narrow = facts.arch == 90 && lies.aligned && cut.kind.size() == 4;
-    let own = if is_narrow { REGISTERS_OF_THREAD_OF_90 } else { REGISTERS_OF_THREAD };
-    let registers = own + GROUP as u32 * rows * words;
-    let at_once = (REGISTERS_OF_QUARTER / (registers.next_multiple_of(8) * WARP)).max(1);
+    let waits = is_staged(facts, types, lies);
+    let registers = match waits {
+        true => REGISTERS_BESIDE_STAGE + REGISTERS_OF_WORD * words,
+        false => REGISTERS_OF_THREAD + GROUP as u32 * rows * words,
+    };
+    let by_registers = REGISTERS_OF_QUARTER / (registers.next_multiple_of(8) * WARP);
+    let shared_bytes =
+        WARPS * rows * LANES as u32 * (types.item.size() as u32 + words) + SHARED_BESIDES;
+    let by_memory = if waits { facts.shared_bytes_of_each / shared_bytes } else { u32::MAX };
+    let at_once = by_registers.min(by_memory).max(1);
+    let items: &[_] = match waits {
+        true => &[BULK, include_str!("staged.cuh")],
+        false => &[include_str!("held.cuh")],
+    };
     let width = |kind: upsweep_core::Kind| lies.width.min((GROUP * kind.size()) as u32);
     Shader {
         types: types.clone(),
@@ -77,15 +103,19 @@ pub(crate) fn shader(facts: &Facts, types: &Types, cut: &Cut, lies: Lies) -> Sha
             // Half of the chunks that run at once: by a quarter or all of them an H200 takes as long, within a seventieth.
             ("AHEAD", (at_once * facts.multiprocessors).div_ceil(2).into()),
         ],
-        parts: texts(&[
-            STEPS,
-            HELD,
-            include_str!("by_offsets.cuh"),
-            include_str!("tiles.cuh"),
-            include_str!("closing.cuh"),
-            include_str!("in_tiles.cuh"),
-            include_str!("between_tiles.cuh"),
-        ]),
+        parts: texts(
+            &[
+                &[STEPS, HELD, include_str!("by_offsets.cuh")],
+                items,
+                &[
+                    include_str!("tiles.cuh"),
+                    include_str!("closing.cuh"),
+                    include_str!("in_tiles.cuh"),
+                    include_str!("between_tiles.cuh"),
+                ],
+            ]
+            .concat(),
+        ),
         entries: vec!["starts", "segments", "windows", "finish"],
     }
 }
@@ -157,8 +187,8 @@ impl ByOffsets {
                 .map_err(|_| gpu.failed("a reduction of more chunks or segments than are counted"))
         };
         let chunks = counted(chunks(&self.types, items))?;
-        let workgroups = chunks.max(counted(segments.div_ceil(SEGMENTS_OF_WORKGROUP))?);
-        let tiles = chunks * chunk_tiles(words);
+        let windows = (chunks * chunk_tiles(words)).div_ceil(TILES as u32);
+        let sharing = windows.max(counted(segments.div_ceil(SEGMENTS_OF_WORKGROUP))?);
         let words_of_scan =
             [output.pointer(), 0, items, u64::from(chunks) | u64::from(init.is_some()) << 32];
         let arguments = of_inputs(inputs, &self.types, beside).and(words_of_scan);
@@ -175,20 +205,20 @@ impl ByOffsets {
             shared_bytes: 0,
             cooperative: false,
         };
-        let [starts, segments, windows, finish] = &self.kernels[..] else {
+        let [starts, in_tiles, of_windows, finish] = &self.kernels[..] else {
             return Err(gpu.failed("a reduction by offsets has four kernels"));
         };
         // SAFETY: `Scan` in `chunk.cuh` and `Told` in `by_offsets.cuh` have these fields. The caller's slices are the device's
-        // memory and lie apart; what is told has room for every tile and window of the longest array.
-        let ready = unsafe {
+        // memory and lie apart; what is told has room for every tile and window of the longest array. All kernels but the first wait
+        // for the one before.
+        unsafe {
             let first = launch(chunks / STARTS_THREADS + 1, STARTS_THREADS);
-            Ready::new(starts, first, arguments, Some(&self.told))
-        };
-        let of_windows = launch(tiles.div_ceil(TILES as u32), WARP);
-        Ok(ready
-            .then(segments, launch(workgroups, WARPS * WARP))
-            .then(windows, of_windows)
-            .then(finish, of_windows))
+            Ok(Ready::new(starts, first, arguments, Some(&self.told))
+                .then(in_tiles, launch(chunks, WARPS * WARP))
+                .then(of_windows, launch(sharing, WARP))
+                .then(finish, launch(windows, WARP))
+                .overlapping())
+        }
     }
 }
 

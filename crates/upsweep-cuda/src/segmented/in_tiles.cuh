@@ -18,26 +18,67 @@ inline void prefetch_offsets(const Scan& scan, const Told& told, u32 chunk) {
     }
 }
 
-/// Writes this workgroup's share of all segments without items, if workgroups share them; else the first one writes those in front
-/// of the first item.
-inline void write_empty(const Scan& scan, const Told& told) {
-    const bool is_shared = *told.crowds;
-    const u64 segments = is_shared ? scan.inputs.segments : blockIdx.x == 0 ? told.starts[0] >> 1 : 0;
-    const u64 share = is_shared ? (segments + gridDim.x - 1) / gridDim.x : segments;
-    const u64 end = min(segments, share * (blockIdx.x + 1));
-    for (u64 segment = share * blockIdx.x + threadIdx.x; segment < end; segment += THREADS) {
-        if (offset_at(scan.inputs.marks, segment) == offset_at(scan.inputs.marks, segment + 1)) {
-            scan.output[segment] = pack_one(value_of_nothing(scan));
+/// Where a segment begins or ends in the chunk: its tiles' totals, and the values of those that end.
+inline void close_all(const Scan& scan, const Told& told, Tiles& tiles, Stage& stage, const Closing& closing, u32 warp, u32 lane) {
+    const ItemsOf& items = closing.items;
+    tiles.clear();
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        const u64 at = offset_at(scan.inputs.marks, closing.first) - closing.chunk.first;
+        if (at < CHUNK) {
+            tiles.begin(u32(at));
+        }
+        if (blockIdx.x == 0) {
+            tiles.begin(0);
         }
     }
+    // What a thread has of the first segments it keeps.
+    const u32 listed = closing.listed();
+    const Batch<FIRST> kept = closing.batch<FIRST>(0);
+    note(tiles, kept);
+    for (u32 from = FIRST * THREADS; from < listed; from += AT_ONCE * THREADS) {
+        note(tiles, closing.batch<AT_ONCE>(from));
+    }
+    for_crowd(closing, [&](u64, i32 end) { note(tiles, end); });
+    __syncthreads();
+    items.wait_for(stage);
+#pragma unroll
+    for (u32 r = 0; r < ROWS; ++r) {
+        const u32 row = warp * ROWS + r;
+        tiles.leave(row, lane, total_where(items.row(warp, r, lane), tiles.begins_in(row, lane)));
+    }
+    __syncthreads();
+    Groups<FIRST> groups;
+    if (READS_AGAIN) {
+        groups = last_groups(closing, kept);
+    }
+    const Known upto = scan_rows(tiles, warp, lane);
+    if (lane == SUBGROUP - 1 && warp % TILE_WARPS == TILE_WARPS - 1) {
+        tell(told.tiles + blockIdx.x * CHUNK_TILES + warp / TILE_WARPS, upto);
+    }
+    __syncthreads();
+    if (!READS_AGAIN) {
+        groups = last_groups(closing, kept);
+    }
+    close(scan, told, tiles, closing, 0, kept, groups);
+    for (u32 from = FIRST * THREADS; from < listed; from += AT_ONCE * THREADS) {
+        const Batch<AT_ONCE> batch = closing.batch<AT_ONCE>(from);
+        close(scan, told, tiles, closing, from, batch, last_groups(closing, batch));
+    }
+    for_crowd(closing, [&](u64 number, i32 end) {
+        const Group group = items.group(last_of(end) & ~(GROUP - 1));
+        close(scan, told, tiles, closing, number, closing.begin_of(number), end, group);
+    });
 }
 
-/// The total of a warp's tile where no segment begins.
-inline Acc folded(Tiles& tiles, const Group (&rows)[ROWS], u32 warp, u32 lane) {
+/// Where none does: the totals of its tiles.
+inline void fold_all(const Told& told, Tiles& tiles, Stage& stage, const ItemsOf& items, u32 warp, u32 lane) {
+    items.meet();
+    items.wait_for(stage);
     Acc totals[ROWS];
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
-        totals[r] = total_of(rows[r]);
+        totals[r] = total_of(items.row(warp, r, lane));
     }
     // Lane k has the total of row k, as have those behind it.
     Acc total = fold_lanes<ROWS>(fold_rows(totals, lane), lane);
@@ -48,70 +89,28 @@ inline Acc folded(Tiles& tiles, const Group (&rows)[ROWS], u32 warp, u32 lane) {
         __syncthreads();
         total = fold_lanes<TILE_WARPS>(tiles.of_warps[warp / TILE_WARPS * TILE_WARPS + lane % TILE_WARPS].value, lane);
     }
-    return total;
+    if (lane == SUBGROUP - 1 && warp % TILE_WARPS == TILE_WARPS - 1) {
+        tell(told.tiles + blockIdx.x * CHUNK_TILES + warp / TILE_WARPS, {total, 0});
+    }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) segments(const Scan scan, const Told told) {
     take_given(scan.inputs);
     __shared__ Tiles tiles;
-    if (blockIdx.x >= scan.chunks) {
-        write_empty(scan, told);
-        return;
-    }
+    __shared__ Stage stage;
+    let_next_begin();
     const u32 warp = number_of_warp(), lane = threadIdx.x % SUBGROUP;
-    const Chunk chunk(scan, blockIdx.x);
-    const Closing closing(scan, chunk, told.starts + blockIdx.x);
-    Group rows[ROWS];
-    const bool is_whole = chunk.is_whole();
-    load(chunk, is_whole, rows, warp, lane);
-    write_empty(scan, told);
-    const u32 tile = blockIdx.x * CHUNK_TILES + warp / TILE_WARPS;
-    const bool is_last = lane == SUBGROUP - 1 && warp % TILE_WARPS == TILE_WARPS - 1;
-    if (is_last) {
-        told.waiting[tile].segment = NOBODY;
+    const Chunk chunk = ItemsOf::chunk_of(scan, stage, blockIdx.x);
+    const ItemsOf items(chunk, stage, warp, lane);
+    wait_for_last();
+    const Closing closing(scan, chunk, items, told.starts + blockIdx.x);
+    if (lane == SUBGROUP - 1 && warp % TILE_WARPS == TILE_WARPS - 1) {
+        told.waiting[blockIdx.x * CHUNK_TILES + warp / TILE_WARPS].segment = NOBODY;
     }
     prefetch_offsets(scan, told, blockIdx.x + AHEAD);
     if (closing.count == 0 && !closing.begins && blockIdx.x > 0) {
-        const Acc total = folded(tiles, rows, warp, lane);
-        if (is_last) {
-            tell(told.tiles + tile, {total, 0});
-        }
-        return;
-    }
-    tiles.clear();
-    __syncthreads();
-    if (threadIdx.x == 0) {
-        const u64 at = offset_at(scan.inputs.marks, closing.first) - chunk.first;
-        if (at < CHUNK) {
-            tiles.begin(u32(at));
-        }
-        if (blockIdx.x == 0) {
-            tiles.begin(0);
-        }
-    }
-    // What a thread has of the first turn it keeps.
-    const u32 turns = closing.turns();
-    const Batch kept = closing.batch(0);
-    note(tiles, closing, kept);
-    for (u32 turn = 1; turn < turns; ++turn) {
-        note(tiles, closing, closing.batch(turn));
-    }
-    __syncthreads();
-#pragma unroll
-    for (u32 r = 0; r < ROWS; ++r) {
-        const u32 row = warp * ROWS + r;
-        tiles.leave(row, lane, upto_item(rows[r], tiles.begins_in(row, lane), GROUP - 1));
-    }
-    __syncthreads();
-    const Groups groups = last_groups(closing, kept);
-    const Known upto = scan_rows(tiles, warp, lane);
-    if (is_last) {
-        tell(told.tiles + tile, upto);
-    }
-    __syncthreads();
-    close(scan, told, tiles, closing, kept, groups);
-    for (u32 turn = 1; turn < turns; ++turn) {
-        const Batch batch = closing.batch(turn);
-        close(scan, told, tiles, closing, batch, last_groups(closing, batch));
+        fold_all(told, tiles, stage, items, warp, lane);
+    } else {
+        close_all(scan, told, tiles, stage, closing, warp, lane);
     }
 }

@@ -267,8 +267,9 @@ inline void mark(const Scan& scan, u64 at, u32 cuts, Group& group) {
     }
 }
 
-/// Makes outputs of prefixes: those of an exclusive scan begin anew, and a start value is in front of all.
-inline void cut(const Scan& scan, u32 cuts, Group& scanned) {
+/// Makes outputs of prefixes: those of an exclusive scan begin anew where `begins` segments do, bit k for item k, and a start value is
+/// in front of all.
+inline void cut_where(const Scan& scan, u32 begins, Group& scanned) {
     const Acc first = of_nothing(scan);
     if (scan.has_init) {
 #pragma unroll
@@ -279,10 +280,13 @@ inline void cut(const Scan& scan, u32 cuts, Group& scanned) {
     if (!INCLUSIVE) {
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
-            scanned.at[k] = chosen(scanned.at[k], first, begins(cuts, k));
+            scanned.at[k] = chosen(scanned.at[k], first, begins >> k & 1);
         }
     }
 }
+
+/// The same where there are these cuts.
+inline void cut(const Scan& scan, u32 cuts, Group& scanned) { cut_where(scan, REVERSE ? __brev(cuts) >> (31 - GROUP) : cuts, scanned); }
 
 /// Writes the values of segments that end in a group, whose first item is number `at`.
 inline void emit(const Scan& scan, u64 at, const Group& scanned, u32 cuts) {

@@ -50,14 +50,18 @@ struct Tiles {
         }
     }
 
-    Acc upto(u32 row, u32 group) const {
+    /// S over a row as far as a group, which is number `group` of all, and over a tile as far as a row. Of those that there are not,
+    /// whatever lies beside.
+    Acc upto_last(u32 group) const {
         Words words;
 #pragma unroll
         for (u32 w = 0; w < WORDS; ++w) {
-            words.at[w] = ((const u32*)groups[w])[place(row, group)];
+            words.at[w] = ((const u32*)groups[w])[place(group / SUBGROUP % (CHUNK / ROW), group % SUBGROUP)];
         }
         return acc_of(words);
     }
+
+    Acc upto_row(u32 row) const { return acc_of(rows[row % (CHUNK / ROW)]); }
 };
 
 /// The right one of two values in front of which there is another, if none of these segments begins with it.
@@ -66,11 +70,10 @@ inline Acc behind(const Acc& left, const Acc& right, bool begins) {
     return begins ? right : both;
 }
 
-/// S over the items of a group as far as item k, where `begins` segments begin.
-inline Acc upto_item(const Group& group, u32 begins, u32 k) {
-    const Acc left = behind(group.at[0], group.at[1], begins & 2), third = behind(left, group.at[2], begins & 4);
-    const Acc right = behind(group.at[2], group.at[3], begins & 8), fourth = behind(left, right, begins & 12);
-    return k & 2 ? k & 1 ? fourth : third : k & 1 ? left : group.at[0];
+/// S over the items of a group where `begins` segments begin.
+inline Acc total_where(const Group& group, u32 begins) {
+    const Acc left = behind(group.at[0], group.at[1], begins & 2), right = behind(group.at[2], group.at[3], begins & 8);
+    return behind(left, right, begins & 12);
 }
 
 /// S over each row's groups, and over rows. Gives what a lane's row has, S over the tile as far as it.
