@@ -97,6 +97,12 @@ impl Made {
         2 * usize::from(self.recipe.is_numbered()) + self.recipe.words()
     }
 
+    /// Whether all items are one.
+    fn is_repeated(&self) -> bool {
+        let Recipe { arrays, anywhere, .. } = &self.recipe;
+        arrays.is_empty() && anywhere.is_empty() && !self.recipe.is_numbered()
+    }
+
     /// How many items are read at once: as many of the longest as an access has, if all arrays begin where such accesses may, and
     /// all bindings hold whole ones.
     pub(crate) fn items_at_once(&self, inputs: &[Slice<'_>], alignment: u64) -> u32 {
@@ -122,8 +128,14 @@ impl Made {
             items: 1,
         });
         let anywhere: Vec<Array> = anywhere.collect();
-        let terms =
-            |v| OfItem { made: self, in_order: &in_order, anywhere: &anywhere, v, first_word };
+        let terms = |v| OfItem {
+            made: self,
+            in_order: &in_order,
+            anywhere: &anywhere,
+            v,
+            first_word,
+            is_read: true,
+        };
         let all: Vec<OfItem<'_>> = (0..items as usize).map(terms).collect();
         let unpacked: Vec<String> =
             all.iter().map(|terms| formula.text(&self.functions, terms)).collect();
@@ -176,7 +188,8 @@ impl Made {
     /// An expression for what is written of a value `acc`, if it is not the value.
     pub(crate) fn written(&self, first_word: usize) -> Option<String> {
         let written = self.recipe.written.as_ref()?;
-        let terms = OfItem { made: self, in_order: &[], anywhere: &[], v: 0, first_word };
+        let terms =
+            OfItem { made: self, in_order: &[], anywhere: &[], v: 0, first_word, is_read: false };
         Some(written.text(&self.functions, &terms))
     }
 }
@@ -190,6 +203,8 @@ struct OfItem<'a> {
     v: usize,
     /// The word with which begins what kernels are handed.
     first_word: usize,
+    /// Whether an access is read, and nothing written.
+    is_read: bool,
 }
 
 impl OfItem<'_> {
@@ -218,7 +233,14 @@ impl Terms for OfItem<'_> {
     }
 
     fn value(&self, parameter: usize, structure: &str) -> String {
-        of_memory(self.made.recipe.parameters[parameter], &self.words(parameter), structure)
+        let mut words = self.words(parameter);
+        if self.made.is_repeated() && self.is_read {
+            // A driver that sees that floats are one value adds them in an order of its own (NVIDIA's for Vulkan): no item has that
+            // number, but nobody knows.
+            let differs = format!("u32(access.at + {}u == 0xffffffffu)", self.v);
+            words.iter_mut().for_each(|word| *word = format!("({word} ^ {differs})"));
+        }
+        of_memory(self.made.recipe.parameters[parameter], &words, structure)
     }
 
     fn prefix(&self) -> String {
