@@ -92,14 +92,15 @@ pub trait Operator<A: Element>: Copy + Send + Sync + 'static {
         None
     }
 
-    /// The operator's fields, which kernels are handed at each launch, and with them its identity and padding, so that other
-    /// values need no other kernel; `None` if it has none, or they are nothing that its text asks for.
+    /// The operator's fields, which kernels are handed at each launch, and with them its identity and padding: another value needs
+    /// no other kernel. `None` if it has none; then identity and padding stand in the text of kernels.
     fn fields(&self) -> Option<Parameter> {
         None
     }
 
-    /// The annotated function that the operator combines by, which stands beside others in kernels whose items are made as
-    /// they are read: of the fields, if there are some, and of `left` and `right`. An operator that gives none reduces and scans arrays alone there.
+    /// The annotated function that the operator combines by: of the fields, if there are some, of `left` and of `right`. It stands
+    /// beside others in kernels whose items are made as they are read; an operator that gives none reduces and scans arrays alone
+    /// there.
     fn function(&self) -> Option<&'static Function> {
         None
     }
