@@ -92,9 +92,18 @@ impl Made {
         self.recipe.written.as_ref()?.result(&self.functions)
     }
 
-    /// Words that kernels are handed: the number of a window's first item, if it is asked for, and the recipe's.
+    /// Words that kernels are handed: those in front, and the recipe's.
     pub(crate) fn given_words(&self) -> usize {
-        2 * usize::from(self.recipe.is_numbered()) + self.recipe.words()
+        self.words_in_front([0; 2]).len() + self.recipe.words()
+    }
+
+    /// Those in front: the number of a window's first item, if it is asked for; a 0 if all items are one.
+    pub(crate) fn words_in_front(&self, first: [u32; 2]) -> Vec<u32> {
+        match () {
+            () if self.recipe.is_numbered() => first.to_vec(),
+            () if self.is_repeated() => vec![0],
+            () => Vec::new(),
+        }
     }
 
     /// Whether all items are one.
@@ -211,9 +220,9 @@ impl OfItem<'_> {
     /// The words of a parameter.
     fn words(&self, parameter: usize) -> Vec<String> {
         let recipe = &self.made.recipe;
-        let numbers = 2 * usize::from(recipe.is_numbered());
+        let in_front = self.made.words_in_front([0; 2]).len();
         let [begin, end] = [parameter, parameter + 1].map(|k| recipe.word_of(k));
-        (begin..end).map(|word| self.word(numbers + word)).collect()
+        (begin..end).map(|word| self.word(in_front + word)).collect()
     }
 
     fn word(&self, number: usize) -> String {
@@ -235,9 +244,9 @@ impl Terms for OfItem<'_> {
     fn value(&self, parameter: usize, structure: &str) -> String {
         let mut words = self.words(parameter);
         if self.made.is_repeated() && self.is_read {
-            // A driver that sees that floats are one value adds them in an order of its own (NVIDIA's for Vulkan): no item has that
-            // number, but nobody knows.
-            let differs = format!("u32(access.at + {}u == 0xffffffffu)", self.v);
+            // A driver that sees that floats are one value adds them in an order of its own (NVIDIA's for Vulkan). It does not see
+            // that the word in front is 0; of a number that no item has, it saw.
+            let differs = format!("((access.at + {}u) & {})", self.v, self.word(0));
             words.iter_mut().for_each(|word| *word = format!("({word} ^ {differs})"));
         }
         of_memory(self.made.recipe.parameters[parameter], &words, structure)

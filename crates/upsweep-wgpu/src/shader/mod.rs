@@ -112,8 +112,8 @@ impl Types {
     pub(crate) fn handed(&self, init: Init, first: u64, inputs: &Inputs<'_>) -> Vec<u32> {
         let mut words = init.unwrap_or_default()[..].to_vec();
         words.resize(4 * self.init_vectors(), 0);
-        if self.made.as_ref().is_some_and(|made| made.recipe.is_numbered()) {
-            words.extend([first as u32, (first >> 32) as u32]);
+        if let Some(made) = &self.made {
+            words.extend(made.words_in_front([first as u32, (first >> 32) as u32]));
         }
         words.extend(inputs.words);
         words
