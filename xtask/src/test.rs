@@ -283,7 +283,7 @@ fn benchmarks(drivers: Option<&str>) -> Result<String> {
 }
 
 fn fuzz() -> Result<String> {
-    let mut fuzz = cargo("run --release --quiet --manifest-path fuzz/Cargo.toml");
+    let mut fuzz = cargo("run --quiet --manifest-path fuzz/Cargo.toml");
     fuzz.arg("--target-dir").arg(outside_dir());
     run(fuzz.args(["--", "--seconds", FUZZ_SECONDS])).map(|()| String::new())
 }

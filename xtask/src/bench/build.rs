@@ -16,32 +16,41 @@ pub(super) struct Program {
 /// The worker whose engines are built for this very CPU.
 pub(super) const NATIVE: &str = "native";
 
+/// How what is measured is built.
+pub(super) struct Build {
+    /// Cargo's words for the program and for the Rust worker.
+    pub(super) program: &'static str,
+    pub(super) worker: &'static str,
+    /// Where cargo puts them.
+    pub(super) folder: &'static str,
+}
+
 /// The worker with our engines and the limits, and those of the peers if they are wanted.
-pub(super) fn workers(peers: bool) -> Result<Vec<Program>> {
+pub(super) fn workers(peers: bool, how: &Build) -> Result<Vec<Program>> {
     let folder = target_dir().join("peers");
     let mut programs = Vec::new();
 
     println!("building the Rust worker");
-    let build = "build --release --quiet --manifest-path benches/peers/rust/Cargo.toml";
+    let build = format!("{} --quiet --manifest-path benches/peers/rust/Cargo.toml", how.worker);
     let rust = folder.join("rust");
     let features = if peers { "ours,libraries" } else { "ours" };
-    run(cargo(build).args(["--features", features, "--target-dir"]).arg(&rust))?;
+    run(cargo(&build).args(["--features", features, "--target-dir"]).arg(&rust))?;
     let keep: fn(&str) -> bool = if peers {
         |_| true
     } else {
         |name| name.starts_with("upsweep") || name.starts_with("limit")
     };
-    programs.push(Program { name: "rust", command: vec![binary(&rust)], keep });
+    programs.push(Program { name: "rust", command: vec![binary(&rust, how)], keep });
     if !peers {
         return Ok(programs);
     }
 
     println!("building the iterators once more, for this very CPU");
     let native = folder.join("native");
-    let mut build = cargo(build);
+    let mut build = cargo(&build);
     run(build.arg("--target-dir").arg(&native).env("RUSTFLAGS", "-Ctarget-cpu=native"))?;
     let keep = |name: &str| name == "iterators";
-    programs.push(Program { name: NATIVE, command: vec![binary(&native)], keep });
+    programs.push(Program { name: NATIVE, command: vec![binary(&native, how)], keep });
 
     println!("building the C++ worker");
     tools::cpp()?;
@@ -58,8 +67,8 @@ pub(super) fn workers(peers: bool) -> Result<Vec<Program>> {
     Ok(programs)
 }
 
-fn binary(folder: &Path) -> String {
-    text(&folder.join("release/peers"))
+fn binary(folder: &Path, how: &Build) -> String {
+    text(&folder.join(how.folder).join("peers"))
 }
 
 fn text(path: &Path) -> String {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use super::build::Build;
 use super::machine::kibibytes;
 use crate::shell::{Result, cargo, output, program, run, target_dir};
 
@@ -49,22 +50,22 @@ impl Peak {
 }
 
 /// Builds the program.
-pub(super) fn build() -> Result<()> {
+pub(super) fn build(how: &Build) -> Result<()> {
     println!("building the program");
-    run(&mut cargo("build --release --quiet -p upsweep-cli"))
+    run(&mut cargo(&format!("{} --quiet", how.program)))
 }
 
 /// Runs the program on a file of this size, made for the purpose and deleted afterwards.
-pub(super) fn peaks(file_bytes: u64) -> Result<Vec<Peak>> {
+pub(super) fn peaks(how: &Build, file_bytes: u64) -> Result<Vec<Peak>> {
     println!("measuring the program's memory on a file of {} MiB", file_bytes >> 20);
     let folder = target_dir().join("bench-files");
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let outcome = measure(&folder, file_bytes);
+    let outcome = measure(how, &folder, file_bytes);
     fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     outcome
 }
 
-fn measure(folder: &Path, file_bytes: u64) -> Result<Vec<Peak>> {
+fn measure(how: &Build, folder: &Path, file_bytes: u64) -> Result<Vec<Peak>> {
     let peak = |command, outcome| Peak { command, file_bytes, outcome };
     let free = free_bytes(folder)?;
     if free < 2 * file_bytes + (1 << 30) {
@@ -76,7 +77,7 @@ fn measure(folder: &Path, file_bytes: u64) -> Result<Vec<Peak>> {
     let (input, scanned) = (folder.join("input.npy"), folder.join("scanned.npy"));
     write_input(&input, items).map_err(|error| format!("{}: {error}", input.display()))?;
 
-    let reduced = watched(&["reduce".into(), input.clone()]).and_then(|(text, peak)| {
+    let reduced = watched(how, &["reduce".into(), input.clone()]).and_then(|(text, peak)| {
         let right = (items * (items - 1) / 2).to_string();
         if text.trim() == right {
             Ok(peak)
@@ -85,7 +86,7 @@ fn measure(folder: &Path, file_bytes: u64) -> Result<Vec<Peak>> {
         }
     });
     let command = ["scan".into(), input, "-o".into(), scanned.clone()];
-    let scanned = watched(&command).and_then(|(_, peak)| {
+    let scanned = watched(how, &command).and_then(|(_, peak)| {
         check_scan(&scanned, items).map_err(Missing::Failed)?;
         Ok(peak)
     });
@@ -142,10 +143,10 @@ fn check_scan(path: &Path, items: u64) -> std::result::Result<(), String> {
 type Watched = std::result::Result<(String, (u64, f64)), Missing>;
 
 /// Runs the program; returns what it prints, its highest anonymous memory and its time.
-fn watched(arguments: &[PathBuf]) -> Watched {
+fn watched(how: &Build, arguments: &[PathBuf]) -> Watched {
     let failed = |error: std::io::Error| Missing::Failed(error.to_string());
     let start = Instant::now();
-    let mut child = program(target_dir().join("release/upsweep"))
+    let mut child = program(target_dir().join(how.folder).join("upsweep"))
         .args(arguments)
         .stdout(Stdio::piped())
         .spawn()

@@ -17,6 +17,7 @@ mod worker;
 use std::time::Instant;
 
 use crate::shell::Result;
+use build::Build;
 use definition::{Cell, Figure};
 use measure::Measured;
 use worker::Worker;
@@ -65,6 +66,23 @@ impl Size {
     }
 }
 
+impl Size {
+    /// How what is measured is built: as fast as it can be; or, where one only wants to know whether it runs, as the tests are,
+    /// which have built most of it.
+    fn build(self) -> Build {
+        match self {
+            Size::Tiny => {
+                Build { program: "test --workspace --no-run", worker: "build", folder: "debug" }
+            }
+            Size::Quick | Size::Full => Build {
+                program: "build --release -p upsweep-cli",
+                worker: "build --release",
+                folder: "release",
+            },
+        }
+    }
+}
+
 impl Options {
     /// Reads the options of the command line.
     pub(crate) fn parse(words: &[&str]) -> Result<Self> {
@@ -108,10 +126,11 @@ struct Run {
 /// Builds, measures and records.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let figures = definition::read()?;
-    let programs = build::workers(options.peers)?;
+    let build = options.size.build();
+    let programs = build::workers(options.peers, &build)?;
     let with_memory = options.wants_named("memory");
     if with_memory {
-        memory::build()?;
+        memory::build(&build)?;
     }
     let machine = machine::describe(options.peers)?;
     let start = Instant::now();
@@ -128,7 +147,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     drop(workers);
     if with_memory {
-        run.memory = memory::peaks(options.size.file_bytes())?;
+        run.memory = memory::peaks(&build, options.size.file_bytes())?;
     }
 
     println!("\n{}", figures::table(&run));
