@@ -71,6 +71,14 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
+    /// A profile that cannot be used.
+    #[error("profile {file}: {reason}")]
+    Profile {
+        /// Where it was read from.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// There is no such device here.
     #[error("no device '{id}': {reason}")]
     NoDevice {

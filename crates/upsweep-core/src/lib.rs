@@ -6,6 +6,7 @@
 //!   [`BitOr`], [`BitXor`], [`ArgMin`], [`ArgMax`].
 //! - [`Reduce`] and [`Scan`]: a problem, stated without naming a device.
 //! - [`Limits`], [`Strategy`], [`Policy`]: what a device can do and what was chosen for it.
+//! - [`Profile`]: what a tuning run measured on one device, which policies read first.
 //! - [`Backend`]: the one seam. Nothing above it knows a vendor.
 //! - [`ReduceState`] and [`ScanState`]: an array that comes in chunks; [`Tree`] and [`Carry`]: what
 //!   is known of the items so far.
@@ -34,6 +35,7 @@ pub mod laws;
 mod limits;
 mod operator;
 mod problem;
+mod profile;
 pub mod reference;
 pub mod segments;
 mod strategy;
@@ -55,6 +57,7 @@ pub use operator::{
     BitAnd, BitOr, BitXor, Flipped, Language, Max, Min, Operator, Product, Source, Sum,
 };
 pub use problem::{Bounds, Determinism, Direction, Reduce, Scan};
+pub use profile::{Best, Measured, PROFILED, Profile, Rows, Work};
 pub use segments::{InSegments, Segmented, SegmentedBy, Segments};
 pub use strategy::{
     AccessWidth, Arrangement, CpuPolicy, CpuStrategy, GpuOptions, GpuReduceStrategy,

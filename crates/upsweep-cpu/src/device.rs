@@ -39,7 +39,7 @@ pub struct Cpu {
     level: Level,
     strategy: Option<CpuStrategy>,
     /// `None` with one thread.
-    pool: Option<ThreadPool>,
+    pool: Option<Arc<ThreadPool>>,
 }
 
 /// Scratch memory of a plan: a CPU needs none.
@@ -105,11 +105,26 @@ impl Cpu {
         } else {
             let named = ThreadPoolBuilder::new().thread_name(|i| format!("upsweep {i}"));
             let pool = named.num_threads(threads).build();
-            Some(pool.map_err(|error| absent(format!("cannot start {threads} threads: {error}")))?)
+            Some(Arc::new(
+                pool.map_err(|error| absent(format!("cannot start {threads} threads: {error}")))?,
+            ))
         };
         let limits = limits(threads, set);
         let policy = options.policy.unwrap_or_else(|| policy(&limits));
         Ok(Cpu { limits, policy, level, strategy: options.strategy, pool })
+    }
+
+    /// The same CPU, and the same threads, with other numbers.
+    #[must_use]
+    pub fn with_policy(&self, policy: CpuPolicy) -> Cpu {
+        let (limits, pool) = (self.limits.clone(), self.pool.clone());
+        Cpu { limits, policy, level: self.level, strategy: self.strategy, pool }
+    }
+
+    /// The same CPU with the numbers that follow from its limits.
+    #[must_use]
+    pub fn by_default(&self) -> Cpu {
+        self.with_policy(policy(&self.limits))
     }
 
     /// Reads all bytes once and returns a value that depends on each.

@@ -147,6 +147,14 @@ impl<T, S: Part> Target<'_, T, S> {
         self.len() == 0
     }
 
+    /// All items, for a while.
+    pub(crate) fn all(&mut self) -> Target<'_, T, S> {
+        match self {
+            Target::Host(all) => Target::Host(all),
+            Target::Device(slice) => Target::Device(*slice),
+        }
+    }
+
     /// The items of these numbers.
     pub(crate) fn part(&mut self, kind: Kind, range: Range<usize>) -> Target<'_, T, S> {
         match self {

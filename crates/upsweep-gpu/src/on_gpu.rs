@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use upsweep_core::summation::WINDOW;
 use upsweep_core::{
-    Backend, Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Limits,
-    Number, Operator, Policy, Reduce, ReduceState, Result, Scan, ScanState, Strategy, Widen,
-    WorkgroupPolicy,
+    Backend, Dtype, Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy,
+    Limits, Number, Operator, Policy, Profile, Reduce, ReduceState, Result, Scan, ScanState,
+    Strategy, Widen, Work, WorkgroupPolicy,
 };
 
 use crate::arrays::{Part, Source, Target, check_lengths, pieces};
@@ -37,6 +37,9 @@ pub trait Primitives: Send + Sync + Sized {
 
     /// Scratch memory for calls with at most `items` items.
     fn workspace(items: u64) -> Self::Workspace;
+
+    /// The items that a workspace was made for; 0 of one that was made for none in particular.
+    fn planned(workspace: &Self::Workspace) -> u64;
 
     /// Checks that there can be kernels of these types, though nothing be there to run them on.
     fn check_types<T, A, U, O>(&self, operator: &O) -> Result<()>
@@ -112,11 +115,13 @@ pub trait Primitives: Send + Sync + Sized {
 pub struct OnGpu<G> {
     gpu: Arc<G>,
     options: GpuOptions,
+    profile: Option<Arc<Profile>>,
 }
 
 impl<G> Clone for OnGpu<G> {
     fn clone(&self) -> Self {
-        Self { gpu: Arc::clone(&self.gpu), options: self.options }
+        let (gpu, profile) = (Arc::clone(&self.gpu), self.profile.clone());
+        Self { gpu, options: self.options, profile }
     }
 }
 
@@ -124,15 +129,26 @@ impl<G> Clone for OnGpu<G> {
 const MOST_BYTES: u64 = 1 << 30;
 
 impl<G> OnGpu<G> {
-    /// The GPU with these options.
-    pub fn new(gpu: Arc<G>, options: GpuOptions) -> Self {
-        Self { gpu, options }
+    /// The GPU with these options, and what was measured on it.
+    pub fn new(gpu: Arc<G>, options: GpuOptions, profile: Option<Arc<Profile>>) -> Self {
+        Self { gpu, options, profile }
     }
 
     /// The same GPU, used differently.
     #[must_use]
     pub fn with(&self, options: GpuOptions) -> Self {
-        Self::new(Arc::clone(&self.gpu), options)
+        Self { options, ..self.clone() }
+    }
+
+    /// The same GPU, with what was measured on it or without.
+    #[must_use]
+    pub fn with_profile(&self, profile: Option<Arc<Profile>>) -> Self {
+        Self { profile, ..self.clone() }
+    }
+
+    /// What was measured on it.
+    pub fn profile(&self) -> Option<&Arc<Profile>> {
+        self.profile.as_ref()
     }
 
     /// The GPU.
@@ -146,7 +162,94 @@ impl<G> OnGpu<G> {
     }
 }
 
+/// A sum of integers of so many bytes.
+fn sum(item_bytes: usize) -> Option<Work> {
+    let unsigned = [Dtype::U8, Dtype::U16, Dtype::U32, Dtype::U64];
+    let item = unsigned.into_iter().find(|dtype| dtype.size() == item_bytes)?;
+    Some(Work { operator: "sum", item, output: item })
+}
+
+/// Does `call` with what a profile says, or as it is without one if the device refuses that: a row may be of a shorter array, or
+/// written by hand.
+fn tuned<R>(
+    profiled: Option<GpuOptions>,
+    plain: &GpuOptions,
+    mut call: impl FnMut(&GpuOptions) -> Result<R>,
+) -> Result<R> {
+    match profiled.map(|options| call(&options)) {
+        None | Some(Err(Error::StrategyRefused { .. })) => call(plain),
+        Some(result) => result,
+    }
+}
+
 impl<G: Primitives> OnGpu<G> {
+    /// Does `call`, a reduction of so many items with this workspace, with what was asked for, or else what a profile says.
+    pub fn reducing<T, A, O, R>(
+        &self,
+        workspace: &mut G::Workspace,
+        items: usize,
+        mut call: impl FnMut(&mut G::Workspace, &GpuOptions) -> Result<R>,
+    ) -> Result<R>
+    where
+        T: Element,
+        A: Element,
+        O: Operator<A>,
+    {
+        let profiled = self.profiled_reduction(workspace, Work::of::<T, A, O, A>, items);
+        tuned(profiled, &self.options, |options| call(workspace, options))
+    }
+
+    /// The same of a search for a position.
+    pub fn searching<T: Number, R>(
+        &self,
+        workspace: &mut G::Workspace,
+        items: usize,
+        extreme: Extreme,
+        mut call: impl FnMut(&mut G::Workspace, &GpuOptions) -> Result<R>,
+    ) -> Result<R> {
+        let work = || Some(Work::of_position::<T>(extreme));
+        let profiled = self.profiled_reduction(workspace, work, items);
+        tuned(profiled, &self.options, |options| call(workspace, options))
+    }
+
+    /// The same of a scan.
+    pub fn scanning<T, U, O, R>(
+        &self,
+        workspace: &mut G::Workspace,
+        items: usize,
+        mut call: impl FnMut(&mut G::Workspace, &GpuOptions) -> Result<R>,
+    ) -> Result<R>
+    where
+        T: Element,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let profiled = self.profile_to_read().and_then(|profile| {
+            let items = G::planned(workspace).max(items as u64);
+            let best = profile.scan(Work::of::<T, U, O, U::Acc>()?, items)?;
+            Some(GpuOptions { scan: Some(best.strategy), policy: Some(best.policy), reduce: None })
+        });
+        tuned(profiled, &self.options, |options| call(workspace, options))
+    }
+
+    fn profiled_reduction(
+        &self,
+        workspace: &G::Workspace,
+        work: impl FnOnce() -> Option<Work>,
+        items: usize,
+    ) -> Option<GpuOptions> {
+        // A plan has one kernel for all lengths.
+        let items = G::planned(workspace).max(items as u64);
+        let best = self.profile_to_read()?.reduction(work()?, items)?;
+        Some(GpuOptions { reduce: Some(best.strategy), policy: Some(best.policy), scan: None })
+    }
+
+    /// The profile, unless the caller has asked for something.
+    fn profile_to_read(&self) -> Option<&Profile> {
+        let profile = self.profile.as_deref()?;
+        (self.options == GpuOptions::default()).then_some(profile)
+    }
+
     /// The id that the GPU was opened with.
     pub fn id(&self) -> &str {
         self.gpu.id()
@@ -165,7 +268,7 @@ impl<G: Primitives> OnGpu<G> {
         workspace: &mut G::Workspace,
         state: &mut ScanState<U::Acc, O>,
         source: Option<Source<'_, T, G::Slice<'_>>>,
-        target: Target<'_, U, G::Slice<'_>>,
+        mut target: Target<'_, U, G::Slice<'_>>,
     ) -> Result<()>
     where
         T: Widen<U::Acc>,
@@ -180,7 +283,9 @@ impl<G: Primitives> OnGpu<G> {
         let mut problem = *problem;
         problem.init = carry.total(&problem.operator);
         G::will_carry(workspace);
-        self.gpu.scan(workspace, source, target, &problem, &self.options)?;
+        self.scanning::<T, U, O, _>(workspace, items, |workspace, options| {
+            self.gpu.scan(workspace, source, target.all(), &problem, options)
+        })?;
         if items.is_multiple_of(WINDOW) {
             carry.set(self.gpu.carry(workspace, items as u64)?, &problem.operator);
         }
@@ -199,13 +304,21 @@ impl<G: Primitives> Backend for OnGpu<G> {
 
     /// For sums of integers: other problems may have no hardware atomic.
     fn reduce_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
-        let (strategy, policy) = self.gpu.reduce_choice(items as u64, item_bytes);
+        let (mut strategy, mut policy) = self.gpu.reduce_choice(items as u64, item_bytes);
+        let profile = self.profile_to_read();
+        if let Some(best) = profile.and_then(|p| p.reduction(sum(item_bytes)?, items as u64)) {
+            (strategy, policy) = (best.strategy, best.policy);
+        }
         let strategy = self.options.reduce.unwrap_or(strategy);
         (Strategy::GpuReduce(strategy), Policy::Workgroup(self.options.policy.unwrap_or(policy)))
     }
 
     fn scan_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
-        let (strategy, policy) = self.gpu.scan_choice(items as u64, item_bytes);
+        let (mut strategy, mut policy) = self.gpu.scan_choice(items as u64, item_bytes);
+        let profile = self.profile_to_read();
+        if let Some(best) = profile.and_then(|p| p.scan(sum(item_bytes)?, items as u64)) {
+            (strategy, policy) = (best.strategy, best.policy);
+        }
         let strategy = self.options.scan.unwrap_or(strategy);
         (Strategy::GpuScan(strategy), Policy::Workgroup(self.options.policy.unwrap_or(policy)))
     }
@@ -231,7 +344,9 @@ impl<G: Primitives> Backend for OnGpu<G> {
                 self.reduce_next(workspace, &mut state, input)?;
                 Ok(state.finish())
             }
-            _ => self.gpu.reduce(workspace, input, problem, &self.options),
+            _ => self.reducing::<T, A, O, _>(workspace, input.len(), |workspace, options| {
+                self.gpu.reduce(workspace, input, problem, options)
+            }),
         }
     }
 
@@ -256,7 +371,9 @@ impl<G: Primitives> Backend for OnGpu<G> {
                 Ok(())
             }
             Target::Device(result) => {
-                self.gpu.reduce_into(workspace, input, result, problem, &self.options)
+                self.reducing::<T, A, O, _>(workspace, input.len(), |workspace, options| {
+                    self.gpu.reduce_into(workspace, input, result, problem, options)
+                })
             }
         }
     }
@@ -269,7 +386,9 @@ impl<G: Primitives> Backend for OnGpu<G> {
     ) -> Result<Option<u64>> {
         let most = self.most_items(size_of::<T>());
         let find = |workspace: &mut G::Workspace, input: Self::Input<'_, T>| {
-            self.gpu.position(workspace, input, extreme, &self.options)
+            self.searching::<T, _>(workspace, input.len(), extreme, |workspace, options| {
+                self.gpu.position(workspace, input, extreme, options)
+            })
         };
         let items = match input {
             Source::Host(items) if items.len() > most => items,
@@ -318,7 +437,9 @@ impl<G: Primitives> Backend for OnGpu<G> {
                 false => left.min(WINDOW),
             };
             let piece = chunk.part(kind, start..start + items);
-            let total = self.gpu.reduce(workspace, piece, &problem, &self.options)?;
+            let total = self.reducing::<T, A, O, _>(workspace, items, |workspace, options| {
+                self.gpu.reduce(workspace, piece, &problem, options)
+            })?;
             if O::COMMUTATIVE {
                 state.push(total, items);
             } else {
@@ -337,7 +458,7 @@ impl<G: Primitives> Backend for OnGpu<G> {
         &self,
         workspace: &mut G::Workspace,
         input: Self::Input<'_, T>,
-        output: Self::Output<'_, U>,
+        mut output: Self::Output<'_, U>,
         problem: &Scan<U::Acc, O>,
     ) -> Result<()>
     where
@@ -352,7 +473,9 @@ impl<G: Primitives> Backend for OnGpu<G> {
             let mut state = ScanState::new(*problem);
             return self.scan_next(&mut G::Workspace::default(), &mut state, input, output);
         }
-        self.gpu.scan(workspace, Some(input), output, problem, &self.options)
+        self.scanning::<T, U, O, _>(workspace, input.len(), |workspace, options| {
+            self.gpu.scan(workspace, Some(input), output.all(), problem, options)
+        })
     }
 
     fn scan_in_place<T, O>(
@@ -377,7 +500,9 @@ impl<G: Primitives> Backend for OnGpu<G> {
                 }
                 Ok(())
             }
-            data => self.gpu.scan::<T, T, O>(workspace, None, data, problem, &self.options),
+            mut data => self.scanning::<T, T, O, _>(workspace, data.len(), |workspace, options| {
+                self.gpu.scan::<T, T, O>(workspace, None, data.all(), problem, options)
+            }),
         }
     }
 

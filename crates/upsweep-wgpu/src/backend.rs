@@ -268,6 +268,10 @@ impl Primitives for Gpu {
         Workspace::for_items(items)
     }
 
+    fn planned(workspace: &Workspace) -> u64 {
+        workspace.items
+    }
+
     fn check_types<T, A, U, O>(&self, operator: &O) -> Result<()>
     where
         T: Element,

@@ -23,14 +23,14 @@ const MOST_RUNS: u32 = 64;
 /// Where the time of a [`Recording`] goes: what [`Gpu::profile`] measures. Displayed, it is a table.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Profile {
+pub struct RecordingProfile {
     /// Its launches, in their order.
     pub dispatches: Vec<DispatchProfile>,
     /// Times of all launches in one pass, as they are when they are used.
     pub whole: Quartiles,
 }
 
-/// One launch of a [`Profile`].
+/// One launch of a [`RecordingProfile`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct DispatchProfile {
@@ -102,7 +102,7 @@ fn rate(bytes: u64, time: Quartiles) -> Option<f64> {
     (bytes > 0 && seconds > 0.0).then(|| bytes as f64 / seconds / 1e9)
 }
 
-impl Profile {
+impl RecordingProfile {
     /// Seconds of the whole that no launch accounts for, by the medians: what lies between launches. Below zero where
     /// passes of their own cost launches more than that.
     pub fn between(&self) -> f64 {
@@ -115,7 +115,7 @@ impl Profile {
 const HEAD: [&str; 8] =
     ["dispatch", "workgroups", "bytes", "median µs", "quartiles µs", "GB/s", "limit", "% of it"];
 
-impl fmt::Display for Profile {
+impl fmt::Display for RecordingProfile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let micros = |time: Duration| format!("{:.2}", time.as_secs_f64() * 1e6);
         let spread = |of: Quartiles| format!("{} to {}", micros(of.lower), micros(of.upper));
@@ -168,7 +168,7 @@ impl Gpu {
     ///
     /// # Errors
     /// Those of the device: memory, a lost device, a workgroup that waited in vain for another.
-    pub fn profile(&self, recording: &Recording, runs: u32) -> Result<Option<Profile>> {
+    pub fn profile(&self, recording: &Recording, runs: u32) -> Result<Option<RecordingProfile>> {
         if !self.limits().timestamps {
             return Ok(None);
         }
@@ -202,7 +202,7 @@ impl Gpu {
             limit: of_probes[2 * limit + 1],
         };
         let dispatches = dispatches.iter().zip(&own[1..]).zip(limits).map(launch).collect();
-        Ok(Some(Profile { dispatches, whole: own[0] }))
+        Ok(Some(RecordingProfile { dispatches, whole: own[0] }))
     }
 
     /// The probes that dispatches are measured against, and the number of each one's.
@@ -303,7 +303,7 @@ mod tests {
             dispatch("spine", 0, 0, 500, 400),
             dispatch("downsweep", 4000, 4000, 4000, 3000),
         ];
-        let profile = Profile { dispatches, whole: quartiles(&[7000]) };
+        let profile = RecordingProfile { dispatches, whole: quartiles(&[7000]) };
         assert_eq!(
             profile.to_string(),
             "\

@@ -9,7 +9,9 @@ use upsweep_core::{
     AccessWidth, Arrangement, Dtype, Error, GpuReduceStrategy, GpuScanStrategy, Load, Reduce,
     ReduceGlobal, ReduceLocal, Scan, ScanGlobal, ScanLocal, Sum, Tail, WorkgroupPolicy,
 };
-use upsweep_wgpu::{Gpu, Profile, Recording, ReduceOptions, ScanOptions, Slice, Workspace};
+use upsweep_wgpu::{
+    Gpu, Recording, RecordingProfile, ReduceOptions, ScanOptions, Slice, Workspace,
+};
 
 const ITEMS: u64 = 100_001;
 const LOAD: Load =
@@ -29,7 +31,7 @@ fn slice(buffer: &wgpu::Buffer, dtype: Dtype, items: u64) -> Slice<'_> {
 }
 
 /// A profile with what every one must say, if the device has timestamps.
-fn profiled(gpu: &Gpu, recording: &Recording) -> Option<Profile> {
+fn profiled(gpu: &Gpu, recording: &Recording) -> Option<RecordingProfile> {
     let profile = gpu.profile(recording, 3).expect("a profile");
     assert_eq!(profile.is_some(), gpu.limits().timestamps, "{gpu:?}");
     let profile = profile?;
@@ -44,7 +46,7 @@ fn profiled(gpu: &Gpu, recording: &Recording) -> Option<Profile> {
 }
 
 /// Name, bytes read and bytes written of every launch.
-fn rows(profile: &Profile) -> Vec<(&'static str, u64, u64)> {
+fn rows(profile: &RecordingProfile) -> Vec<(&'static str, u64, u64)> {
     let launches = profile.dispatches.iter();
     launches.map(|launch| (launch.name, launch.read, launch.written)).collect()
 }

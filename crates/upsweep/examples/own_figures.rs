@@ -54,8 +54,9 @@ fn main() -> Result<(), Error> {
     let first: Vec<u32> = jobs.iter().map(|(.., run)| run()).collect::<Result<_, _>>()?;
     assert_eq!([first[0], first[2]], [first[1], first[3]]);
     let cpu = Device::cpu();
-    let (left, right) = (left.to_vec()?, right.to_vec()?);
-    let expected = View::from(&left).zip(View::from(&right)).map(product {}).reduce(&cpu, Sum)?;
+    let (ours, theirs) = (left.to_vec()?, right.to_vec()?);
+    let pairs_here = View::from(&ours).zip(View::from(&theirs));
+    let expected = pairs_here.map(product {}).reduce(&cpu, Sum)?;
     assert_eq!(first[5], expected.to_bits());
     let mut times = [const { Vec::new() }; 6];
     for round in 0..ROUNDS {

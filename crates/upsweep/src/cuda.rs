@@ -17,7 +17,7 @@ use crate::backend::{Kind, Reach, Record, segmented_calls, wrong_device};
 use crate::view::{Items, ItemsMut};
 use crate::{
     Array, Device, Element, Error, GpuOptions, Number, Operator, Recording, Reduce, Result, Scan,
-    Strategy, View, ViewMut, Widen, fused, memory, recording,
+    Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
 };
 
 /// The devices that were opened, by their numbers; or why there are none.
@@ -39,9 +39,15 @@ pub(crate) fn open(id: &str, number: &str, options: GpuOptions) -> Result<Cuda> 
     let found = FOUND.as_ref().map_err(|reason| absent(reason))?;
     let open = || Gpu::open(number).map(Arc::new);
     match found.get(number) {
-        Some(device) => Ok(Cuda::new(device.get_or_init(open).clone()?, options)),
+        Some(device) => Ok(with_profile(device.get_or_init(open).clone()?, options)),
         None => Err(open().err().unwrap_or_else(|| absent("it was not there at first"))),
     }
+}
+
+/// A GPU with what was measured on it.
+fn with_profile(gpu: Arc<Gpu>, options: GpuOptions) -> Cuda {
+    let profile = profile::found(gpu.limits());
+    Cuda::new(gpu, options, profile)
 }
 
 /// Every GPU that can be used, or why there is none.
@@ -309,7 +315,7 @@ impl Device {
     /// As [`from_cuda`](Device::from_cuda).
     pub fn from_cuda_stream(stream: Arc<CudaStream>) -> Result<Self> {
         let gpu = Arc::new(Gpu::from_stream("cuda", stream)?);
-        Ok(Self::of(Kind::Cuda(Cuda::new(gpu, GpuOptions::default()))))
+        Ok(Self::of(Kind::Cuda(with_profile(gpu, GpuOptions::default()))))
     }
 
     /// The stream that calls on this device run in, if it is one of CUDA's. Its context is `stream.context()`.
@@ -437,10 +443,12 @@ impl Record for Cuda {
         O: Operator<A>,
     {
         let arrays = [Kept::input(self, input)?, Kept::output(self, result)?];
-        let options = self.options().into();
-        // SAFETY: arrays of ours are kept, those of the caller's were promised to be there.
-        bound(arrays, |[input, result]| unsafe {
-            self.gpu().bind_reduce::<T, A, O>(workspace, input, result, problem, &options)
+        bound(arrays, |[input, result]| {
+            self.reducing::<T, A, O, _>(workspace, input.len(), |workspace, options| {
+                let (gpu, options) = (self.gpu(), options.into());
+                // SAFETY: arrays of ours are kept, those of the caller's were promised to be there.
+                unsafe { gpu.bind_reduce::<T, A, O>(workspace, input, result, problem, &options) }
+            })
         })
     }
 
@@ -452,10 +460,12 @@ impl Record for Cuda {
         extreme: Extreme,
     ) -> Result<Recording> {
         let arrays = [Kept::input(self, input)?, Kept::output(self, result)?];
-        let options = self.options().into();
-        // SAFETY: arrays of ours are kept, those of the caller's were promised to be there.
-        bound(arrays, |[input, result]| unsafe {
-            self.gpu().bind_position::<T>(workspace, input, result, extreme, &options)
+        bound(arrays, |[input, result]| {
+            self.searching::<T, _>(workspace, input.len(), extreme, |workspace, options| {
+                let (gpu, options) = (self.gpu(), options.into());
+                // SAFETY: as above.
+                unsafe { gpu.bind_position::<T>(workspace, input, result, extreme, &options) }
+            })
         })
     }
 
@@ -472,10 +482,12 @@ impl Record for Cuda {
         O: Operator<U::Acc>,
     {
         let arrays = [Kept::input(self, input)?, Kept::output(self, output)?];
-        let options = self.options().into();
-        // SAFETY: arrays of ours are kept, those of the caller's were promised to be there.
-        bound(arrays, |[input, output]| unsafe {
-            self.gpu().bind_scan::<T, U, O>(workspace, input, output, problem, &options)
+        bound(arrays, |[input, output]| {
+            self.scanning::<T, U, O, _>(workspace, input.len(), |workspace, options| {
+                let (gpu, options) = (self.gpu(), options.into());
+                // SAFETY: as above.
+                unsafe { gpu.bind_scan::<T, U, O>(workspace, input, output, problem, &options) }
+            })
         })
     }
 

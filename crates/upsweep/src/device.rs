@@ -1,13 +1,14 @@
 //! Where the work is done.
 
 use core::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use upsweep_core::Backend;
 use upsweep_cpu::Cpu;
 pub use upsweep_cpu::{CpuOptions, InstructionSet};
 
 use crate::backend::{Kind, on_backend, wrong_device};
+use crate::profile::{self, Profile};
 use crate::{Error, GpuOptions, Limits, Policy, Result, Strategy, cuda, gpu};
 
 /// A device that runs the primitives. Cheap to clone; clones share the device.
@@ -58,7 +59,11 @@ impl Device {
     ///
     /// The first call starts the threads; all such devices share them.
     pub fn cpu() -> Self {
-        Self::of(Kind::Cpu(Cpu::shared()))
+        static SHARED: LazyLock<Arc<Cpu>> = LazyLock::new(|| {
+            let cpu = Cpu::shared();
+            profile::of_cpu(&cpu).map_or(cpu, Arc::new)
+        });
+        Self::of(Kind::Cpu(Arc::clone(&SHARED)))
     }
 
     /// The CPU, with chosen threads, instruction set or strategy.
@@ -66,7 +71,9 @@ impl Device {
     /// # Errors
     /// [`Error::NoDevice`] if this CPU lacks the instruction set or the threads cannot start.
     pub fn cpu_with(options: CpuOptions) -> Result<Self> {
-        Ok(Self::of(Kind::Cpu(Arc::new(Cpu::new(options)?))))
+        let cpu = Cpu::new(options)?;
+        let profiled = options.policy.is_none().then(|| profile::of_cpu(&cpu)).flatten();
+        Ok(Self::of(Kind::Cpu(Arc::new(profiled.unwrap_or(cpu)))))
     }
 
     /// The device with this id: `cpu`, `cuda:0`, `wgpu:0` …
@@ -111,6 +118,19 @@ impl Device {
                 Err(Error::NoDevice { id: self.id().to_owned(), reason })
             }
         }
+    }
+
+    /// The same device with a profile, or without one: see [`profile`](crate::profile). Arrays of the one are arrays of the other.
+    #[must_use]
+    pub fn with_profile(&self, profile: Option<Arc<Profile>>) -> Self {
+        Self::of(match &self.kind {
+            Kind::Cpu(cpu) => {
+                let policy = profile.and_then(|profile| profile.cpu);
+                Kind::Cpu(Arc::new(policy.map_or_else(|| cpu.by_default(), |p| cpu.with_policy(p))))
+            }
+            Kind::Wgpu(gpu) => Kind::Wgpu(gpu.with_profile(profile)),
+            Kind::Cuda(gpu) => Kind::Cuda(gpu.with_profile(profile)),
+        })
     }
 
     /// Every device that is here, and for every other backend the reason why it is not.

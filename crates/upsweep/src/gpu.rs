@@ -6,14 +6,14 @@ use std::time::Duration;
 use upsweep_core::Extreme;
 use upsweep_gpu::bits::kind;
 pub(crate) use upsweep_wgpu::Wgpu;
-pub use upsweep_wgpu::{DispatchProfile, Profile, Quartiles};
+pub use upsweep_wgpu::{DispatchProfile, Quartiles, RecordingProfile};
 use upsweep_wgpu::{Gpu, Ingredients, Slice, Source, Stored, Target, Workspace};
 
 use crate::backend::{Kind, Reach, Record, segmented_calls, wrong_device};
 use crate::view::{Items, ItemsMut};
 use crate::{
     Array, Device, Element, Error, GpuOptions, Number, Operator, Recording, Reduce, Result, Scan,
-    Strategy, View, ViewMut, Widen, fused, memory, recording,
+    Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
 };
 
 /// An adapter, and the device that was opened on it.
@@ -44,7 +44,7 @@ pub(crate) fn open(id: &str, number: &str, options: GpuOptions) -> Result<Wgpu> 
         return absent("ids of GPUs are wgpu:0, wgpu:1 and so on".to_owned());
     };
     match (FOUND.get(number), FOUND.len()) {
-        (Some(found), _) => Ok(Wgpu::new(found.open(number)?, options)),
+        (Some(found), _) => Ok(with_profile(found.open(number)?, options)),
         (None, 0) => absent(NONE.to_owned()),
         (None, 1) => absent("there is one adapter, wgpu:0".to_owned()),
         (None, count) => {
@@ -53,13 +53,19 @@ pub(crate) fn open(id: &str, number: &str, options: GpuOptions) -> Result<Wgpu> 
     }
 }
 
+/// A GPU with what was measured on it.
+fn with_profile(gpu: Arc<Gpu>, options: GpuOptions) -> Wgpu {
+    let profile = profile::found(gpu.limits());
+    Wgpu::new(gpu, options, profile)
+}
+
 /// Every GPU that can be used, or why there is none.
 pub(crate) fn list() -> core::result::Result<Vec<Wgpu>, String> {
     let mut reason = NONE.to_owned();
     let mut usable = Vec::new();
     for (number, found) in FOUND.iter().enumerate() {
         match found.open(number) {
-            Ok(gpu) => usable.push(Wgpu::new(gpu, GpuOptions::default())),
+            Ok(gpu) => usable.push(with_profile(gpu, GpuOptions::default())),
             Err(error) => reason = error.to_string(),
         }
     }
@@ -290,7 +296,7 @@ impl Device {
             });
         }
         let gpu = Arc::new(Gpu::from_wgpu("wgpu", adapter, device, queue));
-        Ok(Self::of(Kind::Wgpu(Wgpu::new(gpu, GpuOptions::default()))))
+        Ok(Self::of(Kind::Wgpu(with_profile(gpu, GpuOptions::default()))))
     }
 
     /// The wgpu device and queue behind this device, if it is one of wgpu's.
@@ -380,7 +386,7 @@ impl Recording {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn profile(&self, runs: u32) -> Result<Option<Profile>> {
+    pub fn profile(&self, runs: u32) -> Result<Option<RecordingProfile>> {
         match &self.bound {
             recording::Bound::Wgpu(bound) => bound.gpu.profile(&bound.recording, runs),
             recording::Bound::Cuda(_) => Ok(None),
@@ -422,10 +428,11 @@ impl Record for Wgpu {
         O: Operator<A>,
     {
         let (input, result) = (slice(self, input)?, slice_mut(self, result)?);
-        let options = self.options().into();
-        let recording =
-            self.gpu().bind_reduce::<T, A, O>(workspace, input, result, problem, &options)?;
-        Ok(bound(self, recording))
+        self.reducing::<T, A, O, _>(workspace, input.len(), |workspace, options| {
+            let (gpu, options) = (self.gpu(), options.into());
+            gpu.bind_reduce::<T, A, O>(workspace, input, result, problem, &options)
+        })
+        .map(|recording| bound(self, recording))
     }
 
     fn bind_position<T: Number>(
@@ -436,10 +443,10 @@ impl Record for Wgpu {
         extreme: Extreme,
     ) -> Result<Recording> {
         let (input, result) = (slice(self, input)?, slice_mut(self, result)?);
-        let options = self.options().into();
-        let recording =
-            self.gpu().bind_position::<T>(workspace, input, result, extreme, &options)?;
-        Ok(bound(self, recording))
+        self.searching::<T, _>(workspace, input.len(), extreme, |workspace, options| {
+            self.gpu().bind_position::<T>(workspace, input, result, extreme, &options.into())
+        })
+        .map(|recording| bound(self, recording))
     }
 
     fn bind_scan<T, U, O>(
@@ -455,10 +462,11 @@ impl Record for Wgpu {
         O: Operator<U::Acc>,
     {
         let (input, output) = (slice(self, input)?, slice_mut(self, output)?);
-        let options = self.options().into();
-        let recording =
-            self.gpu().bind_scan::<T, U, O>(workspace, input, output, problem, &options)?;
-        Ok(bound(self, recording))
+        self.scanning::<T, U, O, _>(workspace, input.len(), |workspace, options| {
+            let (gpu, options) = (self.gpu(), options.into());
+            gpu.bind_scan::<T, U, O>(workspace, input, output, problem, &options)
+        })
+        .map(|recording| bound(self, recording))
     }
 
     /// Of a part of a buffer, all of it is read.

@@ -24,6 +24,7 @@
 //!   nothing but some tens of bytes for each thread that is woken. On a GPU a plan can be bound to its arrays:
 //!   a [`Recording`] runs in a command stream of wgpu or a stream of CUDA that is the caller's own.
 //! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk, with the bits of the whole.
+//! - [`mod@profile`]: what a tuning run measured on a device, which the policies of every call read.
 //! - [`mod@ladder`] runs and times the seven classic steps of a sum on a GPU.
 //! - [`Operator`] and [`Element`] are traits: operators and items of your own are as fast. [`operator`](macro@operator) makes
 //!   an operator of a plain function, for every device; [`laws`] checks it.
@@ -41,6 +42,7 @@ mod memory;
 #[cfg(not(all(feature = "wgpu", feature = "cuda")))]
 mod nothing;
 mod plan;
+pub mod profile;
 mod recording;
 mod reduce;
 mod scan;
@@ -60,8 +62,9 @@ pub use fused::{
     counting,
 };
 #[cfg(feature = "wgpu")]
-pub use gpu::{DispatchProfile, Profile, Quartiles};
+pub use gpu::{DispatchProfile, Quartiles, RecordingProfile};
 pub use plan::{PositionPlan, ReducePlan, ScanPlan};
+pub use profile::Profile;
 pub use recording::Recording;
 pub use reduce::{
     Mean, argmax, argmin, mean, reduce, reduce_as, reduce_into, reduce_into_with, reduce_with,

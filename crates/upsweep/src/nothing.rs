@@ -2,6 +2,7 @@
 
 use core::convert::Infallible;
 use core::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 use upsweep_core::{
@@ -10,7 +11,7 @@ use upsweep_core::{
 };
 
 use crate::backend::{Reach, Record};
-use crate::{Element, GpuOptions, Result, Segments, View, ViewMut, fused};
+use crate::{Element, GpuOptions, Profile, Result, Segments, View, ViewMut, fused};
 
 /// A GPU.
 #[derive(Clone, Debug)]
@@ -23,6 +24,11 @@ impl NoGpu {
 
     #[must_use]
     pub(crate) fn with(&self, _: GpuOptions) -> Self {
+        match self.0 {}
+    }
+
+    #[must_use]
+    pub(crate) fn with_profile(&self, _: Option<Arc<Profile>>) -> Self {
         match self.0 {}
     }
 }

@@ -5,8 +5,8 @@ use std::hint::black_box;
 use bytemuck::{bytes_of, cast_slice};
 use upsweep::{
     ArgMax, ArgMin, Array, Device, Dtype, Indexed, InstructionSet, Max, Min, Number, Operator,
-    PositionPlan, Profile, Reduce, ReducePlan, Scan, ScanPlan, Strategy, Widen, argmax, argmin,
-    reduce_with, reference, scan_into_with,
+    PositionPlan, RecordingProfile, Reduce, ReducePlan, Scan, ScanPlan, Strategy, Widen, argmax,
+    argmin, reduce_with, reference, scan_into_with,
 };
 
 use crate::dispatch::{Op, PositionKernel, ReduceKernel, ScanKernel, combined_in};
@@ -55,7 +55,7 @@ impl Setup {
 pub(crate) struct Outcome {
     pub(crate) times: Option<Times>,
     /// Where the time goes, if that was asked for.
-    pub(crate) profile: Option<Profile>,
+    pub(crate) profile: Option<RecordingProfile>,
     /// `ok`, or why not.
     pub(crate) checked: String,
     /// Whether a result differs from the reference.
@@ -64,7 +64,7 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     /// A row whose result is the reference's.
-    pub(crate) fn right(times: Times, profile: Option<Profile>) -> Self {
+    pub(crate) fn right(times: Times, profile: Option<RecordingProfile>) -> Self {
         Self { times: Some(times), profile, checked: "ok".to_owned(), wrong: false }
     }
 

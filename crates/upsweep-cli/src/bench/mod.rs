@@ -17,8 +17,8 @@ use crate::error::{Failure, Result};
 use crate::reduce::check_accumulator;
 
 use input::Buffer;
-pub(crate) use job::memory_refusal;
 use job::{Outcome, PositionJob, ReduceJob, ScanJob, Setup};
+pub(crate) use job::{POISON, memory_refusal};
 pub(crate) use lists::{Choice, Devices, Lengths, Names, Primitive, Strategies};
 use measure::Effort;
 use report::{Report, Row};

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use upsweep::{Profile, Quartiles};
+use upsweep::{Quartiles, RecordingProfile};
 
 use crate::error::{Failure, Result};
 
@@ -25,7 +25,7 @@ pub(crate) struct Row<'a> {
     pub(crate) n: usize,
     pub(crate) strategy: &'a str,
     pub(crate) times: Option<Times>,
-    pub(crate) profile: Option<&'a Profile>,
+    pub(crate) profile: Option<&'a RecordingProfile>,
     pub(crate) checked: &'a str,
 }
 

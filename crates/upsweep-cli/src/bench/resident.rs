@@ -1,13 +1,13 @@
 //! Rows of a GPU: arrays that stay in its memory, times of its own clock.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use bytemuck::{cast_slice, pod_read_unaligned};
 use upsweep::{Array, Device, Error, Number, Recording, Result, Strategy};
 
 use super::job::{Outcome, POISON};
 use super::measure::{Effort, Times, median};
-use super::turns::in_turns;
+use super::turns::{in_turns, seconds};
 
 /// The input of a job, on the device that was asked for last.
 pub(crate) struct Resident<'a, T> {
@@ -140,23 +140,9 @@ impl<U: Number> Job<'_, U> {
     fn in_turns(&self, job: &Recording, samples: usize) -> Result<[Vec<f64>; 2]> {
         let both = [job, &self.limit];
         let mut found = in_turns(both.len(), samples, self.moved[0], &mut |which, runs| {
-            self.seconds(both[which], runs)
+            seconds(self.device, both[which], runs)
         })?;
         let limits = found.pop().unwrap_or_default();
         Ok([found.pop().unwrap_or_default(), limits])
-    }
-
-    /// Seconds of runs one after another; of all alike if only the host has a clock.
-    fn seconds(&self, recording: &Recording, runs: u32) -> Result<Vec<f64>> {
-        if let Some(times) = recording.time(runs)? {
-            return Ok(times.iter().map(Duration::as_secs_f64).collect());
-        }
-        self.device.wait()?;
-        let start = Instant::now();
-        for _ in 0..runs {
-            recording.submit()?;
-        }
-        self.device.wait()?;
-        Ok(vec![start.elapsed().as_secs_f64() / f64::from(runs)])
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use upsweep::Result;
+use upsweep::{Device, Recording, Result};
 
 use super::measure::median;
 
@@ -53,6 +53,20 @@ pub(crate) fn in_turns(
         times.sort_by(f64::total_cmp);
     }
     Ok(found)
+}
+
+/// Seconds of runs one after another; of all alike if only the host has a clock.
+pub(crate) fn seconds(device: &Device, recording: &Recording, runs: u32) -> Result<Vec<f64>> {
+    if let Some(times) = recording.time(runs)? {
+        return Ok(times.iter().map(Duration::as_secs_f64).collect());
+    }
+    device.wait()?;
+    let start = Instant::now();
+    for _ in 0..runs {
+        recording.submit()?;
+    }
+    device.wait()?;
+    Ok(vec![start.elapsed().as_secs_f64() / f64::from(runs)])
 }
 
 #[cfg(test)]

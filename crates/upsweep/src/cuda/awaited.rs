@@ -89,11 +89,12 @@ where
             Prepared::Wgpu(..) => return refused("wgpu"),
         };
         let Kept { slice, memory } = Kept::input(gpu, input)?;
-        let options = gpu.options().into();
-        // SAFETY: an array of ours is kept, one of the caller's was promised to be there.
-        let awaited = unsafe {
-            gpu.gpu().bind_awaited::<T, A, O>(workspace, slice, &self.problem, &options)
-        }?;
+        let awaited =
+            gpu.reducing::<T, A, O, _>(workspace, slice.len(), |workspace, options| {
+                let (gpu, options) = (gpu.gpu(), options.into());
+                // SAFETY: an array of ours is kept, one of the caller's was promised to be there.
+                unsafe { gpu.bind_awaited::<T, A, O>(workspace, slice, &self.problem, &options) }
+            })?;
         let kept = awaited.recording().clone().keeping(memory);
         let recording = Recording { bound: recording::Bound::Cuda(Bound(kept)) };
         Ok(Awaited { awaited, recording })

@@ -1,0 +1,257 @@
+//! Profiles as text, which people may read and change.
+
+use std::num::NonZero;
+
+use serde::{Deserialize, Serialize};
+use upsweep_core::{CpuPolicy, PROFILED, WorkgroupPolicy};
+
+use super::{Best, Measured, Profile, Rows, Work};
+use crate::Strategy;
+
+/// The version of the form below. A file of a later one is not read.
+const VERSION: u32 = 1;
+
+/// What a file begins with.
+const HEAD: &str = "\
+# What `upsweep tune` measured on one device, which policies of the upsweep library read. It changes speed, never a result.
+# Rows say which strategy was the fastest for so many items, and with which numbers; times are in microseconds: the median, that
+# of moving the same bytes without arithmetic, and that of what would have been chosen without this file.
+";
+
+#[derive(Deserialize, Serialize)]
+struct Versioned {
+    version: u32,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    version: u32,
+    device: String,
+    interface: String,
+    driver: String,
+    measured: String,
+    cpu: Option<Cpu>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reduce: Vec<Row>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    scan: Vec<Row>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Cpu {
+    serial_bytes: NonZero<usize>,
+    block_bytes: NonZero<usize>,
+    scan_block_bytes: NonZero<usize>,
+    streaming_bytes: usize,
+    half_line_bytes: usize,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    operator: String,
+    item: String,
+    output: String,
+    items: u64,
+    strategy: String,
+    threads_per_workgroup: NonZero<u32>,
+    items_per_thread: NonZero<u32>,
+    median_us: f64,
+    limit_us: f64,
+    default_us: f64,
+}
+
+/// A profile as text.
+pub fn text(profile: &Profile) -> String {
+    let file = File {
+        version: VERSION,
+        device: profile.device.clone(),
+        interface: profile.interface.clone(),
+        driver: profile.driver.clone(),
+        measured: profile.measured.clone(),
+        cpu: profile.cpu.map(Cpu::of),
+        reduce: profile.reductions.iter().flat_map(|r| written(r, Strategy::GpuReduce)).collect(),
+        scan: profile.scans.iter().flat_map(|r| written(r, Strategy::GpuScan)).collect(),
+    };
+    match toml::to_string(&file) {
+        Ok(text) => format!("{HEAD}\n{text}"),
+        Err(why) => unreachable!("numbers and names can be written: {why}"),
+    }
+}
+
+fn written<S: Copy>(rows: &Rows<S>, name: impl Fn(S) -> Strategy) -> Vec<Row> {
+    let Work { operator, item, output } = rows.work();
+    let row = |best: &Best<S>| Row {
+        operator: operator.to_owned(),
+        item: item.to_string(),
+        output: output.to_string(),
+        items: best.items,
+        strategy: name(best.strategy).to_string(),
+        threads_per_workgroup: NonZero::new(best.policy.threads_per_workgroup)
+            .unwrap_or(NonZero::<u32>::MIN),
+        items_per_thread: NonZero::new(best.policy.items_per_thread).unwrap_or(NonZero::<u32>::MIN),
+        median_us: best.measured.median_us,
+        limit_us: best.measured.limit_us,
+        default_us: best.measured.default_us,
+    };
+    rows.best().iter().map(row).collect()
+}
+
+/// Reads a text.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse(text: &str) -> Result<Profile, String> {
+    let reason = |why: toml::de::Error| why.to_string().lines().collect::<Vec<_>>().join(" ");
+    let Versioned { version } = toml::from_str(text).map_err(reason)?;
+    if version != VERSION {
+        return Err(format!("it is of version {version}, this library reads version {VERSION}"));
+    }
+    let file: File = toml::from_str(text).map_err(reason)?;
+    Ok(Profile {
+        device: file.device,
+        interface: file.interface,
+        driver: file.driver,
+        measured: file.measured,
+        reductions: tables(&file.reduce)?,
+        scans: tables(&file.scan)?,
+        cpu: file.cpu.map(|cpu| cpu.policy()),
+    })
+}
+
+/// Rows by what they are of, in the order in which that comes first.
+fn tables<S: Copy + std::str::FromStr<Err = crate::Error>>(
+    rows: &[Row],
+) -> Result<Vec<Rows<S>>, String> {
+    let mut tables: Vec<(Work, Vec<Best<S>>)> = Vec::new();
+    for row in rows {
+        let (work, best) = row.read().map_err(|why| {
+            format!("the row of {} {}, {} items: {why}", row.operator, row.item, row.items)
+        })?;
+        match tables.iter_mut().find(|(of, _)| *of == work) {
+            Some((_, all)) => all.push(best),
+            None => tables.push((work, vec![best])),
+        }
+    }
+    Ok(tables.into_iter().map(|(work, all)| Rows::new(work, all)).collect())
+}
+
+impl Row {
+    fn read<S: std::str::FromStr<Err = crate::Error>>(&self) -> Result<(Work, Best<S>), String> {
+        let said = |error: crate::Error| error.to_string();
+        let known = PROFILED.into_iter().find(|name| *name == self.operator);
+        let operator =
+            known.ok_or_else(|| format!("known operators are {}", PROFILED.join(" ")))?;
+        let work = Work {
+            operator,
+            item: self.item.parse().map_err(said)?,
+            output: self.output.parse().map_err(said)?,
+        };
+        let times = [self.median_us, self.limit_us, self.default_us];
+        if times.iter().any(|time| !time.is_finite() || *time < 0.0) {
+            return Err("times are numbers that are not negative".to_owned());
+        }
+        let policy = WorkgroupPolicy {
+            threads_per_workgroup: self.threads_per_workgroup.get(),
+            items_per_thread: self.items_per_thread.get(),
+        };
+        let [median_us, limit_us, default_us] = times;
+        let measured = Measured { median_us, limit_us, default_us };
+        let strategy = self.strategy.parse().map_err(said)?;
+        Ok((work, Best { items: self.items, strategy, policy, measured }))
+    }
+}
+
+impl Cpu {
+    fn of(policy: CpuPolicy) -> Self {
+        let at_least_one = |bytes| NonZero::new(bytes).unwrap_or(NonZero::<usize>::MIN);
+        Self {
+            serial_bytes: at_least_one(policy.serial_bytes),
+            block_bytes: at_least_one(policy.block_bytes),
+            scan_block_bytes: at_least_one(policy.scan_block_bytes),
+            streaming_bytes: policy.streaming_bytes,
+            half_line_bytes: policy.half_line_bytes,
+        }
+    }
+
+    fn policy(&self) -> CpuPolicy {
+        CpuPolicy {
+            serial_bytes: self.serial_bytes.get(),
+            block_bytes: self.block_bytes.get(),
+            scan_block_bytes: self.scan_block_bytes.get(),
+            streaming_bytes: self.streaming_bytes,
+            half_line_bytes: self.half_line_bytes,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Dtype, GpuReduceStrategy, GpuScanStrategy};
+
+    fn best<S>(items: u64, strategy: S) -> Best<S> {
+        let policy = WorkgroupPolicy { threads_per_workgroup: 256, items_per_thread: 16 };
+        let measured = Measured { median_us: 61.25, limit_us: 60.0, default_us: 63.5 };
+        Best { items, strategy, policy, measured }
+    }
+
+    /// A profile with something of everything.
+    fn full() -> Profile {
+        let reduce: GpuReduceStrategy =
+            "striped-16-exact/cooperative/atomic".parse().expect("a cell");
+        let scan: GpuScanStrategy = "blocked-4-checked/blelloch/look-back".parse().expect("a cell");
+        let sum = Work { operator: "sum", item: Dtype::U8, output: Dtype::U32 };
+        let argmin = Work { operator: "argmin", item: Dtype::F32, output: Dtype::U64 };
+        Profile {
+            device: "Some \"GPU\"".to_owned(),
+            interface: "cuda".to_owned(),
+            driver: "13.0".to_owned(),
+            measured: "2026-11-23".to_owned(),
+            reductions: vec![
+                Rows::new(sum, vec![best(1 << 10, reduce), best(1 << 33, reduce)]),
+                Rows::new(argmin, vec![best(1 << 10, reduce)]),
+            ],
+            scans: vec![Rows::new(sum, vec![best(1 << 20, scan)])],
+            cpu: Some(CpuPolicy {
+                serial_bytes: 1,
+                block_bytes: 2,
+                scan_block_bytes: 3,
+                streaming_bytes: 4,
+                half_line_bytes: 5,
+            }),
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let text = text(&full());
+        assert_eq!(parse(&text), Ok(full()), "{text}");
+        assert!(text.contains("strategy = \"striped-16-exact/cooperative/atomic\""), "{text}");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused() {
+        let good = text(&full());
+        for (from, to, said) in [
+            ("operator = \"sum\"", "operator = \"plus\"", "known operators are sum"),
+            ("item = \"u8\"", "item = \"u9\"", "unknown dtype 'u9'"),
+            ("cooperative/atomic", "cooperative/magic", "'magic'"),
+            ("threads_per_workgroup = 256", "threads_per_workgroup = 0", "nonzero"),
+            ("threads_per_workgroup = 256", "threads_per_workgroup = -1", "line"),
+            ("median_us = 61.25", "median_us = nan", "not negative"),
+            ("median_us = 61.25", "speed = 61.25", "unknown field"),
+            ("block_bytes = 2", "block_bytes = 0", "nonzero"),
+            ("driver = \"13.0\"\n", "", "driver"),
+            ("version = 1", "version = 2", "version 2"),
+        ] {
+            let changed = good.replacen(from, to, 1);
+            assert_ne!(changed, good, "{from}");
+            let why = parse(&changed).expect_err(to);
+            assert!(why.contains(said), "{to}: {why}");
+            assert!(!why.contains('\n'), "{why}");
+        }
+    }
+}
