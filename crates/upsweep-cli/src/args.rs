@@ -8,6 +8,7 @@ use upsweep::{CpuOptions, Dtype, InstructionSet};
 
 use crate::bench::{Devices, Lengths, Names, Strategies};
 use crate::dispatch::Op;
+use crate::tune::Span;
 
 const ABOUT: &str = "\
 Reduces and scans arrays at the speed of the machine's memory.
@@ -26,6 +27,7 @@ Examples:
   upsweep devices
   upsweep bench --op reduce --dtype f32 --n 2^20,2^26
   upsweep ladder --n 2^26
+  upsweep tune --device wgpu:0
 
 Files:
   .npy   numpy's format, version 1 to 3, in C order, of any dimensions; read in place
@@ -40,6 +42,8 @@ Types:
 Environment:
   UPSWEEP_DEVICE   the default of --device
   UPSWEEP_LOG      set to 1 to be told on standard error what was chosen
+  UPSWEEP_PROFILE  a file to be used instead of what upsweep tune has kept, or off
+  UPSWEEP_CACHE_DIR  where profiles and compiled kernels are kept; nowhere if it is empty
 
 Exit status: 0; 1 if bench or ladder found a wrong result; 2 for a mistake in what was asked for, in a file,
 or while writing, with one line on standard error.";
@@ -65,6 +69,8 @@ pub(crate) enum Command {
     Bench(BenchArguments),
     /// Run the seven classic steps of a sum on a GPU, and say what each gains
     Ladder(LadderArguments),
+    /// Measure what a device does best, and keep it for every later call
+    Tune(TuneArguments),
 }
 
 /// Where the work is done.
@@ -346,4 +352,84 @@ pub(crate) struct LadderArguments {
     /// Times that each step is measured
     #[arg(long, value_name = "K", default_value = "11")]
     pub(crate) samples: NonZeroUsize,
+}
+
+const TUNE_HELP: &str = "\
+Tries cells - a strategy, threads per workgroup, items per thread - at several lengths, the nearest to the best so far
+first, each in turns with what the device chooses by itself. Every result is compared. What was the fastest is
+written to a profile, a text file of the device and its driver, which all later calls on that device read: of the
+program and of the library. It changes speed, never a result. Of a CPU it holds the bounds from which threads and
+streaming stores pay, and the sizes of blocks.
+
+What is not measured this time is kept as it was. Ctrl-C ends it with what was found so far.
+
+With --csv every cell that was tried is a row; default_us is what the device chose by itself, in the same turns.
+
+Examples:
+  upsweep tune
+  upsweep tune --device wgpu:0 --budget 5m
+  upsweep tune --device cuda:0 --op reduce --dtype f32 --budget all --csv sweep.csv
+  upsweep tune --device cuda:0 --export h200.toml";
+
+/// `upsweep tune`.
+#[derive(Debug, Args)]
+#[command(after_help = TUNE_HELP)]
+pub(crate) struct TuneArguments {
+    /// Device: an id that `upsweep devices` lists, or auto
+    #[arg(
+        long,
+        value_name = "ID",
+        env = "UPSWEEP_DEVICE",
+        default_value = "auto",
+        hide_env_values = true
+    )]
+    pub(crate) device: String,
+
+    /// Primitives, between commas: reduce, argmin, argmax, inclusive_scan (which stands for both scans); or all
+    #[arg(long, value_name = "LIST", default_value = "reduce,inclusive_scan")]
+    pub(crate) op: Names<crate::bench::Primitive>,
+
+    /// Operator of reductions and scans
+    #[arg(long, value_name = "OP", default_value = "sum")]
+    pub(crate) operator: Op,
+
+    /// Types, between commas; or all [default: u8,u32,u64,f32,f64; with --quick u8,u32,f32]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) dtype: Option<Names<Dtype>>,
+
+    /// Type to combine in, and type of a scan's output
+    #[arg(long, value_name = "TYPE")]
+    pub(crate) acc: Option<Dtype>,
+
+    /// Numbers of items, between commas [default: 2^10 to 2^26 in steps of 2^2, as far as they fit]
+    #[arg(long, value_name = "LIST")]
+    pub(crate) n: Option<Lengths>,
+
+    /// How long it may take: 60s, 5m; all tries every cell [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<Span>,
+
+    /// In 20 seconds, with fewer types and lengths
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// Write the profile to this file, and not where calls look for it
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["import", "export"])]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Measure nothing: take the profile of this device from a file
+    #[arg(long, value_name = "FILE", conflicts_with = "export")]
+    pub(crate) import: Option<PathBuf>,
+
+    /// Measure nothing: write the profile that calls on this device read to a file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) export: Option<PathBuf>,
+
+    /// Write what was tried as CSV to this file, or to standard output with -
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Be one of the programs that make kernels for another, which says on standard input which
+    #[arg(long, hide = true)]
+    pub(crate) make_kernels: bool,
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use upsweep::{Device, DeviceList, Limits};
+use upsweep::{Device, DeviceList, Limits, profile};
 
 use crate::args::DevicesArguments;
 use crate::error::{Failure, Result};
@@ -25,6 +25,29 @@ struct List<'a> {
 struct Usable<'a> {
     id: &'a str,
     limits: Facts<'a>,
+    profile: ProfileFound,
+}
+
+/// Which profile calls on a device read.
+#[derive(Serialize)]
+struct ProfileFound {
+    /// A path, or `shipped`; nothing if there is none.
+    origin: Option<String>,
+    /// When and by what it was measured.
+    measured: Option<String>,
+    /// Why a file is not used.
+    ignored: Option<String>,
+}
+
+impl ProfileFound {
+    fn of(limits: &Limits) -> Self {
+        let found = profile::find(limits);
+        Self {
+            origin: found.origin,
+            measured: found.profile.map(|profile| profile.measured.clone()),
+            ignored: found.ignored.map(|error| error.to_string()),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -92,7 +115,11 @@ fn json(list: &DeviceList) -> Result<String> {
         usable: list
             .usable
             .iter()
-            .map(|device| Usable { id: &device.id, limits: Facts::new(&device.limits) })
+            .map(|device| Usable {
+                id: &device.id,
+                limits: Facts::new(&device.limits),
+                profile: ProfileFound::of(&device.limits),
+            })
             .collect(),
         absent: list
             .absent
@@ -142,6 +169,10 @@ fn table(list: &DeviceList) -> String {
         line("64-bit floats", yes(limits.float64));
         line("subnormal floats", yes(limits.subnormals));
         line("timestamps", yes(limits.timestamps));
+        let found = ProfileFound::of(limits);
+        let measured = found.measured.map(|when| format!(", measured {when}")).unwrap_or_default();
+        line("profile", found.origin.map_or("none".to_owned(), |origin| origin + &measured));
+        line("profile not used", found.ignored.unwrap_or_default());
     }
     let mut text = text.replace("  id", "id").replace("  \nid", "\nid ");
     for absent in &list.absent {

@@ -1,4 +1,4 @@
-//! The `upsweep` program: reduces and scans files, lists devices, measures speed, shows what makes it.
+//! The `upsweep` program: reduces and scans files, lists devices, measures speed, shows what makes it, and keeps what was best.
 
 mod args;
 mod bench;
@@ -17,6 +17,7 @@ mod reduce;
 mod scan;
 mod spool;
 mod text;
+mod tune;
 mod value;
 
 use std::io::{self, Write};
@@ -51,6 +52,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Devices(arguments) => devices::run(arguments),
         Command::Bench(arguments) => bench::run(arguments),
         Command::Ladder(arguments) => ladder::run(arguments),
+        Command::Tune(arguments) => tune::run(arguments),
     }
 }
 
@@ -64,7 +66,7 @@ fn refuse(error: &clap::Error) -> Result<()> {
         error.kind(),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand
     ) {
-        let known = "reduce scan devices bench ladder";
+        let known = "reduce scan devices bench ladder tune";
         return Err(Failure::usage(format!("no command is given; known are {known}")));
     }
     // The first paragraph says what is wrong; usage and hints follow.

@@ -11,6 +11,8 @@ mod dispatch;
 mod error;
 #[path = "../src/npy.rs"]
 mod npy;
+#[path = "../src/progress.rs"]
+mod progress;
 #[path = "../src/value.rs"]
 mod value;
 
@@ -28,4 +30,11 @@ mod bench {
 #[path = "../src/ladder"]
 mod ladder {
     mod report;
+}
+
+/// The modules of `upsweep tune`.
+#[path = "../src/tune"]
+mod tune {
+    mod budget;
+    mod cells;
 }

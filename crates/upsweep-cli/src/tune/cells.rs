@@ -1,0 +1,166 @@
+//! The cells that a tuning run may try, and which comes next: the nearest to one of the best so far.
+
+use upsweep::{
+    GpuOptions, GpuReduceStrategy, GpuScanStrategy, Limits, Load, Strategy, WorkgroupPolicy,
+};
+
+/// Items of a thread that are tried.
+const ITEMS_PER_THREAD: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];
+
+/// Threads of a workgroup that are tried, as far as a device has them.
+const THREADS_PER_WORKGROUP: [u32; 6] = [32, 64, 128, 256, 512, 1024];
+
+/// How far two cells are from one another for each level at which their strategies differ: a step of a number is 1. What seldom
+/// wins is far away, so that a short run finds what matters; a long one tries everything.
+const LOAD_APART: u32 = 4;
+const LOCAL_APART: u32 = 4;
+const GLOBAL_APART: u32 = 2;
+
+/// The strategies of one primitive.
+pub(crate) trait Space: Copy + PartialEq + 'static {
+    /// Every one.
+    fn every() -> Vec<Self>;
+
+    /// How far it is from another.
+    fn apart(self, other: Self) -> u32;
+
+    /// What a device is told.
+    fn options(self, policy: WorkgroupPolicy) -> GpuOptions;
+
+    /// What a device has chosen, if that is one of these.
+    fn of(strategy: Strategy) -> Option<Self>;
+
+    /// As reports name it.
+    fn name(self) -> String;
+}
+
+fn loads_apart(one: Load, other: Load) -> u32 {
+    let differing =
+        [one.arrangement != other.arrangement, one.width != other.width, one.tail != other.tail];
+    LOAD_APART * differing.map(u32::from).iter().sum::<u32>()
+}
+
+macro_rules! space {
+    ($strategy:ident, $field:ident, $variant:ident) => {
+        impl Space for $strategy {
+            fn every() -> Vec<Self> {
+                Self::all().collect()
+            }
+
+            fn apart(self, other: Self) -> u32 {
+                loads_apart(self.load, other.load)
+                    + LOCAL_APART * u32::from(self.local != other.local)
+                    + GLOBAL_APART * u32::from(self.global != other.global)
+            }
+
+            fn options(self, policy: WorkgroupPolicy) -> GpuOptions {
+                GpuOptions { $field: Some(self), policy: Some(policy), ..GpuOptions::default() }
+            }
+
+            fn of(strategy: Strategy) -> Option<Self> {
+                match strategy {
+                    Strategy::$variant(strategy) => Some(strategy),
+                    _ => None,
+                }
+            }
+
+            fn name(self) -> String {
+                Strategy::$variant(self).to_string()
+            }
+        }
+    };
+}
+
+space!(GpuReduceStrategy, reduce, GpuReduce);
+space!(GpuScanStrategy, scan, GpuScan);
+
+/// A strategy and its numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Cell<S> {
+    pub(crate) strategy: S,
+    pub(crate) policy: WorkgroupPolicy,
+}
+
+impl<S: Space> Cell<S> {
+    fn apart(self, other: Self) -> u32 {
+        let steps = |one: u32, other: u32| one.max(1).ilog2().abs_diff(other.max(1).ilog2());
+        let (own, its) = (self.policy, other.policy);
+        self.strategy.apart(other.strategy)
+            + steps(own.threads_per_workgroup, its.threads_per_workgroup)
+            + steps(own.items_per_thread, its.items_per_thread)
+    }
+}
+
+/// The cells that have not been tried.
+pub(crate) struct Untried<S>(Vec<Cell<S>>);
+
+impl<S: Space> Untried<S> {
+    /// All that this device can have.
+    pub(crate) fn on(limits: &Limits) -> Self {
+        let threads = THREADS_PER_WORKGROUP.into_iter();
+        let threads: Vec<u32> = threads.filter(|&t| t <= limits.threads_per_workgroup).collect();
+        let policies = threads.iter().flat_map(|&threads_per_workgroup| {
+            ITEMS_PER_THREAD
+                .map(|items_per_thread| WorkgroupPolicy { threads_per_workgroup, items_per_thread })
+        });
+        let policies: Vec<WorkgroupPolicy> = policies.collect();
+        let with = |strategy| policies.iter().map(move |&policy| Cell { strategy, policy });
+        Self(S::every().into_iter().flat_map(with).collect())
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Forgets what a device does not do, whatever the numbers.
+    pub(crate) fn forget(&mut self, strategy: S) {
+        self.0.retain(|cell| cell.strategy != strategy);
+    }
+
+    /// At most `count` of the nearest to one of `best`, the nearest first, which are no longer untried.
+    pub(crate) fn take(&mut self, count: usize, best: &[Cell<S>]) -> Vec<Cell<S>> {
+        let apart = |cell: &Cell<S>| best.iter().map(|&b| cell.apart(b)).min().unwrap_or(0);
+        self.0.sort_by_cached_key(|cell| std::cmp::Reverse(apart(cell)));
+        let rest = self.0.len().saturating_sub(count);
+        let mut taken = self.0.split_off(rest);
+        taken.reverse();
+        taken
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(
+        name: &str,
+        threads_per_workgroup: u32,
+        items_per_thread: u32,
+    ) -> Cell<GpuReduceStrategy> {
+        let policy = WorkgroupPolicy { threads_per_workgroup, items_per_thread };
+        Cell { strategy: name.parse().expect("a cell"), policy }
+    }
+
+    #[test]
+    fn neighbours_of_the_best_come_first_and_everything_comes() {
+        let mut limits = Limits::least("some", "vulkan");
+        limits.threads_per_workgroup = 256;
+        let mut untried = Untried::<GpuReduceStrategy>::on(&limits);
+        assert_eq!(untried.len(), 108 * 4 * 7);
+        let best = cell("striped-16-exact/cooperative/atomic", 128, 16);
+        assert_eq!(untried.take(1, &[best]), [best]);
+        let next = untried.take(4, &[best]);
+        assert!(
+            next.iter().all(|cell| cell.strategy == best.strategy && cell.apart(best) == 1),
+            "{next:?}"
+        );
+        let other = untried.take(1, &[best, cell("blocked-4-checked/raking/last-block", 32, 4)]);
+        assert_eq!(other, [cell("blocked-4-checked/raking/last-block", 32, 4)]);
+        untried.forget(best.strategy);
+        let rest = untried.take(usize::MAX, &[best]);
+        assert_eq!(rest.len(), 107 * 4 * 7 - 1);
+        assert!(rest.iter().all(|cell| cell.strategy != best.strategy));
+        assert_eq!(untried.len(), 0);
+    }
+}

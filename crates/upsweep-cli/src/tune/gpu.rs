@@ -1,0 +1,183 @@
+//! Pieces of work on a GPU, from their names to their types.
+
+use bytemuck::{bytes_of, cast_slice};
+use upsweep::profile::{Rows, Work};
+use upsweep::{
+    Array, Device, GpuReduceStrategy, GpuScanStrategy, Max, Min, Number, Operator, Policy,
+    PositionPlan, Profile, Reduce, ReducePlan, Scan, ScanPlan, View, Widen, WorkgroupPolicy,
+    argmax, argmin, reduce_with, scan_into_with,
+};
+
+use super::budget::{Budget, Deadline};
+use super::cells::Untried;
+use super::helpers::{self, Helpers};
+use super::jobs::{Arrays, Jobs};
+use super::sweep::{Search, Searched, Tell};
+use crate::bench::input::Buffer;
+use crate::dispatch::{PositionKernel, ReduceKernel, ScanKernel};
+use crate::error::Result;
+
+/// One piece of work, at several lengths.
+pub(crate) struct Piece<'a> {
+    /// The GPU, without a profile.
+    pub(crate) device: &'a Device,
+    /// As records name it.
+    pub(crate) operation: &'a str,
+    pub(crate) helpers: &'a mut Helpers,
+    pub(crate) work: Work,
+    pub(crate) lengths: Vec<usize>,
+    /// The items of the longest.
+    pub(crate) items: &'a Buffer,
+    pub(crate) budget: &'a Budget,
+    pub(crate) deadline: Deadline,
+    pub(crate) tell: Tell<'a>,
+    /// Where rows go.
+    pub(crate) profile: &'a mut Profile,
+}
+
+/// How much was tried of a piece of work, of what there is, and how many results were wrong.
+pub(crate) struct Extent {
+    pub(crate) tried: usize,
+    pub(crate) all: usize,
+    pub(crate) wrong: usize,
+}
+
+fn extent<S>(searched: &Searched<S>) -> Extent {
+    Extent { tried: searched.tried, all: searched.all, wrong: searched.wrong }
+}
+
+/// Replaces the rows of a piece of work, if there are any.
+fn keep<S: Copy>(all: &mut Vec<Rows<S>>, rows: Rows<S>) {
+    if !rows.best().is_empty() {
+        all.retain(|other| other.work() != rows.work());
+        all.push(rows);
+    }
+}
+
+fn numbers(policy: Policy) -> WorkgroupPolicy {
+    match policy {
+        Policy::Workgroup(policy) => policy,
+        _ => WorkgroupPolicy { threads_per_workgroup: 256, items_per_thread: 16 },
+    }
+}
+
+impl Piece<'_> {
+    /// A reduction, or a search for a position.
+    fn reduces<T: Number>(self, mut jobs: impl Jobs) -> Result<Extent> {
+        let Self { device, operation, helpers, work, budget, deadline, tell, profile, .. } = self;
+        let name = helpers::name_of(false, work);
+        let untried = Untried::<GpuReduceStrategy>::on(device.limits());
+        let chosen = |items| numbers(device.reduce_choice(items, size_of::<T>()).1);
+        let search = Search {
+            device,
+            operation,
+            name: &name,
+            helpers,
+            jobs: &mut jobs,
+            chosen: &chosen,
+            budget,
+            deadline,
+            tell,
+            untried,
+        };
+        let searched = search.run()?;
+        let extent = extent(&searched);
+        keep(&mut profile.reductions, Rows::new(work, searched.best));
+        Ok(extent)
+    }
+}
+
+impl ReduceKernel for Piece<'_> {
+    type Output = Result<Extent>;
+
+    fn run<T, A, O>(self, operator: O) -> Result<Extent>
+    where
+        T: Number + Widen<A>,
+        A: Number,
+        O: Operator<A>,
+    {
+        let items: &[T] = cast_slice(self.items.bytes());
+        let (cpu, problem) = (Device::cpu(), Reduce::new(operator));
+        let expected = self.lengths.iter().map(|&n| reduce_with(&cpu, &items[..n], &problem));
+        let expected = expected.collect::<upsweep::Result<Vec<A>>>()?;
+        let bind = move |device: &Device, input: &Array<T>, result: &mut Array<A>| {
+            ReducePlan::<T, A, O>::new(device, input.len(), problem)?.bind(input, result)
+        };
+        let jobs = Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)?;
+        self.reduces::<T>(jobs)
+    }
+}
+
+impl PositionKernel for Piece<'_> {
+    type Output = Result<Extent>;
+
+    fn run<T>(self) -> Result<Extent>
+    where
+        T: Number,
+        T::Acc: Number,
+        Min: Operator<T::Acc>,
+        Max: Operator<T::Acc>,
+    {
+        let items: &[T] = cast_slice(self.items.bytes());
+        let (cpu, largest) = (Device::cpu(), self.work.operator == "argmax");
+        let find = if largest { argmax::<T> } else { argmin::<T> };
+        let expected =
+            self.lengths.iter().map(|&n| Ok(find(&cpu, &items[..n])?.unwrap_or(u64::MAX)));
+        let expected = expected.collect::<upsweep::Result<Vec<u64>>>()?;
+        let bind = move |device: &Device, input: &Array<T>, result: &mut Array<u64>| {
+            let plan = if largest { PositionPlan::argmax } else { PositionPlan::argmin };
+            plan(device, input.len())?.bind(input, result)
+        };
+        let jobs = Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)?;
+        self.reduces::<T>(jobs)
+    }
+}
+
+impl ScanKernel for Piece<'_> {
+    type Output = Result<Extent>;
+
+    fn run<T, U, O>(self, operator: O) -> Result<Extent>
+    where
+        T: Number + Widen<U::Acc>,
+        U: Number,
+        U::Acc: Number,
+        O: Operator<U::Acc>,
+    {
+        let items: &[T] = cast_slice(self.items.bytes());
+        let problem = Scan::inclusive(operator);
+        let mut output = Buffer::new(size_of_val(items) / size_of::<T>() * size_of::<U>())?;
+        scan_into_with(&Device::cpu(), items, output.items_mut::<U>(), &problem)?;
+        let expected: Vec<U> = output.items_mut::<U>().to_vec();
+        drop(output);
+        let bind = move |device: &Device, input: &Array<T>, output: &mut Array<U>| {
+            ScanPlan::<T, U, O>::new(device, input.len(), problem)?.bind(input, output)
+        };
+        let digest = move |device: &Device, items: View<'_, U>| {
+            let total = reduce_with(device, items, &Reduce::<U::Acc, O>::new(operator))?;
+            Ok(bytes_of(&total).to_vec())
+        };
+        let (lengths, digest) = (self.lengths.clone(), Box::new(digest));
+        let mut jobs = Arrays::of_arrays(self.device, items, lengths, expected, digest, bind)?;
+        let Self { device, operation, helpers, work, budget, deadline, tell, profile, .. } = self;
+        let name = helpers::name_of(true, work);
+        let untried = Untried::<GpuScanStrategy>::on(device.limits());
+        let size = size_of::<T>().max(size_of::<U>());
+        let chosen = |items| numbers(device.scan_choice(items, size).1);
+        let search = Search {
+            device,
+            operation,
+            name: &name,
+            helpers,
+            jobs: &mut jobs,
+            chosen: &chosen,
+            budget,
+            deadline,
+            tell,
+            untried,
+        };
+        let searched = search.run()?;
+        let extent = extent(&searched);
+        keep(&mut profile.scans, Rows::new(work, searched.best));
+        Ok(extent)
+    }
+}

@@ -1,0 +1,340 @@
+//! `upsweep tune`: measures what a device does best, and keeps it in a profile.
+
+mod awake;
+mod budget;
+mod cells;
+mod cpu;
+mod gpu;
+mod helpers;
+mod jobs;
+mod sweep;
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use time::OffsetDateTime;
+use upsweep::profile::{self, Work};
+use upsweep::{CpuOptions, Device, Dtype, Profile};
+
+use crate::args::TuneArguments;
+use crate::bench::report::{Record, quoted};
+use crate::bench::{Primitive, input};
+use crate::device;
+use crate::dispatch::{self, Op, combined_in, same_bits};
+use crate::error::{Failure, Result};
+use crate::progress::{check_signals, watch_signals};
+use crate::reduce::check_accumulator;
+
+use budget::Budget;
+pub(crate) use budget::Span;
+use gpu::{Extent, Piece};
+use helpers::Helpers;
+use sweep::Tried;
+
+/// The time of a run, and of a quick one.
+const BUDGET: &str = "60s";
+const QUICK_BUDGET: &str = "20s";
+
+/// Types and lengths that are measured unless others are asked for.
+const DTYPES: [Dtype; 5] = [Dtype::U8, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64];
+const QUICK_DTYPES: [Dtype; 3] = [Dtype::U8, Dtype::U32, Dtype::F32];
+const POWERS: [u32; 9] = [10, 12, 14, 16, 18, 20, 22, 24, 26];
+const QUICK_POWERS: [u32; 6] = [10, 14, 17, 20, 23, 26];
+
+/// Turns of each pair of measurements on a CPU.
+const TURNS: usize = 31;
+const QUICK_TURNS: usize = 11;
+
+/// The columns of what was tried.
+const COLUMNS: &str = "device,op,dtype,n,strategy,threads_per_workgroup,items_per_thread,median_us,default_us,limit_us,checked";
+
+/// Tunes, or brings a profile from elsewhere, or takes one there.
+pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
+    if arguments.make_kernels {
+        return helpers::serve(&arguments.device);
+    }
+    let device = device::open(&arguments.device, CpuOptions::default())?.with_profile(None);
+    let own = profile::path(device.limits());
+    let place = || -> Result<PathBuf> {
+        let nowhere = "UPSWEEP_CACHE_DIR is empty, so that no profile is kept; -o names a file";
+        own.clone().ok_or_else(|| Failure::usage(nowhere))
+    };
+    if let Some(file) = &arguments.import {
+        let profile = profile::read_for(device.limits(), file)?;
+        return kept(&profile, &place()?);
+    }
+    if let Some(file) = &arguments.export {
+        let found = profile::find(device.limits());
+        let none = || Failure::usage(format!("there is no profile of device {}", device.id()));
+        return kept(&*found.profile.ok_or_else(none)?, file);
+    }
+    let place = match &arguments.output {
+        Some(file) => file.clone(),
+        None => place()?,
+    };
+    watch_signals()?;
+    tune(arguments, &device, &place)
+}
+
+/// Writes a profile, and says where.
+fn kept(profile: &Profile, place: &Path) -> Result<()> {
+    profile::write(profile, place)?;
+    let said = format!("profile of {}: {}\n", profile.device, place.display());
+    io::stdout().write_all(said.as_bytes()).map_err(Failure::stdout)
+}
+
+fn tune(arguments: &TuneArguments, device: &Device, place: &Path) -> Result<()> {
+    let span = match (arguments.budget, arguments.quick) {
+        (Some(span), _) => span,
+        (None, true) => QUICK_BUDGET.parse().map_err(Failure::usage)?,
+        (None, false) => BUDGET.parse().map_err(Failure::usage)?,
+    };
+    let limits = device.limits();
+    // What is not measured now stays as it was measured before.
+    let before = profile::read_for(limits, place).ok();
+    let mut profile = before.unwrap_or_else(|| Profile {
+        device: limits.name.clone(),
+        interface: limits.interface.clone(),
+        driver: profile::driver(limits),
+        ..Profile::default()
+    });
+    profile.measured = {
+        let today = OffsetDateTime::now_utc().date();
+        format!("{today} by upsweep {}", env!("CARGO_PKG_VERSION"))
+    };
+    let mut record = Record::create(arguments.csv.as_deref())?;
+    record.line(COLUMNS)?;
+    let wrong = if device.id() == "cpu" {
+        on_cpu(arguments, device, span, &mut record, &mut profile)?
+    } else {
+        on_gpu(arguments, device, span, &mut record, &mut profile)?
+    };
+    record.finish()?;
+    if record.is_table {
+        io::stdout().write_all(table(&profile).as_bytes()).map_err(Failure::stdout)?;
+        kept(&profile, place)?;
+    } else {
+        profile::write(&profile, place)?;
+    }
+    // What there is was kept; whoever asked for the end is told so.
+    check_signals()?;
+    if wrong > 0 { Err(Failure::Mismatch(wrong)) } else { Ok(()) }
+}
+
+fn line(device: &str, dtype: &str, row: &Tried<'_>) -> String {
+    let [median, default, limit] = match row.times {
+        Some(times) => {
+            [times.median_us, times.default_us, times.limit_us].map(|us| format!("{us:.3}"))
+        }
+        None => Default::default(),
+    };
+    let (strategy, checked) = (quoted(row.strategy), quoted(&row.checked));
+    let [threads, items] = [row.policy.threads_per_workgroup, row.policy.items_per_thread];
+    let (device, operation, n) = (quoted(device), quoted(row.operation), row.items);
+    format!(
+        "{device},{operation},{dtype},{n},{strategy},{threads},{items},{median},{default},{limit},{checked}"
+    )
+}
+
+fn on_cpu(
+    arguments: &TuneArguments,
+    device: &Device,
+    span: Span,
+    record: &mut Record,
+    profile: &mut Profile,
+) -> Result<usize> {
+    let mut budget = Budget::new(span, 1);
+    let deadline = budget.next();
+    budget.say("threads, streaming stores, blocks");
+    let mut tell = |row: &Tried<'_>| record.line(&line("cpu", "u32", row));
+    let turns = if arguments.quick { QUICK_TURNS } else { TURNS };
+    let mut search = cpu::Cpu::new(device, turns, &budget, deadline, &mut tell)?;
+    profile.cpu = Some(search.run()?);
+    Ok(search.wrong)
+}
+
+fn on_gpu(
+    arguments: &TuneArguments,
+    device: &Device,
+    span: Span,
+    record: &mut Record,
+    profile: &mut Profile,
+) -> Result<usize> {
+    let pieces = pieces(arguments)?;
+    let mut helpers = Helpers::of(device);
+    let mut budget = Budget::new(span, pieces.len());
+    let mut wrong = 0;
+    for Wanted { primitive, op, dtype, stored } in pieces {
+        if check_signals().is_err() {
+            break;
+        }
+        let deadline = budget.next();
+        let name = format!("{primitive} of {dtype}", primitive = primitive.name());
+        budget.say(&name);
+        let operation = match op {
+            Op::Sum | Op::ArgMin | Op::ArgMax => primitive.name().to_owned(),
+            op => format!("{}/{op}", primitive.name()),
+        };
+        let types = if stored == dtype { dtype.to_string() } else { format!("{dtype}->{stored}") };
+        let lengths = lengths(arguments, device, dtype.size() + stored.size());
+        let Some(&longest) = lengths.last() else { continue };
+        let items = input::items(dtype, longest, op == Op::Product)?;
+        let mut tell = |row: &Tried<'_>| record.line(&line(device.id(), &types, row));
+        let output = if primitive.is_position() { Dtype::U64 } else { stored };
+        let work = Work { operator: op.name(), item: dtype, output };
+        let piece = Piece {
+            device,
+            operation: &operation,
+            helpers: &mut helpers,
+            work,
+            lengths,
+            items: &items,
+            budget: &budget,
+            deadline,
+            tell: &mut tell,
+            profile,
+        };
+        let done = match primitive {
+            Primitive::ArgMin | Primitive::ArgMax => Some(dispatch::position(dtype, piece)),
+            Primitive::Reduce => {
+                let (from, to) = same_bits(op, dtype, combined_in(stored));
+                dispatch::reduce(op, from, to, piece)
+            }
+            Primitive::InclusiveScan | Primitive::ExclusiveScan => {
+                let (from, to) = same_bits(op, dtype, stored);
+                dispatch::scan(op, from, to, piece)
+            }
+        };
+        let done = match done {
+            None => continue,
+            // Types that this device does not know are no mistake of a list of types.
+            Some(Err(Failure::Library(error @ upsweep::Error::ElementUnsupported { .. }))) => {
+                crate::log::log!("{name}: {error}");
+                continue;
+            }
+            Some(done) => done?,
+        };
+        let Extent { tried, all, wrong: found } = done;
+        crate::log::log!("{name}: {tried} of {all} cells, {:.1} s", budget.elapsed().as_secs_f64());
+        wrong += found;
+    }
+    Ok(wrong)
+}
+
+/// A piece of work that is wanted.
+struct Wanted {
+    primitive: Primitive,
+    op: Op,
+    dtype: Dtype,
+    stored: Dtype,
+}
+
+/// Every piece of work that is wanted and exists; scans with and without their own item are one.
+fn pieces(arguments: &TuneArguments) -> Result<Vec<Wanted>> {
+    let dtypes = match &arguments.dtype {
+        Some(names) => names.0.clone(),
+        None if arguments.quick => QUICK_DTYPES.to_vec(),
+        None => DTYPES.to_vec(),
+    };
+    let mut scans = false;
+    let mut wanted = Vec::new();
+    for &primitive in &arguments.op.0 {
+        if primitive.scans() && std::mem::replace(&mut scans, true) {
+            continue;
+        }
+        let op = primitive.op(arguments.operator);
+        for &dtype in &dtypes {
+            let stored = arguments.acc.filter(|_| !primitive.is_position()).unwrap_or(dtype);
+            if !primitive.is_position() {
+                check_accumulator(dtype, stored)?;
+                op.check(dtype)?;
+            }
+            wanted.push(Wanted { primitive, op, dtype, stored });
+        }
+    }
+    Ok(wanted)
+}
+
+/// The lengths to measure at: those of which the device and the host hold all arrays, half of each memory being left.
+fn lengths(arguments: &TuneArguments, device: &Device, bytes: usize) -> Vec<usize> {
+    let mut lengths = match &arguments.n {
+        Some(lengths) => lengths.0.clone(),
+        None if arguments.quick => QUICK_POWERS.map(|power| 1 << power).to_vec(),
+        None => POWERS.map(|power| 1 << power).to_vec(),
+    };
+    lengths.sort_unstable();
+    lengths.dedup();
+    let limits = device.limits();
+    let memories = [limits.memory_bytes, input::available_memory()];
+    let least = memories.into_iter().flatten().min().unwrap_or(u64::MAX);
+    // Shorter lengths together are as long as the longest.
+    lengths.retain(|&n| n > 0 && (2 * n as u64).saturating_mul(bytes as u64) <= least / 2);
+    lengths
+}
+
+/// What a profile says, for people.
+fn table(profile: &Profile) -> String {
+    let mut text = String::new();
+    if let Some(cpu) = profile.cpu {
+        for (name, bytes) in [
+            ("serial_bytes", cpu.serial_bytes),
+            ("block_bytes", cpu.block_bytes),
+            ("scan_block_bytes", cpu.scan_block_bytes),
+            ("streaming_bytes", cpu.streaming_bytes),
+            ("half_line_bytes", cpu.half_line_bytes),
+        ] {
+            text.push_str(&format!("{name:<18}{bytes:>12}\n"));
+        }
+    }
+    let reductions = profile.reductions.iter().flat_map(|rows| {
+        rows.best().iter().map(move |best| {
+            (
+                "reduce",
+                rows.work(),
+                best.items,
+                cells::Space::name(best.strategy),
+                best.policy,
+                best.measured,
+            )
+        })
+    });
+    let scans = profile.scans.iter().flat_map(|rows| {
+        rows.best().iter().map(move |best| {
+            (
+                "scan",
+                rows.work(),
+                best.items,
+                cells::Space::name(best.strategy),
+                best.policy,
+                best.measured,
+            )
+        })
+    });
+    for (number, (primitive, work, items, strategy, policy, measured)) in
+        reductions.chain(scans).enumerate()
+    {
+        if number == 0 {
+            text.push_str(&format!(
+                "{:<8} {:<8} {:<9} {:>11} {:<48} {:>7} {:>5} {:>12} {:>7} {:>8}\n",
+                "",
+                "operator",
+                "dtype",
+                "n",
+                "strategy",
+                "threads",
+                "items",
+                "median µs",
+                "% limit",
+                "gained %",
+            ));
+        }
+        let types = format!("{}->{}", work.item, work.output);
+        let of_limit = 100.0 * measured.limit_us / measured.median_us;
+        let gained = 100.0 * (measured.default_us / measured.median_us - 1.0);
+        text.push_str(&format!(
+            "{primitive:<8} {:<8} {types:<9} {items:>11} {strategy:<48} {:>7} {:>5} {:>12.3} {of_limit:>7.1} {gained:>8.1}\n",
+            work.operator, policy.threads_per_workgroup, policy.items_per_thread, measured.median_us,
+        ));
+    }
+    text
+}

@@ -1,0 +1,343 @@
+//! The search for the fastest cell of one piece of work on a GPU, at every length.
+//!
+//! Cells are tried in the order of their distance from the best so far, each in turns with what the device chooses by itself, so
+//! that neither a clock that changes nor a neighbour on the machine makes one look better. One that is hopeless at two lengths is not
+//! tried at the others. In the end the best of each length meet in turns with one another.
+
+use upsweep::profile::{Best, Measured};
+use upsweep::{Device, Error, Recording, WorkgroupPolicy};
+
+use super::awake::Awake;
+use super::budget::{Budget, Deadline};
+use super::cells::{Cell, Space, Untried};
+use super::helpers::Helpers;
+use super::jobs::{COMPARED, Jobs};
+use crate::bench::measure::median;
+use crate::bench::turns::seconds;
+use crate::error::{Failure, Result};
+
+/// Times that a cell is measured when it is tried, and in the end.
+const TURNS: usize = 3;
+const LAST_TURNS: usize = 9;
+
+/// Seconds of one sample when a cell is tried, and in the end; and most runs of one.
+const SAMPLE: f64 = 3e-4;
+const LAST_SAMPLE: f64 = 1e-3;
+const MOST_RUNS: u32 = 200;
+
+/// A cell that takes so many times as long as what the device chooses is hopeless.
+const HOPELESS: f64 = 1.5;
+
+/// Cells that meet in the end: those within this part of the best, and so many at most.
+const CLOSE: f64 = 1.03;
+const MOST_CLOSE: usize = 6;
+
+/// What the device chooses stays if nothing is faster than it by more than this part, which is noise.
+const SAME: f64 = 1.003;
+
+/// The part of the time that is kept for the end.
+const FOR_THE_END: f64 = 0.25;
+
+/// A cell that takes so many times as long at three lengths, a short, a long and one in between, is not tried at the others.
+const SLOW: f64 = 1.1;
+
+/// A row of what was tried.
+pub(crate) struct Tried<'a> {
+    pub(crate) operation: &'a str,
+    pub(crate) items: usize,
+    pub(crate) strategy: &'a str,
+    pub(crate) policy: WorkgroupPolicy,
+    pub(crate) times: Option<Measured>,
+    pub(crate) checked: String,
+}
+
+/// Takes every row.
+pub(crate) type Tell<'a> = &'a mut dyn FnMut(&Tried<'_>) -> Result<()>;
+
+/// What came of the search.
+pub(crate) struct Searched<S> {
+    pub(crate) best: Vec<Best<S>>,
+    /// Cells that were measured, and those that the device can have.
+    pub(crate) tried: usize,
+    pub(crate) all: usize,
+    /// Whether a result was wrong.
+    pub(crate) wrong: usize,
+}
+
+/// One length while cells are tried.
+struct Length<S> {
+    /// What the device chooses, as a run and as a cell.
+    plain: Recording,
+    runs: u32,
+    limit: f64,
+    /// Cells by the time they take, in times of what the device chooses.
+    found: Vec<(f64, Cell<S>)>,
+}
+
+impl<S: Space> Length<S> {
+    fn best(&self) -> Cell<S> {
+        self.found[0].1
+    }
+
+    fn add(&mut self, ratio: f64, cell: Cell<S>) {
+        let place = self.found.partition_point(|(other, _)| *other <= ratio);
+        self.found.insert(place, (ratio, cell));
+    }
+}
+
+/// A search on one device.
+pub(crate) struct Search<'a, S> {
+    /// The device as it comes, without a profile.
+    pub(crate) device: &'a Device,
+    pub(crate) operation: &'a str,
+    /// What helpers call the work.
+    pub(crate) name: &'a str,
+    pub(crate) helpers: &'a mut Helpers,
+    pub(crate) jobs: &'a mut dyn Jobs,
+    /// The numbers that the device chooses at a length.
+    pub(crate) chosen: &'a dyn Fn(usize) -> WorkgroupPolicy,
+    pub(crate) budget: &'a Budget,
+    pub(crate) deadline: Deadline,
+    pub(crate) tell: Tell<'a>,
+    pub(crate) untried: Untried<S>,
+}
+
+impl<S: Space> Search<'_, S> {
+    /// Tries cells until there are none left or the time is over.
+    pub(crate) fn run(mut self) -> Result<Searched<S>> {
+        let all = self.untried.len();
+        let awake = Awake::new(self.device)?;
+        let mut lengths = awake.measuring(|| self.begin())?;
+        let trying = self.deadline.before(FOR_THE_END);
+        let (mut tried, mut wrong) = (0, 0);
+        while !trying.is_over() {
+            let best: Vec<Cell<S>> = lengths.iter().map(Length::best).collect();
+            let cells = self.untried.take(self.helpers.at_once(), &best);
+            if cells.is_empty() {
+                break;
+            }
+            // Kernels of long arrays may differ from those of others.
+            let items = self.jobs.lengths();
+            let made = [self.middle(), items.len() - 1].map(|number| items[number]);
+            self.helpers.make(self.name, &made, &cells);
+            for cell in cells {
+                if trying.is_over() {
+                    break;
+                }
+                wrong += usize::from(!self.try_cell(cell, &mut lengths, &awake)?);
+                tried += 1;
+                self.budget.moved();
+            }
+        }
+        let mut best = Vec::new();
+        for (number, length) in lengths.iter().enumerate() {
+            let (row, right) = self.end(number, length, &awake)?;
+            wrong += usize::from(!right);
+            best.extend(row);
+            self.budget.moved();
+        }
+        Ok(Searched { best, tried, all, wrong })
+    }
+
+    /// What the device chooses by itself, at every length.
+    fn begin(&mut self) -> Result<Vec<Length<S>>> {
+        let mut lengths = Vec::new();
+        for number in 0..self.jobs.lengths().len() {
+            let items = self.jobs.lengths()[number];
+            let plain = self.jobs.bind(self.device, number)?;
+            plain.submit()?;
+            if items <= COMPARED && !self.jobs.correct(number)? {
+                return Err(Failure::Mismatch(1));
+            }
+            let once = median_of(seconds(self.device, &plain, 3)?);
+            let runs = runs_of(SAMPLE, once);
+            let limit = median_of(seconds(self.device, self.jobs.limit(number), runs)?);
+            let strategy = plain.strategy().and_then(S::of);
+            let strategy = strategy.ok_or_else(|| Failure::usage("a run without a strategy"))?;
+            let cell = Cell { strategy, policy: (self.chosen)(items) };
+            lengths.push(Length { plain, runs, limit, found: vec![(1.0, cell)] });
+        }
+        Ok(lengths)
+    }
+
+    fn told(&self, cell: Cell<S>) -> upsweep::Result<Device> {
+        self.device.with_gpu_options(cell.strategy.options(cell.policy))
+    }
+
+    /// The longest of those that are compared.
+    fn middle(&self) -> usize {
+        let compared = self.jobs.lengths().partition_point(|&items| items <= COMPARED);
+        compared.saturating_sub(1)
+    }
+
+    /// Measures a cell at every length; false if a result is wrong.
+    fn try_cell(
+        &mut self,
+        cell: Cell<S>,
+        lengths: &mut [Length<S>],
+        awake: &Awake,
+    ) -> Result<bool> {
+        let device = self.told(cell)?;
+        let name = cell.strategy.name();
+        // Where it can be compared, where memory is the limit, where starting is; then all others.
+        let (middle, last) = (self.middle(), lengths.len() - 1);
+        let first = [middle, last, 0];
+        let mut order: Vec<usize> = Vec::new();
+        for number in first.into_iter().chain(0..=last) {
+            if !order.contains(&number) {
+                order.push(number);
+            }
+        }
+        let (mut hopeless, mut slow) = (0, 0);
+        for (place, number) in order.into_iter().enumerate() {
+            let items = self.jobs.lengths()[number];
+            let length = &mut lengths[number];
+            let operation = self.operation;
+            let mut row = Tried {
+                operation,
+                items,
+                strategy: &name,
+                policy: cell.policy,
+                times: None,
+                checked: "ok".to_owned(),
+            };
+            let recording = match self.jobs.bind(&device, number) {
+                Ok(recording) => recording,
+                Err(error @ Error::StrategyRefused { .. }) => {
+                    row.checked = error.to_string();
+                    (self.tell)(&row)?;
+                    if place == 0 {
+                        self.untried.forget(cell.strategy);
+                        return Ok(true);
+                    }
+                    continue;
+                }
+                Err(error @ Error::DeviceFailed { .. }) => {
+                    // Of this cell the device's compiler could make nothing; a device that is lost says so soon.
+                    row.checked = error.to_string();
+                    (self.tell)(&row)?;
+                    self.device.wait()?;
+                    return Ok(true);
+                }
+                Err(error) => return Err(error.into()),
+            };
+            if items <= COMPARED {
+                self.jobs.poison(number)?;
+                recording.submit()?;
+                if !self.jobs.correct(number)? {
+                    row.checked = crate::bench::report::WRONG.to_owned();
+                    (self.tell)(&row)?;
+                    return Ok(false);
+                }
+            }
+            let (own, plain) = awake.measuring(|| self.in_turns(&recording, length))?;
+            let ratio = own / plain;
+            let us = |seconds: f64| seconds * 1e6;
+            let times =
+                Measured { median_us: us(own), limit_us: us(length.limit), default_us: us(plain) };
+            row.times = Some(times);
+            (self.tell)(&row)?;
+            length.add(ratio, cell);
+            hopeless += usize::from(ratio > HOPELESS);
+            slow += usize::from(ratio > SLOW);
+            if (place == 1 && hopeless == 2) || (place == 2 && slow == 3) {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Seconds of a run, and of what the device chooses, in turns; of a hopeless one in one turn.
+    fn in_turns(&self, recording: &Recording, length: &Length<S>) -> Result<(f64, f64)> {
+        let (mut own, mut plain) = (Vec::new(), Vec::new());
+        for turn in 0..TURNS {
+            plain.push(median_of(seconds(self.device, &length.plain, length.runs)?));
+            own.push(median_of(seconds(self.device, recording, length.runs)?));
+            if turn == 0 && own[0] > HOPELESS * plain[0] {
+                break;
+            }
+        }
+        Ok((median_of(own), median_of(plain)))
+    }
+
+    /// The fastest at a length, and whether all results were right. Nothing if no cell was tried there.
+    fn end(
+        &mut self,
+        number: usize,
+        length: &Length<S>,
+        awake: &Awake,
+    ) -> Result<(Option<Best<S>>, bool)> {
+        if length.found.len() == 1 {
+            return Ok((None, true));
+        }
+        let (_, by_itself) = length
+            .found
+            .iter()
+            .find(|(ratio, _)| *ratio == 1.0)
+            .copied()
+            .unwrap_or(length.found[0]);
+        let close = CLOSE * length.found[0].0;
+        let mut cells = vec![by_itself];
+        for &(ratio, cell) in &length.found {
+            if ratio <= close && !cells.contains(&cell) && cells.len() < MOST_CLOSE {
+                cells.push(cell);
+            }
+        }
+        let mut runs = Vec::new();
+        for &cell in &cells {
+            runs.push((cell, self.jobs.bind(&self.told(cell)?, number)?, Vec::new()));
+        }
+        let count = runs_of(LAST_SAMPLE, SAMPLE / f64::from(length.runs));
+        let mut limits = Vec::new();
+        awake.measuring(|| -> Result<()> {
+            for _ in 0..LAST_TURNS {
+                limits.push(median_of(seconds(self.device, self.jobs.limit(number), count)?));
+                for (_, recording, times) in &mut runs {
+                    times.push(median_of(seconds(self.device, recording, count)?));
+                }
+            }
+            Ok(())
+        })?;
+        let mut ended: Vec<(Cell<S>, Recording, f64)> = runs
+            .into_iter()
+            .map(|(cell, recording, times)| (cell, recording, median_of(times)))
+            .collect();
+        let plain = ended[0].2;
+        ended.sort_by(|(.., one), (.., other)| one.total_cmp(other));
+        if plain <= SAME * ended[0].2 {
+            ended.sort_by_key(|(cell, ..)| *cell != by_itself);
+        }
+        // The fastest whose result is right, which all are.
+        let mut right = true;
+        let mut best = None;
+        for (cell, recording, time) in ended {
+            self.jobs.poison(number)?;
+            recording.submit()?;
+            if self.jobs.correct(number)? {
+                best = Some((cell, time));
+                break;
+            }
+            right = false;
+        }
+        let Some((cell, time)) = best else { return Ok((None, right)) };
+        let us = |seconds: f64| (seconds * 1e9).round() / 1e3;
+        let measured = Measured {
+            median_us: us(time),
+            limit_us: us(median_of(limits)),
+            default_us: us(plain),
+        };
+        let items = self.jobs.lengths()[number] as u64;
+        let Cell { strategy, policy } = cell;
+        Ok((Some(Best { items, strategy, policy, measured }), right))
+    }
+}
+
+/// How many runs of so many seconds are a sample.
+fn runs_of(sample: f64, once: f64) -> u32 {
+    ((sample / once.max(1e-9)) as u32).clamp(1, MOST_RUNS)
+}
+
+fn median_of(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    median(&times)
+}
