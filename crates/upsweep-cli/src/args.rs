@@ -409,7 +409,7 @@ pub(crate) struct TuneArguments {
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<Span>,
 
-    /// In 20 seconds, with fewer types and lengths
+    /// In 25 seconds, with fewer types and lengths
     #[arg(long)]
     pub(crate) quick: bool,
 

@@ -612,7 +612,8 @@ fn by_default(
         }
         let facts = facts(device);
         if reduces {
-            let strategy = reduce::policy::strategy(&facts, types);
+            let bytes = u64::from(number.is_multiple_of(2)) << 26;
+            let strategy = reduce::policy::strategy(&facts, types, bytes);
             reduce_kernel(
                 translator,
                 &facts,

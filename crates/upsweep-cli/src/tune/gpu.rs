@@ -8,6 +8,7 @@ use upsweep::{
     argmax, argmin, reduce_with, scan_into_with,
 };
 
+use super::awake::Awake;
 use super::budget::{Budget, Deadline};
 use super::cells::Untried;
 use super::helpers::{self, Helpers};
@@ -24,6 +25,7 @@ pub(crate) struct Piece<'a> {
     /// As records name it.
     pub(crate) operation: &'a str,
     pub(crate) helpers: &'a mut Helpers,
+    pub(crate) awake: &'a Awake,
     pub(crate) work: Work,
     pub(crate) lengths: Vec<usize>,
     /// The items of the longest.
@@ -64,7 +66,9 @@ fn numbers(policy: Policy) -> WorkgroupPolicy {
 impl Piece<'_> {
     /// A reduction, or a search for a position.
     fn reduces<T: Number>(self, mut jobs: impl Jobs) -> Result<Extent> {
-        let Self { device, operation, helpers, work, budget, deadline, tell, profile, .. } = self;
+        let Self {
+            device, operation, helpers, awake, work, budget, deadline, tell, profile, ..
+        } = self;
         let name = helpers::name_of(false, work);
         let untried = Untried::<GpuReduceStrategy>::on(device.limits());
         let chosen = |items| numbers(device.reduce_choice(items, size_of::<T>()).1);
@@ -73,6 +77,7 @@ impl Piece<'_> {
             operation,
             name: &name,
             helpers,
+            awake,
             jobs: &mut jobs,
             chosen: &chosen,
             budget,
@@ -158,7 +163,9 @@ impl ScanKernel for Piece<'_> {
         };
         let (lengths, digest) = (self.lengths.clone(), Box::new(digest));
         let mut jobs = Arrays::of_arrays(self.device, items, lengths, expected, digest, bind)?;
-        let Self { device, operation, helpers, work, budget, deadline, tell, profile, .. } = self;
+        let Self {
+            device, operation, helpers, awake, work, budget, deadline, tell, profile, ..
+        } = self;
         let name = helpers::name_of(true, work);
         let untried = Untried::<GpuScanStrategy>::on(device.limits());
         let size = size_of::<T>().max(size_of::<U>());
@@ -168,6 +175,7 @@ impl ScanKernel for Piece<'_> {
             operation,
             name: &name,
             helpers,
+            awake,
             jobs: &mut jobs,
             chosen: &chosen,
             budget,

@@ -9,6 +9,7 @@ mod helpers;
 mod jobs;
 mod sweep;
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,7 @@ use crate::error::{Failure, Result};
 use crate::progress::{check_signals, watch_signals};
 use crate::reduce::check_accumulator;
 
+use awake::Awake;
 use budget::Budget;
 pub(crate) use budget::Span;
 use gpu::{Extent, Piece};
@@ -33,7 +35,7 @@ use sweep::Tried;
 
 /// The time of a run, and of a quick one.
 const BUDGET: &str = "60s";
-const QUICK_BUDGET: &str = "20s";
+const QUICK_BUDGET: &str = "25s";
 
 /// Types and lengths that are measured unless others are asked for.
 const DTYPES: [Dtype; 5] = [Dtype::U8, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64];
@@ -72,8 +74,17 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
         Some(file) => file.clone(),
         None => place()?,
     };
+    check_place(&place)?;
     watch_signals()?;
     tune(arguments, &device, &place)
+}
+
+/// Finds out now, and not when everything is measured, whether a file can be written.
+fn check_place(place: &Path) -> Result<()> {
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new("."));
+    let written = fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder).map(drop));
+    written.map_err(|error| Failure::file("write", place, error))
 }
 
 /// Writes a profile, and says where.
@@ -161,8 +172,9 @@ fn on_gpu(
     profile: &mut Profile,
 ) -> Result<usize> {
     let pieces = pieces(arguments)?;
-    let mut helpers = Helpers::of(device);
     let mut budget = Budget::new(span, pieces.len());
+    let mut helpers = Helpers::of(device);
+    let awake = Awake::new(device)?;
     let mut wrong = 0;
     for Wanted { primitive, op, dtype, stored } in pieces {
         if check_signals().is_err() {
@@ -186,6 +198,7 @@ fn on_gpu(
             device,
             operation: &operation,
             helpers: &mut helpers,
+            awake: &awake,
             work,
             lengths,
             items: &items,

@@ -93,6 +93,7 @@ pub(crate) struct Search<'a, S> {
     /// What helpers call the work.
     pub(crate) name: &'a str,
     pub(crate) helpers: &'a mut Helpers,
+    pub(crate) awake: &'a Awake,
     pub(crate) jobs: &'a mut dyn Jobs,
     /// The numbers that the device chooses at a length.
     pub(crate) chosen: &'a dyn Fn(usize) -> WorkgroupPolicy,
@@ -106,7 +107,7 @@ impl<S: Space> Search<'_, S> {
     /// Tries cells until there are none left or the time is over.
     pub(crate) fn run(mut self) -> Result<Searched<S>> {
         let all = self.untried.len();
-        let awake = Awake::new(self.device)?;
+        let awake = self.awake;
         let mut lengths = awake.measuring(|| self.begin())?;
         let trying = self.deadline.before(FOR_THE_END);
         let (mut tried, mut wrong) = (0, 0);
@@ -124,14 +125,14 @@ impl<S: Space> Search<'_, S> {
                 if trying.is_over() {
                     break;
                 }
-                wrong += usize::from(!self.try_cell(cell, &mut lengths, &awake)?);
+                wrong += usize::from(!self.try_cell(cell, &mut lengths)?);
                 tried += 1;
                 self.budget.moved();
             }
         }
         let mut best = Vec::new();
         for (number, length) in lengths.iter().enumerate() {
-            let (row, right) = self.end(number, length, &awake)?;
+            let (row, right) = self.end(number, length)?;
             wrong += usize::from(!right);
             best.extend(row);
             self.budget.moved();
@@ -171,12 +172,8 @@ impl<S: Space> Search<'_, S> {
     }
 
     /// Measures a cell at every length; false if a result is wrong.
-    fn try_cell(
-        &mut self,
-        cell: Cell<S>,
-        lengths: &mut [Length<S>],
-        awake: &Awake,
-    ) -> Result<bool> {
+    fn try_cell(&mut self, cell: Cell<S>, lengths: &mut [Length<S>]) -> Result<bool> {
+        let awake = self.awake;
         let device = self.told(cell)?;
         let name = cell.strategy.name();
         // Where it can be compared, where memory is the limit, where starting is; then all others.
@@ -261,12 +258,8 @@ impl<S: Space> Search<'_, S> {
     }
 
     /// The fastest at a length, and whether all results were right. Nothing if no cell was tried there.
-    fn end(
-        &mut self,
-        number: usize,
-        length: &Length<S>,
-        awake: &Awake,
-    ) -> Result<(Option<Best<S>>, bool)> {
+    fn end(&mut self, number: usize, length: &Length<S>) -> Result<(Option<Best<S>>, bool)> {
+        let awake = self.awake;
         if length.found.len() == 1 {
             return Ok((None, true));
         }

@@ -239,7 +239,9 @@ impl Gpu {
         if !types.op.is_commutative() {
             return self.bind_in_order(workspace, types, inputs, result, init, options);
         }
-        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&self.facts, &types));
+        let bytes = inputs.items * types.item.size() as u64;
+        let by_itself = || policy::strategy(&self.facts, &types, bytes);
+        let strategy = options.strategy.unwrap_or_else(by_itself);
         let lies = lies(self, &types, inputs, super::bytes(strategy.load.width));
         let items = inputs.items;
         let suits = |(of, reduction): &(ReduceOptions, Reduction)| {
@@ -266,7 +268,9 @@ impl Gpu {
         init: Init,
         options: &ReduceOptions,
     ) -> Result<Recording> {
-        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&self.facts, &types));
+        let bytes = inputs.items * types.item.size() as u64;
+        let by_itself = || policy::strategy(&self.facts, &types, bytes);
+        let strategy = options.strategy.unwrap_or_else(by_itself);
         let of_scan = of_scan(&strategy).ok_or_else(|| Error::NotCommutative {
             strategy: Strategy::GpuReduce(strategy).to_string(),
             operator: types.op.name(),

@@ -275,7 +275,9 @@ impl Reduction {
     ) -> Result<Self> {
         let facts = &gpu.facts;
         gpu.check(&types)?;
-        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(facts, &types));
+        let bytes = items * types.item.size() as u64;
+        let by_itself = || policy::strategy(facts, &types, bytes);
+        let strategy = options.strategy.unwrap_or_else(by_itself);
         let device = (gpu.id(), facts);
         let (shape, shader) = Self::kernel(device, &types, strategy, items, lies, options.policy)?;
         let pipeline = gpu.pipeline(&shader, "reduce")?;
@@ -400,7 +402,7 @@ pub(crate) fn choice(
     let values = OperatorValues::none(acc);
     let types = Types { item, acc, output, op: Op::Sum, values, made: None, cut: None };
     let bytes = items * item_bytes as u64;
-    (policy::strategy(&gpu.facts, &types), policy::policy(bytes, item_bytes))
+    (policy::strategy(&gpu.facts, &types, bytes), policy::policy(bytes, item_bytes))
 }
 
 impl Shape {

@@ -6,14 +6,20 @@ use upsweep_core::{
 };
 
 use crate::device::Facts;
-use crate::shader::Types;
+use crate::shader::{Held, Types};
+
+/// Arrays of at least so many bytes are long: a second launch is lost in the time that they take.
+const LONG_BYTES: u64 = 1 << 25;
 
 /// The strategy where none is asked for: striped loads of 16 bytes; subgroups where the device has them; one
 /// launch, with a hardware atomic where the device has one of the type, unless workgroups do not hear one another: on
-/// an H200 2^28 `u64` take 489 us by atomics and 549 by the last block. What does not commute takes several launches.
-pub(crate) fn strategy(facts: &Facts, types: &Types) -> GpuReduceStrategy {
+/// an H200 2^28 `u64` take 489 us by atomics and 549 by the last block. What does not commute takes several launches; so do
+/// many numbers whose grouping cannot be seen: 2^28 `u32` take 242 us by atomics, 254 by the last block and 247 in two launches
+/// (`benches/record/nvidia-h200/2026-11-23-wgpu-own.csv`).
+pub(crate) fn strategy(facts: &Facts, types: &Types, bytes: u64) -> GpuReduceStrategy {
     let has_atomics = types.held().words() == 1 || facts.int64_atomics;
     let atomic = has_atomics && types.op.atomic(types.held()).is_some();
+    let many = types.is_exact() && matches!(types.held(), Held::Plain(_));
     GpuReduceStrategy {
         load: Load {
             arrangement: Arrangement::Striped,
@@ -28,6 +34,7 @@ pub(crate) fn strategy(facts: &Facts, types: &Types) -> GpuReduceStrategy {
         global: match atomic {
             _ if !facts.messages || !types.op.is_commutative() => ReduceGlobal::MultiLevel,
             true => ReduceGlobal::Atomic,
+            false if many && bytes >= LONG_BYTES => ReduceGlobal::MultiLevel,
             false => ReduceGlobal::LastBlock,
         },
     }
@@ -42,7 +49,7 @@ pub(crate) fn strategy(facts: &Facts, types: &Types) -> GpuReduceStrategy {
 pub(crate) fn policy(bytes: u64, item_bytes: usize) -> WorkgroupPolicy {
     let threads_per_workgroup = match bytes {
         0..=0x4_0000 => 64,
-        0x4_0001..=0x1ff_ffff => 256,
+        0x4_0001..LONG_BYTES => 256,
         _ if item_bytes == 1 => 256,
         _ => 512,
     };
