@@ -10,7 +10,7 @@ use crate::device::{Facts, Gpu};
 use crate::launch::{Kernel, Launch, Ready};
 use crate::memory::Buffer;
 use crate::reduce::{Init, of_inputs, with_init};
-use crate::scan::launches::{BULK, HELD, STEPS, texts};
+use crate::scan::launches::{BULK, GROUPS, HELD, STEPS, texts};
 use crate::scan::{ARCH_OF_BULK_COPIES, Form, Lies};
 use crate::shader::types::{alignment, is_whole};
 use crate::shader::{Cut, Shader, Types};
@@ -108,6 +108,7 @@ pub(crate) fn shader(facts: &Facts, types: &Types, cut: &Cut, lies: Lies) -> Sha
                 &[STEPS, HELD, include_str!("by_offsets.cuh")],
                 items,
                 &[
+                    GROUPS,
                     include_str!("tiles.cuh"),
                     include_str!("closing.cuh"),
                     include_str!("in_tiles.cuh"),
