@@ -4,23 +4,26 @@
 using LaneBits = BitsOf<LANE_GROUPS * GROUP>::Type;
 
 struct Tiles {
-    /// Whether a segment begins with an item, a bit for each.
-    u64 begins[CHUNK / 64];
+    /// Whether a segment begins with an item, a bit for each, in pairs of words.
+    u64 begins[CHUNK / (2 * WORD_BITS)];
     GroupsOf<CHUNK / ROW> groups;
     /// S over rows as far as them.
     Words rows[CHUNK / ROW];
     Known of_warps[WARPS];
 
     void clear() {
-        for (u32 w = threadIdx.x; w < CHUNK / 64; w += THREADS) {
+        for (u32 w = threadIdx.x; w < CHUNK / (2 * WORD_BITS); w += THREADS) {
             begins[w] = 0;
         }
     }
 
-    void begin(u32 item) { atomicOr((u32*)begins + item / 32, 1u << item % 32); }
+    void begin(u32 item) { atomicOr((u32*)begins + item / WORD_BITS, 1u << item % WORD_BITS); }
 
     /// Whether segments begin with the items of a lane's group in a row.
-    u32 begins_in(u32 row, u32 lane) const { return ((const u32*)begins)[row * (ROW / 32) + lane / 8] >> lane % 8 * GROUP & 15; }
+    u32 begins_in(u32 row, u32 lane) const {
+        constexpr u32 LANES = WORD_BITS / GROUP;
+        return ((const u32*)begins)[row * (ROW / WORD_BITS) + lane / LANES] >> lane % LANES * GROUP & 15;
+    }
 
     /// S over a row as far as a group, which is number `group` of all, and over a tile as far as a row. Of those that there are not,
     /// whatever lies beside.

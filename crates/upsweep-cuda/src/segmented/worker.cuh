@@ -10,7 +10,7 @@ struct OfWarp {
 };
 
 /// A bit for each item of a lane's groups, in a word at least.
-using Bits = BitsOf<(ROWS * GROUP > 32 ? 64 : 32)>::Type;
+using Bits = BitsOf<(ROWS * GROUP > WORD_BITS ? 2 * WORD_BITS : WORD_BITS)>::Type;
 
 /// What is known of where segments begin.
 struct Noted {
