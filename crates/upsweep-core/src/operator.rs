@@ -16,7 +16,7 @@ pub enum Language {
 }
 
 /// An operator's text in the language of a kernel. Integers of 8 and 16 bits are held in 32.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Source {
     /// Structures and functions that the body needs; they stand in front of it.
     pub declarations: Cow<'static, str>,

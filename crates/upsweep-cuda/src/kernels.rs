@@ -10,9 +10,9 @@ use upsweep_core::{
 };
 
 use upsweep_testing::{
-    AddedPowers, Around, BothTagged, Capped, Extent, InUnits, Joined, LargestStretch, LastOther,
-    Pair, Powers, Products, Quadratic, Recurrence, Recurs, Stretch, Tagged, Wide, WideSum, is_odd,
-    powers_of, product, recipes, stretch_of,
+    AddedPowers, Around, BothTagged, Capped, Extent, Joined, LargestStretch, LastOther, Pair,
+    Powers, Products, Quadratic, Recurrence, Recurs, Stretch, SumUpTo, Tagged, Wide, WideSum,
+    is_odd, powers_of, product, recipes, stretch_of,
 };
 
 use crate::bytes;
@@ -55,7 +55,7 @@ fn with_fields() -> Vec<Types> {
     let all = [
         Types::of::<u32, u32, u32, _>(&LastOther { nothing: 3 }),
         Types::of::<i16, i32, i32, _>(&Capped { most: 9, less: 2, rest: 0 }),
-        Types::of::<f32, f32, f32, _>(&InUnits { unit: 0.5 }),
+        Types::of::<f32, f32, f32, _>(&SumUpTo { most: 9.5 }),
         Types::of::<Quadratic, Quadratic, Quadratic, _>(&products),
     ];
     all.into_iter().map(|types| types.expect("they have a text")).collect()
@@ -325,7 +325,7 @@ fn made_items_compile() {
         Types::of_made::<Powers, Powers, _>(&powers, &AddedPowers),
         Types::of_made::<Stretch, Stretch, _>(&stretches, &LargestStretch),
         Types::of_made::<u32, u32, _>(&bytes, &LastOther { nothing: 1 }),
-        Types::of_made::<f32, f32, _>(&dot, &InUnits { unit: 2.0 }),
+        Types::of_made::<f32, f32, _>(&dot, &SumUpTo { most: 9.5 }),
     ];
     let archs = archs(80);
     for (turn, types) in all.into_iter().enumerate() {

@@ -81,23 +81,27 @@ impl<'a, S: Part> Inputs<'a, S> {
 /// Most words that kernels are handed as parameters.
 pub const MOST_PARAMETERS: usize = 64;
 
+/// Checks that kernels can be handed as many words.
+pub(crate) fn check_words(words: usize) -> Result<()> {
+    if words <= MOST_PARAMETERS {
+        return Ok(());
+    }
+    let reason = format!("a kernel is handed {MOST_PARAMETERS} words at most, here are {words}");
+    Err(Error::Buffer { reason })
+}
+
 impl<S> Ingredients<'_, S> {
     /// Checks that a kernel can be handed as many.
     ///
     /// # Errors
     /// [`Error::Buffer`] if there are too many.
     pub fn check(&self, most_arrays: usize) -> Result<()> {
-        let (arrays, words) = (self.arrays.len() + self.anywhere.len(), self.recipe.words());
-        let reason = match () {
-            () if arrays > most_arrays => {
-                format!("a kernel reads {most_arrays} arrays at most, here are {arrays}")
-            }
-            () if words > MOST_PARAMETERS => {
-                format!("a kernel is handed {MOST_PARAMETERS} words at most, here are {words}")
-            }
-            () => return Ok(()),
-        };
-        Err(Error::Buffer { reason })
+        let arrays = self.arrays.len() + self.anywhere.len();
+        if arrays > most_arrays {
+            let reason = format!("a kernel reads {most_arrays} arrays at most, here are {arrays}");
+            return Err(Error::Buffer { reason });
+        }
+        check_words(self.recipe.words())
     }
 }
 

@@ -6,18 +6,21 @@
 //! - [`Source`] and [`Target`] are items of the host or of a device; [`Part`] is what a backend's slice can;
 //!   [`Stored`]: items of one of several arrays; [`Ingredients`]: these and what kernels make of them; [`Inputs`]: the same where a
 //!   launch reads it.
-//! - [`OperatorValues`]: what kernels know of an operator's values, those of its fields among them.
+//! - [`Custom`]: an operator of the caller's own with its text; [`OperatorValues`]: what kernels know of an operator's values, those
+//!   of its fields among them.
 //! - [`bits`]: numbers as bytes and words.
 //! - [`Folder`]: files that outlive a program; [`show_refused`]: kernels that do not compile.
 
 mod arrays;
 pub mod bits;
+mod custom;
 mod folder;
 mod on_gpu;
 mod operator_values;
 mod refused;
 
 pub use arrays::{Ingredients, Inputs, MOST_PARAMETERS, Part, Source, Stored, Target};
+pub use custom::Custom;
 pub use folder::{Folder, hash};
 pub use on_gpu::{OnGpu, Primitives};
 pub use operator_values::{OperatorValues, Spelled};

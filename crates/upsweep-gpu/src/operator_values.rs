@@ -4,7 +4,7 @@ use core::hash::{Hash, Hasher};
 
 use upsweep_core::{Element, Error, Kind, Operator, Parameter, Result};
 
-use crate::arrays::MOST_PARAMETERS;
+use crate::arrays::check_words;
 use crate::bits::{MOST_WORDS, Words, words, words_of};
 
 /// An operator's identity and padding, and its fields if it has some. Those of an operator without fields stand in the text of
@@ -80,13 +80,7 @@ impl OperatorValues {
                 reason: "they are neither a number nor a structure of them".to_owned(),
             });
         }
-        let words = before + self.count();
-        if words > MOST_PARAMETERS {
-            let reason =
-                format!("a kernel is handed {MOST_PARAMETERS} words at most, here are {words}");
-            return Err(Error::Buffer { reason });
-        }
-        Ok(())
+        check_words(before + self.count())
     }
 
     /// The values as kernels say them, where `word` says a word that they are handed.

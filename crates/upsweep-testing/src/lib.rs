@@ -49,4 +49,4 @@ pub use structures::{
     added_powers, around, both_tagged, float_sum, in_steps, is_odd, joined, largest_stretch,
     powers_of, product, recurs, stretch_of, wide_sum, wrapping_sum,
 };
-pub use valued::{Capped, InUnits, LastOther, Modulo, Products, Quadratic, SumOfBits, SumUpTo};
+pub use valued::{Capped, LastOther, Modulo, Products, Quadratic, SumOfBits, SumUpTo};

@@ -135,35 +135,6 @@ impl Products {
     }
 }
 
-/// A sum of floats in units: what the padding leaves as it is, the identity does not.
-#[derive(Clone, Copy, Debug, PartialEq, Element)]
-#[repr(C)]
-pub struct InUnits {
-    /// What a sum is of.
-    pub unit: f32,
-}
-
-#[upsweep::operator(commutative)]
-impl InUnits {
-    /// Nothing.
-    #[must_use]
-    pub fn identity(self) -> f32 {
-        0.0
-    }
-
-    /// Nothing either, which leaves −0 as it is.
-    #[must_use]
-    pub fn padding(self) -> f32 {
-        -0.0
-    }
-
-    /// The sum, divided on the way by what is a power of two.
-    #[must_use]
-    pub fn combine(self, left: f32, right: f32) -> f32 {
-        (left / self.unit + right / self.unit) * self.unit
-    }
-}
-
 /// A sum modulo a power of two: of all bits it is the wrapping sum, with one instruction more.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]
@@ -187,7 +158,8 @@ impl SumOfBits {
     }
 }
 
-/// A sum of floats that stops growing, of items that are not negative: never, if it is infinite.
+/// A sum of floats that stops growing, of items that are neither negative nor more than the most, which may be infinite. What the
+/// padding leaves as it is, the identity does not.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
 #[repr(C)]
 pub struct SumUpTo {

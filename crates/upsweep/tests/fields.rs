@@ -7,7 +7,7 @@ use upsweep::{
 };
 use upsweep_core::reference::segmented;
 use upsweep_testing::{
-    Above, Capped, InUnits, Input, LastOther, Modulo, Products, Quadratic, Sample, TestDevice,
+    Above, Capped, Input, LastOther, Modulo, Products, Quadratic, Sample, SumUpTo, TestDevice,
     assert_same, expected_reduce, expected_scan, for_each_device,
 };
 
@@ -100,7 +100,7 @@ fn values_of_operators_are_those_of_each_call() {
                 [Products { square: -1, unused: 0.0 }, Products { square: 5, unused: f32::NAN }];
             check(device, both, &pairs, Quadratic { real: 3, root: 2 });
             let floats: Vec<f32> = Input::Uniform.array(3, items);
-            check(device, [InUnits { unit: 0.25 }, InUnits { unit: 4.0 }], &floats, 0.5);
+            check(device, [SumUpTo { most: 9.5 }, SumUpTo { most: 1e4 }], &floats, 0.5);
         }
     });
 }
@@ -125,8 +125,8 @@ fn operators_stand_beside_functions() {
                 assert_eq!(done, Ok(()), "{device}");
                 assert_same(&output, &expected_scan::<_, u32, _>(&made, &problem), device);
             }
-            for unit in [0.5, 2.0] {
-                let problem = Scan::inclusive(InUnits { unit });
+            for most in [2.5, 3.5] {
+                let problem = Scan::inclusive(SumUpTo { most });
                 let above = Above { threshold: 3.0 };
                 let prefixes: Vec<f32> = expected_scan(&values, &problem);
                 let expected: Vec<u32> = prefixes.iter().map(|&value| above.apply(value)).collect();

@@ -244,7 +244,7 @@ impl Reads {
 
 /// Whether operands must keep their order, since they commute but for rounding.
 fn is_ordered(types: &Types) -> bool {
-    matches!(types.op, Op::Custom { exact: false, .. })
+    matches!(&types.op, Op::Custom(own) if !own.exact)
 }
 
 /// Accesses of a thread that looks through their items for a position.

@@ -85,11 +85,14 @@ impl Wanted<'_> {
         match (self.shape.waits, self.strategy.global) {
             (Waits::Staged { .. }, _) => self.parts(&[BULK, include_str!("aggregates.cuh")]),
             (Waits::Held { .. }, _) => {
-                let worker = match &self.types.cut {
-                    Some(cut) if !cut.packs() => include_str!("../segmented/worker.cuh"),
-                    _ => include_str!("worker.cuh"),
+                let worker: &[_] = match &self.types.cut {
+                    Some(cut) if !cut.packs() => {
+                        let plain = include_str!("../segmented/plain.cuh");
+                        &[plain, GROUPS, include_str!("../segmented/worker.cuh")]
+                    }
+                    _ => &[include_str!("worker.cuh")],
                 };
-                self.parts(&[KNOWN, HELD, worker, include_str!("held.cuh")])
+                self.parts(&[&[KNOWN, HELD], worker, &[include_str!("held.cuh")]].concat())
             }
             (Waits::Alone { .. }, ScanGlobal::Aggregates) => {
                 self.alone(&[include_str!("in_turn.cuh")])
@@ -188,6 +191,8 @@ impl Wanted<'_> {
 
 /// Which lanes of a warp see one another where segments begin.
 pub(crate) const STEPS: &str = include_str!("../segmented/lanes.cuh");
+/// S over groups of rows, by way of shared memory, where segments begin.
+pub(crate) const GROUPS: &str = include_str!("../segmented/groups.cuh");
 const LANES_KNOWN: &str = include_str!("../segmented/lanes_known.cuh");
 const SEGMENTS: &str = include_str!("../segmented/segments.cuh");
 const UNSEGMENTED: &str = include_str!("../segmented/unsegmented.cuh");

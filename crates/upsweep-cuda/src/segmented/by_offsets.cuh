@@ -24,6 +24,19 @@ constexpr u32 THREADS = SUBGROUP * WARPS;
 constexpr u32 MOST_CLOSING = 2 * CHUNK;
 constexpr u64 NOBODY = ~u64(0);
 
+/// What `groups.cuh` asks of values, which know nothing of segments.
+using Plain = Acc;
+constexpr u32 PLAIN_WORDS = WORDS;
+inline Words words_of_plain(const Plain& plain) { return words_of(plain); }
+inline Plain plain_of(const Words& words) { return acc_of(words); }
+inline Plain shuffled_plain(const Plain& plain, u32 lane) { return shuffled(plain, lane); }
+
+/// The right one of two values in front of which there is another, if no segment begins in it.
+inline Plain behind(const Plain& left, const Plain& right, bool begins) {
+    const Plain both = combine(left, right);
+    return begins ? right : both;
+}
+
 /// The value of the last segment in some items, and whether it began there.
 struct Known {
     Acc value;

@@ -45,7 +45,7 @@ inline void close_all(const Scan& scan, const Told& told, Tiles& tiles, Stage& s
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
         const u32 row = warp * ROWS + r;
-        tiles.leave(row, lane, total_where(items.row(warp, r, lane), tiles.begins_in(row, lane)));
+        tiles.groups.leave(row, lane, total_where(items.row(warp, r, lane), tiles.begins_in(row, lane)));
     }
     __syncthreads();
     Groups<FIRST> groups;

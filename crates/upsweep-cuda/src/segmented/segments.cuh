@@ -21,7 +21,7 @@ struct Marks {
     u32 of_row[ROWS];
 };
 
-constexpr u32 CUT_WORDS = BY_OFFSETS ? CHUNK / 32 + 1 : 1;
+constexpr u32 CUT_WORDS = BY_OFFSETS ? CHUNK / WORD_BITS + 1 : 1;
 
 /// Offsets in a chunk.
 struct OffsetsInChunk {
@@ -120,7 +120,7 @@ struct Heads {
         const u64 segments = scan.inputs.segments;
         const auto cut = [&](u64 item) {
             const u32 at = u32(i64(item) - begin);
-            atomicOr(own.cuts + at / 32, 1u << at % 32);
+            atomicOr(own.cuts + at / WORD_BITS, 1u << at % WORD_BITS);
         };
         if (threadIdx.x == 0) {
             const u64 at_begin = offset_at(offsets, own.first);
@@ -234,7 +234,7 @@ inline u32 cuts_of(const Scan& scan, const Heads& heads, u64 at) {
     if constexpr (BY_OFFSETS) {
         const u32 bit = u32(first - Heads::begin_of(scan, u32(at / CHUNK)));
         const u32* words = heads.found.cuts;
-        cuts = __funnelshift_r(words[bit / 32], words[min(bit / 32 + 1, CUT_WORDS - 1)], bit % 32) & 31;
+        cuts = __funnelshift_r(words[bit / WORD_BITS], words[min(bit / WORD_BITS + 1, CUT_WORDS - 1)], bit % WORD_BITS) & 31;
     } else {
 #pragma unroll
         for (u32 k = 0; k <= GROUP; ++k) {

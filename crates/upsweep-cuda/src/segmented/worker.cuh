@@ -1,61 +1,16 @@
 // What a warp does with its rows of a chunk that is cut into segments: `held.cuh`.
 //
-// Where segments begin is in bits: of values, nothing but themselves goes from lane to lane. Totals of groups are left in shared memory
-// by the lanes that hold their items, and taken up so that each lane has ROWS neighbouring ones: so most of S over a row is within
-// lanes, and two or three steps between lanes are left of five, for all rows of a warp at once. S as far as each group is left in the
-// same place, for the lane that has the group behind it.
-
-/// A value without what is known of segments, which is its last word.
-using Plain = of_values::Acc;
-
-constexpr u32 PLAIN_WORDS = WORDS - 1;
-static_assert(!COUNTS_SEGMENTS && !EMITS, "values know whether a segment begins, in one word, and all of them are written");
-
-/// Lanes of a row, in each of which there are so many of its groups.
-constexpr u32 ROW_LANES = SUBGROUP / ROWS, LANE_GROUPS = ROWS;
-static_assert(ROWS % 4 == 0 && ROWS <= 16, "a lane reads four groups at once, and has 64 items at most");
-/// Rows whose groups lie differently, so that lanes that read ROWS of them at once find them in all banks.
-constexpr u32 TURNS = ROWS / 4;
-
-struct __align__(16) FourWords {
-    u32 at[4];
-};
+// Where segments begin is in bits. Groups and rows are scanned by way of shared memory, where S as far as each group is left for the
+// lane that has the group behind it: `groups.cuh`.
 
 /// What it has in shared memory for itself.
 struct OfWarp {
     Exchange exchange;
-    /// Totals of groups; then S over each row's as far as them.
-    FourWords groups[PLAIN_WORDS][ROWS][SUBGROUP / 4];
-
-    /// The word of a group.
-    static u32 place(u32 row, u32 group) { return row * SUBGROUP + (group ^ row % TURNS * 4); }
+    GroupsOf<ROWS> groups;
 };
 
-/// A bit for each item of a lane's groups.
-template <bool IS_LONG> struct BitsOf { using Type = u32; };
-template <> struct BitsOf<true> { using Type = u64; };
-using Bits = BitsOf<(ROWS * GROUP > 32)>::Type;
-
-inline Words words_of_plain(Plain plain) { return words_of(Acc{plain, 0}); }
-inline Plain plain_of(Words words) {
-    words.at[PLAIN_WORDS] = 0;
-    return acc_of(words).value;
-}
-
-inline Plain shuffled_plain(Plain plain, u32 lane) {
-    Words words = words_of_plain(plain);
-#pragma unroll
-    for (u32 w = 0; w < PLAIN_WORDS; ++w) {
-        words.at[w] = __shfl_sync(ALL_LANES, words.at[w], lane);
-    }
-    return plain_of(words);
-}
-
-/// The right one of two values in front of which there is another, if no segment begins in it.
-inline Plain behind(Plain left, Plain right, bool begins) {
-    const Plain both = REVERSE ? of_values::combine(right, left) : of_values::combine(left, right);
-    return begins ? right : both;
-}
+/// A bit for each item of a lane's groups, in a word at least.
+using Bits = BitsOf<(ROWS * GROUP > WORD_BITS ? 2 * WORD_BITS : WORD_BITS)>::Type;
 
 /// What is known of where segments begin.
 struct Noted {
@@ -106,68 +61,20 @@ __forceinline__ Acc leave_total(const Group (&rows)[ROWS], const Noted& noted, A
     for (u32 r = 0; r < ROWS; ++r) {
         Plain items[GROUP];
         scan_items(rows[r], noted.of_row(r), items);
-        const Words words = words_of_plain(items[GROUP - 1]);
-#pragma unroll
-        for (u32 w = 0; w < PLAIN_WORDS; ++w) {
-            ((u32*)own.groups[w])[OfWarp::place(r, lane)] = words.at[w];
-        }
+        own.groups.leave(r, lane, items[GROUP - 1]);
     }
     __syncwarp();
-    const u32 row = lane / ROW_LANES, quad = lane % ROW_LANES * (LANE_GROUPS / 4);
     // Of the groups that this lane takes up, and of others behind them.
     const u32 begins = noted.in_lanes >> lane % ROW_LANES * LANE_GROUPS;
-    Words words[LANE_GROUPS];
-#pragma unroll
-    for (u32 w = 0; w < PLAIN_WORDS; ++w) {
-#pragma unroll
-        for (u32 q = 0; q < LANE_GROUPS / 4; ++q) {
-            const FourWords four = own.groups[w][row][(quad + q) ^ row % TURNS];
-#pragma unroll
-            for (u32 k = 0; k < 4; ++k) {
-                words[4 * q + k].at[w] = four.at[k];
-            }
-        }
-    }
     Plain upto[LANE_GROUPS];
-#pragma unroll
-    for (u32 g = 0; g < LANE_GROUPS; ++g) {
-        upto[g] = plain_of(words[g]);
-    }
-    // Bits of the groups from one to another.
-    const auto bits = [](u32 from, u32 to) { return (~0u << from) & (~0u >> (32 - to)); };
-#pragma unroll
-    for (u32 half = 1; half < LANE_GROUPS; half *= 2) {
-#pragma unroll
-        for (u32 g = 0; g < LANE_GROUPS; ++g) {
-            if (g & half) {
-                const u32 right = g & ~(half - 1);
-                upto[g] = behind(upto[right - 1], upto[g], begins & bits(right, g + 1));
-            }
-        }
-    }
-    const u32 lanes = __ballot_sync(ALL_LANES, (begins & bits(0, LANE_GROUPS)) != 0);
-    const u32 steps = steps_of(lanes & ~(1u << lane), lane);
-#pragma unroll
-    for (u32 half = 1; half < ROW_LANES; half *= 2) {
-        const Plain left = shuffled_plain(upto[LANE_GROUPS - 1], (lane & ~(2 * half - 1)) + half - 1);
-        const u32 stops = steps & half ? begins : ~0u;
-#pragma unroll
-        for (u32 g = 0; g < LANE_GROUPS; ++g) {
-            upto[g] = behind(left, upto[g], stops & bits(0, g + 1));
-        }
-    }
+    own.groups.take_up(lane / ROW_LANES, lane, upto);
+    const u32 lanes = scan_groups<1>(upto, begins, lane);
 #pragma unroll
     for (u32 g = 0; g < LANE_GROUPS; ++g) {
         groups[g] = Acc{upto[g], 0};
     }
     // All lanes of a row have S as far as it; then lane k has that of row k.
-    const u32 last = lane | (ROW_LANES - 1), row_steps = steps_of(lanes, last);
-    Plain value = shuffled_plain(upto[LANE_GROUPS - 1], last);
-#pragma unroll
-    for (u32 half = ROW_LANES; half < SUBGROUP; half *= 2) {
-        const Plain left = shuffled_plain(value, (lane & ~(2 * half - 1)) + half - 1);
-        value = behind(left, value, !(row_steps & half));
-    }
+    const Plain value = scan_totals(upto[LANE_GROUPS - 1], lanes, lane);
     const u32 end = lane % ROWS * ROW_LANES + ROW_LANES - 1;
     const Acc of_rows = {shuffled_plain(value, end), lanes & (ALL_LANES >> (SUBGROUP - 1 - end)) ? 1u : 0u};
     if (lane == ROWS - 1) {
@@ -178,31 +85,18 @@ __forceinline__ Acc leave_total(const Group (&rows)[ROWS], const Noted& noted, A
 
 /// Leaves S over the rows' groups where the lanes that have the groups behind find it.
 __forceinline__ void scan_rows(const Group (&)[ROWS], const Acc (&groups)[ROWS], OfWarp& own, u32 lane) {
-    const u32 row = lane / ROW_LANES, quad = lane % ROW_LANES * (LANE_GROUPS / 4);
-    Words words[LANE_GROUPS];
+    Plain upto[LANE_GROUPS];
 #pragma unroll
     for (u32 g = 0; g < LANE_GROUPS; ++g) {
-        words[g] = words_of(groups[g]);
+        upto[g] = groups[g].value;
     }
-#pragma unroll
-    for (u32 w = 0; w < PLAIN_WORDS; ++w) {
-#pragma unroll
-        for (u32 q = 0; q < LANE_GROUPS / 4; ++q) {
-            const Words* of = words + 4 * q;
-            own.groups[w][row][(quad + q) ^ row % TURNS] = FourWords{{of[0].at[w], of[1].at[w], of[2].at[w], of[3].at[w]}};
-        }
-    }
+    own.groups.put_back(lane / ROW_LANES, lane, upto);
     __syncwarp();
 }
 
 /// What comes before a lane's group of a row in that row.
 inline Plain before_in_row(const OfWarp& own, u32 row, u32 lane) {
-    Words words;
-#pragma unroll
-    for (u32 w = 0; w < PLAIN_WORDS; ++w) {
-        words.at[w] = ((const u32*)own.groups[w])[OfWarp::place(row, (lane - 1) % SUBGROUP)];
-    }
-    const Plain before = plain_of(words);
+    const Plain before = own.groups.at(row, (lane - 1) % SUBGROUP);
     return lane == 0 ? of_values::padding() : before;
 }
 

@@ -40,27 +40,12 @@ impl Made {
         op: Op,
         operator: Option<&'static Function>,
     ) -> Option<(Self, Op)> {
-        let mut functions = recipe.functions();
-        let own = match &op {
-            Op::Custom { .. } => Some(operator?),
-            _ => None,
-        };
-        functions.extend(own);
-        let functions = compose(Language::Cuda, &functions).ok()?;
-        let op = match (op, own.and_then(|own| functions.named(own))) {
-            (Op::Custom { name, exact, commutative, structure, .. }, Some(called)) => {
-                let (own, fields) = called.fields();
-                Op::Custom {
-                    name,
-                    exact,
-                    commutative,
-                    declarations: String::new(),
-                    structure: if structure.is_empty() { structure } else { called.result.clone() },
-                    combine: format!("return {}({own}left, right);", called.name),
-                    fields: fields.to_owned(),
-                }
+        let (functions, op) = match op {
+            Op::Custom(own) => {
+                let (functions, own) = own.beside(recipe, operator?, Language::Cuda)?;
+                (functions, Op::Custom(own))
             }
-            (op, _) => op,
+            op => (compose(Language::Cuda, &recipe.functions()).ok()?, op),
         };
         Some((Self { recipe: recipe.clone(), functions }, op))
     }

@@ -320,9 +320,9 @@ impl Shader {
         }
         let Types { item, acc, output, op, .. } = &self.types;
         let mut structure = "";
-        if let (Op::Custom { declarations, structure: name, .. }, Kind::Struct { .. }) = (op, acc) {
-            text += declarations;
-            structure = name;
+        if let (Op::Custom(own), Kind::Struct { .. }) = (op, acc) {
+            text += &own.source.declarations;
+            structure = &own.source.structure;
         }
         let type_of = |kind: &Kind| kind.number().map_or(structure, |of| Scalar::of(of).name());
         let mut item_type = type_of(item);

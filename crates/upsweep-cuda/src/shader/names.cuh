@@ -11,6 +11,9 @@ using i64 = long long;
 using f32 = float;
 using f64 = double;
 
+/// Bits of a word.
+constexpr u32 WORD_BITS = 32;
+
 /// All lanes of a warp.
 constexpr u32 ALL_LANES = 0xffffffffu;
 

@@ -9,8 +9,8 @@ use upsweep_core::{
     BitAnd, BitOr, BitXor, Dtype, Element, Extreme, Kind, Language, Max, Min, Operator, Product,
     Source, Sum,
 };
-use upsweep_gpu::Spelled;
 use upsweep_gpu::bits::{Words, words_of};
+use upsweep_gpu::{Custom, Spelled};
 
 use super::types::{Scalar, field_names, of_memory};
 
@@ -26,18 +26,8 @@ pub(crate) enum Op {
     Xor,
     /// The first position of the smallest or largest item.
     First(Extreme),
-    /// One of the caller's, with its text.
-    Custom {
-        name: &'static str,
-        exact: bool,
-        commutative: bool,
-        declarations: String,
-        /// The name of the structure that values are, if they are one.
-        structure: String,
-        combine: String,
-        /// The name of the structure that its fields are, if they are one.
-        fields: String,
-    },
+    /// One of the caller's.
+    Custom(Custom),
 }
 
 /// How values are held while they are combined.
@@ -68,20 +58,7 @@ impl Op {
         if let Some((_, op)) = known.into_iter().find(|(id, _)| *id == TypeId::of::<O>()) {
             return Some(op);
         }
-        let Source { declarations, structure, combine, fields, .. } =
-            operator.source(Language::Cuda)?;
-        if matches!(A::KIND, Kind::Struct { .. }) == structure.is_empty() {
-            return None;
-        }
-        Some(Op::Custom {
-            name: O::NAME,
-            exact: O::EXACT,
-            commutative: O::COMMUTATIVE,
-            declarations: declarations.into_owned(),
-            structure: structure.into_owned(),
-            combine: combine.into_owned(),
-            fields: fields.into_owned(),
-        })
+        Custom::of(operator, Language::Cuda).map(Op::Custom)
     }
 
     pub(crate) fn name(&self) -> &'static str {
@@ -95,7 +72,7 @@ impl Op {
             Op::Xor => "xor",
             Op::First(Extreme::Smallest) => "argmin",
             Op::First(Extreme::Largest) => "argmax",
-            Op::Custom { name, .. } => name,
+            Op::Custom(own) => own.name,
         }
     }
 
@@ -113,7 +90,7 @@ impl Op {
     /// Whether the grouping of values of this kind cannot be seen in the result.
     pub(crate) fn is_exact(&self, kind: Kind) -> bool {
         match self {
-            Op::Custom { exact, .. } => *exact,
+            Op::Custom(own) => own.exact,
             Op::Sum | Op::Product => !kind.number().is_some_and(Dtype::is_float),
             _ => true,
         }
@@ -121,7 +98,7 @@ impl Op {
 
     pub(crate) fn is_commutative(&self) -> bool {
         match self {
-            Op::Custom { commutative, .. } => *commutative,
+            Op::Custom(own) => own.commutative,
             _ => true,
         }
     }
@@ -182,7 +159,8 @@ impl Op {
             Op::And => "left & right".to_owned(),
             Op::Or => "left | right".to_owned(),
             Op::Xor => "left ^ right".to_owned(),
-            Op::Custom { declarations, combine, structure, fields, .. } => {
+            Op::Custom(Custom { source, .. }) => {
+                let Source { declarations, combine, structure, fields, .. } = source;
                 // Those of a structure have come before its name.
                 text += if structure.is_empty() { declarations } else { "" };
                 let own = values.fields.as_ref().map_or(String::new(), |(kind, words)| {

@@ -255,7 +255,7 @@ impl Shader {
     fn header(&self) -> String {
         let Types { item, acc, output, op, .. } = &self.types;
         let structure = match op {
-            Op::Custom { structure, .. } => structure,
+            Op::Custom(own) => &own.source.structure,
             _ => "",
         };
         let type_of =

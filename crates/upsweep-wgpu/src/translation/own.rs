@@ -2,8 +2,8 @@
 
 use upsweep_core::{Apply, Recipe};
 use upsweep_testing::{
-    AddedPowers, Around, BothTagged, Capped, Extent, InUnits, Joined, LargestStretch, LastOther,
-    Modulo, Pair, Powers, Products, Quadratic, Recurrence, Recurs, Stretch, Tagged, Wide, WideSum,
+    AddedPowers, Around, BothTagged, Capped, Extent, Joined, LargestStretch, LastOther, Modulo,
+    Pair, Powers, Products, Quadratic, Recurrence, Recurs, Stretch, SumUpTo, Tagged, Wide, WideSum,
     is_odd, powers_of, product, recipes, stretch_of,
 };
 
@@ -81,7 +81,7 @@ fn operators_with_fields() {
         types::<u8, u32, u32, _>(LastOther { nothing: 3 }),
         of::<u64>(Modulo { modulus: 7 }),
         types::<i16, i32, i32, _>(Capped { most: 9, less: 2, rest: 0 }),
-        of::<f32>(InUnits { unit: 0.5 }),
+        of::<f32>(SumUpTo { most: 9.5 }),
         of::<Quadratic>(Products { square: 5, unused: 0.5 }),
     ]);
 }
@@ -108,7 +108,7 @@ fn items_that_are_made() {
     let mut all = vec![
         made::<f32, f32, _>(&dot, Sum),
         made::<f32, f32, _>(&dot, Max),
-        made::<f32, f32, _>(&dot, InUnits { unit: 2.0 }),
+        made::<f32, f32, _>(&dot, SumUpTo { most: 9.5 }),
         made::<u32, u32, _>(&bytes, Sum),
         made::<u32, u32, _>(&bytes, LastOther { nothing: 1 }),
         made::<Powers, Powers, _>(&powers, AddedPowers),
