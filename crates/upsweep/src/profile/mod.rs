@@ -35,8 +35,12 @@ use crate::{Error, Limits, Result};
 /// Names a file to use instead, or `off`.
 const VARIABLE: &str = "UPSWEEP_PROFILE";
 
-/// What the library brings, measured by its authors: `docs/tuning.md`.
-const SHIPPED: [&str; 0] = [];
+/// What the library brings, measured by its authors: runs of a minute each, `docs/decisions/2026-11-23-tuning.md`. They are of any
+/// driver.
+const SHIPPED: [&str; 2] = [
+    include_str!("../../profiles/cuda-nvidia-h200.toml"),
+    include_str!("../../profiles/vulkan-nvidia-h200.toml"),
+];
 
 /// What was found for a device.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -244,6 +248,17 @@ mod tests {
         assert!(why(&whole.as_bytes()[..whole.len() / 2]).contains("one.toml"));
         let absent = of_file(&limits(), &folder.path().join("absent")).ignored;
         assert!(absent.is_some_and(|error| error.to_string().contains("absent")));
+    }
+
+    #[test]
+    fn what_the_library_brings_is_found_by_its_device() {
+        for content in SHIPPED {
+            let profile = parse(content).expect("a profile");
+            assert!(!profile.reductions.is_empty() && !profile.scans.is_empty());
+            let found = shipped(&Limits::least(profile.device.clone(), profile.interface.clone()));
+            assert_eq!(found.profile.as_deref(), Some(&profile));
+        }
+        assert_eq!(shipped(&Limits::least("Some GPU", "vulkan")), Found::default());
     }
 
     #[test]
