@@ -8,6 +8,7 @@ use upsweep::{CpuOptions, Dtype, InstructionSet};
 
 use crate::bench::{Devices, Lengths, Names, Strategies};
 use crate::dispatch::Op;
+use crate::explain::ExplainArguments;
 use crate::tune::Span;
 
 const ABOUT: &str = "\
@@ -28,6 +29,7 @@ Examples:
   upsweep bench --op reduce --dtype f32 --n 2^20,2^26
   upsweep ladder --n 2^26
   upsweep tune --device wgpu:0
+  upsweep explain --n 2^20 --dtype f32
 
 Files:
   .npy   numpy's format, version 1 to 3, in C order, of any dimensions; read in place
@@ -71,12 +73,14 @@ pub(crate) enum Command {
     Ladder(LadderArguments),
     /// Measure what a device does best, and keep it for every later call
     Tune(TuneArguments),
+    /// Say of a call what it does, why, how fast, and what it waits for
+    Explain(ExplainArguments),
 }
 
 /// Where the work is done.
 #[derive(Debug, Args)]
 pub(crate) struct DeviceArguments {
-    /// Device: an id that `upsweep devices` lists, or auto
+    /// Device: an id that `upsweep devices` lists; auto is the CPU, or a GPU where `upsweep tune` found that faster
     #[arg(
         long,
         value_name = "ID",
@@ -361,6 +365,8 @@ written to a profile, a text file of the device and its driver, which all later 
 program and of the library. It changes speed, never a result. Of a CPU it holds the bounds from which threads and
 streaming stores pay, and the sizes of blocks.
 
+Of a GPU it also measures calls on arrays in the host's memory, in turns with the CPU: what --device auto goes by.
+
 What is not measured this time is kept as it was. Ctrl-C ends it with what was found so far.
 
 With --csv every cell that was tried is a row; default_us is what the device chose by itself, in the same turns.
@@ -428,6 +434,10 @@ pub(crate) struct TuneArguments {
     /// Write what was tried as CSV to this file, or to standard output with -
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
+
+    /// Do not measure what arrays in the host's memory take, which --device auto goes by
+    #[arg(long)]
+    pub(crate) skip_host: bool,
 
     /// Be one of the programs that make kernels for another, which says on standard input which
     #[arg(long, hide = true)]

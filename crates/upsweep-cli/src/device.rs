@@ -1,13 +1,31 @@
 //! Opening the device that was asked for.
 
+use upsweep::profile::Traffic;
 use upsweep::{CpuOptions, Device, Error};
 
 use crate::error::{Failure, Result};
+use crate::log::log;
 
-/// Opens the device `id`; options are for a CPU only.
+/// Opens the device for a call that moves so many bytes of files, which are in the host's memory or come through it; options are
+/// for a CPU only.
+pub(crate) fn place(
+    id: &str,
+    options: CpuOptions,
+    traffic: Traffic,
+    bytes: usize,
+) -> Result<Device> {
+    if !matches!(id, "auto" | "") || options != CpuOptions::default() {
+        return open(id, options);
+    }
+    let placement = Device::auto().placement(traffic, bytes as u64);
+    log!("placed on {placement}");
+    Ok(placement.device)
+}
+
+/// Opens the device `id`; options are for a CPU only. Without anything that is known of a call, `auto` is the CPU.
 pub(crate) fn open(id: &str, options: CpuOptions) -> Result<Device> {
-    let id = if id.is_empty() { "auto" } else { id };
-    let opened = if options == CpuOptions::default() || !matches!(id, "cpu" | "auto") {
+    let id = if matches!(id, "auto" | "") { "cpu" } else { id };
+    let opened = if options == CpuOptions::default() || id != "cpu" {
         Device::open(id)
     } else {
         Device::cpu_with(options)

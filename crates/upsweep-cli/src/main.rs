@@ -1,4 +1,4 @@
-//! The `upsweep` program: reduces and scans files, lists devices, measures speed, shows what makes it, and keeps what was best.
+//! The `upsweep` program: reduces and scans files, lists devices, measures speed, shows what makes it, keeps what was best, and explains calls.
 
 mod args;
 mod bench;
@@ -7,6 +7,7 @@ mod device;
 mod devices;
 mod dispatch;
 mod error;
+mod explain;
 mod input;
 mod ladder;
 mod log;
@@ -53,6 +54,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Bench(arguments) => bench::run(arguments),
         Command::Ladder(arguments) => ladder::run(arguments),
         Command::Tune(arguments) => tune::run(arguments),
+        Command::Explain(arguments) => explain::run(arguments),
     }
 }
 
@@ -66,7 +68,7 @@ fn refuse(error: &clap::Error) -> Result<()> {
         error.kind(),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand
     ) {
-        let known = "reduce scan devices bench ladder tune";
+        let known = "reduce scan devices bench ladder tune explain";
         return Err(Failure::usage(format!("no command is given; known are {known}")));
     }
     // The first paragraph says what is wrong; usage and hints follow.

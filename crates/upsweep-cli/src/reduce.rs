@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use half::{bf16, f16};
+use upsweep::profile::Traffic;
 use upsweep::{
     ArgMax, ArgMin, Device, Dtype, Indexed, Max, Mean, Min, Number, Operator, Reduce, ReduceStream,
     Widen, argmax, argmin,
@@ -21,8 +22,10 @@ use crate::value::Value;
 /// Reduces a file and prints the result.
 pub(crate) fn run(arguments: &ReduceArguments) -> Result<()> {
     let op = arguments.op;
-    let device = device::open(&arguments.device.device, arguments.device.options())?;
     let input = Input::open(&arguments.input.file, arguments.input.dtype)?;
+    let (wanted, options) = (&arguments.device.device, arguments.device.options());
+    let bytes = input.items * input.dtype.size();
+    let device = device::place(wanted, options, Traffic::Reads, bytes)?;
     input.will_read(false);
     let choice = device.reduce_choice(input.items, input.dtype.size());
     log!("{op} on {}: strategy {}, {:?}", device.id(), choice.0, choice.1);

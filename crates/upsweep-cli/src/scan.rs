@@ -4,6 +4,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use bytemuck::{cast_slice, cast_slice_mut};
+use upsweep::profile::Traffic;
 use upsweep::{Device, Direction, Dtype, Number, Operator, Scan, ScanStream, Widen};
 
 use crate::args::{OutputFormat, ScanArguments};
@@ -26,10 +27,12 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
             "there is no scan with {op}; known are sum product min max and or xor",
         )));
     }
-    let device = device::open(&arguments.device.device, arguments.device.options())?;
     let target = Target::of(&arguments.output)?;
     let input = Input::open(&arguments.input.file, arguments.input.dtype)?;
     let dtype = arguments.acc.unwrap_or(input.dtype);
+    let (wanted, options) = (&arguments.device.device, arguments.device.options());
+    let bytes = input.items * (input.dtype.size() + dtype.size());
+    let device = device::place(wanted, options, Traffic::Copies, bytes)?;
     op.check(input.dtype)?;
     check_accumulator(input.dtype, dtype)?;
     op.check(dtype)?;

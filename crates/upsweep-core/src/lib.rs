@@ -26,6 +26,7 @@ mod backend;
 mod carry;
 mod element;
 mod error;
+mod explain;
 mod float16;
 mod fused;
 mod indexed;
@@ -47,6 +48,7 @@ pub use backend::Backend;
 pub use carry::Carry;
 pub use element::{Dtype, Element, Kind, Number, Widen};
 pub use error::{Error, Result};
+pub use explain::{Launch, Quartiles, Why};
 pub use float16::{bf16_to_f32, f16_to_f32};
 pub use fused::{Apply, Arguments, Formula, Index, Make, Parameter, Recipe, Terms};
 pub use half::{bf16, f16};
@@ -57,7 +59,7 @@ pub use operator::{
     BitAnd, BitOr, BitXor, Flipped, Language, Max, Min, Operator, Product, Source, Sum,
 };
 pub use problem::{Bounds, Determinism, Direction, Reduce, Scan};
-pub use profile::{Best, Measured, PROFILED, Profile, Rows, Work};
+pub use profile::{Best, Crossing, FromHost, Measured, PROFILED, Profile, Rows, Traffic, Work};
 pub use segments::{InSegments, Segmented, SegmentedBy, Segments};
 pub use strategy::{
     AccessWidth, Arrangement, CpuPolicy, CpuStrategy, GpuOptions, GpuReduceStrategy,

@@ -106,6 +106,12 @@ impl<S: Copy> Rows<S> {
         &self.best
     }
 
+    /// The microseconds that so many items should take: between two lengths that were measured on the line through them, both
+    /// axes being logarithmic; of more than the longest in proportion to them, of fewer than the shortest as much as those.
+    pub fn expected_us(&self, items: u64) -> Option<f64> {
+        expected(self.best.iter().map(|best| (best.items, best.measured.median_us)), items)
+    }
+
     /// That of the nearest length, as a ratio.
     fn nearest(&self, items: u64) -> Option<&Best<S>> {
         let next = self.best.partition_point(|best| best.items < items);
@@ -119,6 +125,77 @@ impl<S: Copy> Rows<S> {
             (before, after) => before.or(after),
         }
     }
+}
+
+/// What a call does to its arrays, which decides what it costs to bring them to a GPU and back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// It reads an array, and leaves a value.
+    Reads,
+    /// It reads an array, and writes one.
+    Copies,
+}
+
+/// How long calls took from the host's call to the host's result, arrays being in the host's memory: on this GPU, and in turns
+/// with it on the machine's CPU.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FromHost {
+    /// The CPU: its name, threads and instruction set.
+    pub cpu: String,
+    /// Of calls that read, fewer bytes before more.
+    pub reads: Vec<Crossing>,
+    /// Of calls that copy, fewer bytes before more.
+    pub copies: Vec<Crossing>,
+}
+
+/// The times of one number of bytes, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crossing {
+    /// Bytes that a call must read and write.
+    pub bytes: u64,
+    /// Median on the GPU.
+    pub gpu_us: f64,
+    /// Median on the CPU.
+    pub cpu_us: f64,
+}
+
+impl FromHost {
+    /// What is known of one kind of traffic.
+    pub fn of(&self, traffic: Traffic) -> &[Crossing] {
+        match traffic {
+            Traffic::Reads => &self.reads,
+            Traffic::Copies => &self.copies,
+        }
+    }
+
+    /// What both take for so many bytes: between two that were measured on the line through them, both axes being logarithmic; of
+    /// more than the most in proportion to them, of fewer than the fewest as much as those.
+    pub fn expected(&self, traffic: Traffic, bytes: u64) -> Option<Crossing> {
+        let rows = self.of(traffic);
+        let column = |time: fn(&Crossing) -> f64| {
+            expected(rows.iter().map(|row| (row.bytes, time(row))), bytes)
+        };
+        let (gpu_us, cpu_us) = (column(|row| row.gpu_us)?, column(|row| row.cpu_us)?);
+        Some(Crossing { bytes, gpu_us, cpu_us })
+    }
+}
+
+/// The time at `size`, of times at sizes that grow.
+fn expected(rows: impl Iterator<Item = (u64, f64)>, size: u64) -> Option<f64> {
+    let mut before: Option<(u64, f64)> = None;
+    for (at, time) in rows {
+        let Some((last, lower)) = before.filter(|_| at > size) else {
+            if at > size {
+                return Some(time);
+            }
+            before = Some((at, time));
+            continue;
+        };
+        let way = |size: u64| (size.max(1) as f64 / last.max(1) as f64).ln();
+        let part = way(size) / way(at);
+        return Some(lower * (time / lower).powf(part));
+    }
+    before.map(|(last, time)| time * (size.max(1) as f64 / last.max(1) as f64).max(1.0))
 }
 
 /// What was measured on one device.
@@ -138,6 +215,8 @@ pub struct Profile {
     pub scans: Vec<Rows<GpuScanStrategy>>,
     /// The numbers of a CPU.
     pub cpu: Option<CpuPolicy>,
+    /// What calls on a GPU take whose arrays are in the host's memory.
+    pub from_host: Option<FromHost>,
 }
 
 /// The rows of this work, of which there are few.
@@ -149,6 +228,16 @@ impl Profile {
     /// What was the fastest for a reduction or a search of so many items, if this is known.
     pub fn reduction(&self, work: Work, items: u64) -> Option<&Best<GpuReduceStrategy>> {
         rows(&self.reductions, work)?.nearest(items)
+    }
+
+    /// The microseconds that a reduction or a search of so many items should take, if this is known.
+    pub fn expected_reduction_us(&self, work: Work, items: u64) -> Option<f64> {
+        rows(&self.reductions, work)?.expected_us(items)
+    }
+
+    /// The microseconds that a scan of so many items should take, if this is known.
+    pub fn expected_scan_us(&self, work: Work, items: u64) -> Option<f64> {
+        rows(&self.scans, work)?.expected_us(items)
     }
 
     /// What was the fastest for a scan of so many items, if this is known.
@@ -195,6 +284,26 @@ mod tests {
         assert_eq!(profile.reduction(other, 1 << 10), None);
         assert_eq!(profile.scan(WORK, 1 << 10), None);
         assert_eq!(threads_at(&Profile::default(), 1), None);
+    }
+
+    #[test]
+    fn times_in_between_are_expected() {
+        let row = |bytes, gpu_us, cpu_us| Crossing { bytes, gpu_us, cpu_us };
+        let reads =
+            vec![row(1 << 10, 10.0, 1.0), row(1 << 14, 10.0, 16.0), row(1 << 16, 40.0, 64.0)];
+        let from_host = FromHost { reads, ..FromHost::default() };
+        let at = |bytes| from_host.expected(Traffic::Reads, bytes).expect("there are rows");
+        let near = |found: Crossing, gpu_us: f64, cpu_us: f64| {
+            let apart = (found.gpu_us / gpu_us - 1.0).abs() + (found.cpu_us / cpu_us - 1.0).abs();
+            assert!(apart < 1e-9, "{found:?}, not {gpu_us} and {cpu_us}");
+        };
+        near(at(0), 10.0, 1.0);
+        near(at(1 << 10), 10.0, 1.0);
+        near(at(1 << 12), 10.0, 4.0);
+        near(at(1 << 15), 20.0, 32.0);
+        near(at(1 << 16), 40.0, 64.0);
+        near(at(1 << 20), 640.0, 1024.0);
+        assert_eq!(from_host.expected(Traffic::Copies, 1), None);
     }
 
     #[test]

@@ -127,6 +127,16 @@ impl Cpu {
         self.with_policy(policy(&self.limits))
     }
 
+    /// The strategy that all calls have, if one was asked for.
+    pub fn strategy(&self) -> Option<CpuStrategy> {
+        self.strategy
+    }
+
+    /// The strategy and the numbers of a call that moves so many bytes.
+    pub fn choice(&self, bytes: usize) -> (CpuStrategy, CpuPolicy) {
+        (self.choose(bytes), self.policy)
+    }
+
     /// Reads all bytes once and returns a value that depends on each.
     pub fn probe_read(&self, bytes: &[u8]) -> u8 {
         self.with_means(bytes.len(), |means| probe::read(&means.to_read(bytes.len()), bytes))

@@ -1,6 +1,7 @@
 //! Kernels that are loaded, and how they are launched.
 
 use core::ffi::c_void;
+use core::iter;
 use core::mem::MaybeUninit;
 use std::ffi::CString;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use bytemuck::NoUninit;
 use cudarc::driver::sys::CUfunction_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaStream, result, sys};
-use upsweep_core::Result;
+use upsweep_core::{Launch as Described, Result};
 
 use crate::device::Gpu;
 use crate::driver;
@@ -52,6 +53,9 @@ pub(crate) struct Kernel {
     function: sys::CUfunction,
     /// Bytes of shared memory that a block needs.
     shared_bytes: u32,
+    /// Registers of a thread, and bytes of memory that it has besides.
+    registers: u32,
+    spilled_bytes: u32,
     /// Bytes of shared memory, besides its own, that were asked for.
     asked: AtomicU32,
     _module: Arc<Loaded>,
@@ -114,6 +118,8 @@ impl Kernel {
             name,
             function,
             shared_bytes: number(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+            registers: number(Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+            spilled_bytes: number(Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
             asked: AtomicU32::new(0),
             _module: Arc::clone(module),
         })
@@ -219,7 +225,7 @@ pub(crate) struct Ready {
     overlaps: bool,
     arguments: Arguments,
     /// What the kernel uses besides arrays.
-    _state: Option<Arc<Buffer>>,
+    state: Option<Arc<Buffer>>,
 }
 
 impl Ready {
@@ -234,7 +240,7 @@ impl Ready {
         state: Option<&Arc<Buffer>>,
     ) -> Self {
         let (kernel, state) = (Arc::clone(kernel), state.map(Arc::clone));
-        Self { kernel, launch, behind: Vec::new(), overlaps: false, arguments, _state: state }
+        Self { kernel, launch, behind: Vec::new(), overlaps: false, arguments, state }
     }
 
     /// The same, with a launch behind it of a kernel that takes the same arguments, and keeps the same promises.
@@ -258,6 +264,30 @@ impl Ready {
     /// Number of launches.
     pub(crate) fn launches(&self) -> usize {
         1 + self.behind.len()
+    }
+
+    /// What each launch is, and what it needs of a multiprocessor.
+    pub(crate) fn described(&self, gpu: &Gpu) -> Result<Vec<Described>> {
+        let first = (&self.kernel, &self.launch);
+        let behind = self.behind.iter().map(|(kernel, launch)| (kernel, launch));
+        let described = |(kernel, launch): (&Arc<Kernel>, &Launch)| {
+            let each = gpu.blocks_at_once(kernel, launch.threads, launch.shared_bytes)?;
+            Ok(Described {
+                name: kernel.name,
+                workgroups: launch.grid.into_iter().map(u64::from).product(),
+                threads_per_workgroup: launch.threads,
+                registers: Some(kernel.registers),
+                spilled_bytes: Some(kernel.spilled_bytes),
+                shared_bytes: Some(kernel.shared_bytes + launch.shared_bytes),
+                at_once: Some(u64::from(each) * u64::from(gpu.facts.multiprocessors)),
+            })
+        };
+        iter::once(first).chain(behind).map(described).collect()
+    }
+
+    /// Bytes of what the kernel uses besides arrays.
+    pub(crate) fn scratch_bytes(&self) -> u64 {
+        self.state.as_ref().map_or(0, |state| state.bytes())
     }
 
     /// Launches it into a stream of the device's context.

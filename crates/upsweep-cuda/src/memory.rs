@@ -81,7 +81,7 @@ impl Buffer {
         self.pointer
     }
 
-    #[cfg(test)]
+    /// How many bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cudarc::driver::{CudaStream, sys};
-use upsweep_core::{Element, Result, Strategy};
+use upsweep_core::{Element, Launch, Result, Strategy};
 use upsweep_gpu::bits::from_memory;
 
 use crate::device::Gpu;
@@ -55,6 +55,19 @@ impl Recording {
     /// Number of launches.
     pub fn launches(&self) -> usize {
         self.ready.as_ref().map_or(0, |ready| ready.launches())
+    }
+
+    /// What each launch is, in their order, and what it needs of a multiprocessor.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn described(&self) -> Result<Vec<Launch>> {
+        self.ready.as_ref().map_or(Ok(Vec::new()), |ready| ready.described(&self.gpu))
+    }
+
+    /// Bytes of scratch memory that it uses, of the workspace that it was bound with.
+    pub fn scratch_bytes(&self) -> u64 {
+        self.ready.as_ref().map_or(0, |ready| ready.scratch_bytes())
     }
 
     /// Launches it into the device's own stream.

@@ -9,7 +9,7 @@ use upsweep_core::summation::WINDOW;
 use upsweep_core::{
     Backend, Dtype, Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy,
     Limits, Number, Operator, Policy, Profile, Reduce, ReduceState, Result, Scan, ScanState,
-    Strategy, Widen, Work, WorkgroupPolicy,
+    Strategy, Why, Widen, Work, WorkgroupPolicy,
 };
 
 use crate::arrays::{Part, Source, Target, check_lengths, pieces};
@@ -248,6 +248,36 @@ impl<G: Primitives> OnGpu<G> {
     fn profile_to_read(&self) -> Option<&Profile> {
         let profile = self.profile.as_deref()?;
         (self.options == GpuOptions::default()).then_some(profile)
+    }
+
+    /// Why a call on so many items was done with this strategy, and the numbers that were wanted, if a caller or a profile wanted
+    /// any. The work is `None` if no profile knows it.
+    pub fn why(
+        &self,
+        work: Option<Work>,
+        items: u64,
+        done: Option<Strategy>,
+    ) -> (Why, Option<WorkgroupPolicy>) {
+        if self.options != GpuOptions::default() {
+            return (Why::Asked, self.options.policy);
+        }
+        let found = work.zip(self.profile.as_deref()).and_then(|(work, profile)| match done? {
+            Strategy::GpuReduce(strategy) => {
+                let best = profile.reduction(work, items)?;
+                (best.strategy == strategy).then_some((best.items, best.measured, best.policy))
+            }
+            Strategy::GpuScan(strategy) => {
+                let best = profile.scan(work, items)?;
+                (best.strategy == strategy).then_some((best.items, best.measured, best.policy))
+            }
+            _ => None,
+        });
+        match found {
+            Some((items, measured, policy)) => {
+                (Why::Profile { items, measured: Some(measured) }, Some(policy))
+            }
+            None => (Why::Rule, None),
+        }
     }
 
     /// The id that the GPU was opened with.

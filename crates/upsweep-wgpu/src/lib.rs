@@ -68,7 +68,7 @@ pub use backend::{Ingredients, Source, Stored, Target, Wgpu, Workspace};
 pub use device::Gpu;
 pub use ladder::Ladder;
 pub use memory::Memory;
-pub use profile::{DispatchProfile, Quartiles, RecordingProfile};
+pub use profile::{DispatchProfile, RecordingProfile};
 pub use record::Recording;
 pub use reduce::ReduceOptions;
 pub use scan::ScanOptions;

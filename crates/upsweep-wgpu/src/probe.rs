@@ -62,7 +62,8 @@ impl Gpu {
         let size = grid(workgroups, self.facts.grid);
         let written = if entry == "copy_all" { bytes } else { 0 };
         let traffic = Traffic { read: bytes, written };
-        let dispatches = vec![Dispatch { name: entry, pipeline, group, size, traffic }];
-        Ok(Recording { dispatches, strategy: None, state: None, alive: None })
+        let threads = THREADS as u32;
+        let dispatches = vec![Dispatch { name: entry, pipeline, group, size, threads, traffic }];
+        Ok(Recording { dispatches, strategy: None, state: None, scratch: 0, alive: None })
     }
 }

@@ -4,7 +4,7 @@ use core::fmt;
 use core::time::Duration;
 use std::time::Instant;
 
-use upsweep_core::Result;
+use upsweep_core::{Quartiles, Result};
 use wgpu::BufferUsages;
 
 use crate::device::Gpu;
@@ -50,31 +50,6 @@ pub struct DispatchProfile {
     pub limit: Quartiles,
 }
 
-/// Three of the times that something took, of which they say how much they scatter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Quartiles {
-    /// A quarter of the times is not above.
-    pub lower: Duration,
-    /// The middle.
-    pub median: Duration,
-    /// A quarter of the times is not below.
-    pub upper: Duration,
-}
-
-impl Quartiles {
-    fn of(mut times: Vec<Duration>) -> Self {
-        times.sort();
-        // Between two times where a quarter of their number is no whole one.
-        let quarter = |quarter: usize| {
-            let place = times.len().saturating_sub(1) * quarter;
-            let [low, high] = [place / 4, place.div_ceil(4)]
-                .map(|place| times.get(place).copied().unwrap_or_default());
-            low + (high - low) * (place % 4) as u32 / 4
-        };
-        Self { lower: quarter(1), median: quarter(2), upper: quarter(3) }
-    }
-}
-
 impl DispatchProfile {
     /// The fewest bytes that it must move.
     pub fn bytes(&self) -> u64 {
@@ -83,23 +58,18 @@ impl DispatchProfile {
 
     /// 10^9 of these bytes a second, by the median; `None` without bytes, or where the clock is too coarse.
     pub fn gbps(&self) -> Option<f64> {
-        rate(self.bytes(), self.time)
+        self.time.gbps(self.bytes())
     }
 
     /// 10^9 bytes a second of the limit.
     pub fn limit_gbps(&self) -> Option<f64> {
-        rate(self.bytes(), self.limit)
+        self.limit.gbps(self.bytes())
     }
 
     /// How much of the limit is reached.
     pub fn percent_of_limit(&self) -> Option<f64> {
         Some(100.0 * self.gbps()? / self.limit_gbps()?)
     }
-}
-
-fn rate(bytes: u64, time: Quartiles) -> Option<f64> {
-    let seconds = time.median.as_secs_f64();
-    (bytes > 0 && seconds > 0.0).then(|| bytes as f64 / seconds / 1e9)
 }
 
 impl RecordingProfile {
@@ -277,15 +247,6 @@ mod tests {
 
     fn quartiles(nanos: &[u64]) -> Quartiles {
         Quartiles::of(nanos.iter().copied().map(Duration::from_nanos).collect())
-    }
-
-    #[test]
-    fn quarters_lie_between_times() {
-        let times = |of: Quartiles| [of.lower, of.median, of.upper].map(|time| time.as_nanos());
-        assert_eq!(times(quartiles(&[7])), [7, 7, 7]);
-        assert_eq!(times(quartiles(&[30, 10, 50, 40, 20])), [20, 30, 40]);
-        assert_eq!(times(quartiles(&[100, 200])), [125, 150, 175]);
-        assert_eq!(times(quartiles(&[])), [0, 0, 0]);
     }
 
     #[test]

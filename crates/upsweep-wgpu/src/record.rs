@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use upsweep_core::Strategy;
+use upsweep_core::{Launch, Strategy};
 
 /// One launch.
 #[derive(Clone, Debug)]
@@ -12,6 +12,8 @@ pub(crate) struct Dispatch {
     pub(crate) pipeline: wgpu::ComputePipeline,
     pub(crate) group: wgpu::BindGroup,
     pub(crate) size: [u32; 2],
+    /// Threads of a workgroup.
+    pub(crate) threads: u32,
     pub(crate) traffic: Traffic,
 }
 
@@ -46,6 +48,8 @@ pub struct Recording {
     pub(crate) strategy: Option<Strategy>,
     /// The state in which workgroups that wait for others say that they did so in vain.
     pub(crate) state: Option<wgpu::Buffer>,
+    /// Bytes of scratch memory.
+    pub(crate) scratch: u64,
     /// Dropped with the last copy of the recording: until then it may run again.
     pub(crate) alive: Option<Arc<()>>,
 }
@@ -72,5 +76,24 @@ impl Recording {
     /// Number of launches.
     pub fn launches(&self) -> usize {
         self.dispatches.len()
+    }
+
+    /// What each launch is, in their order. No interface that wgpu reaches says what a kernel needs of a multiprocessor.
+    pub fn described(&self) -> Vec<Launch> {
+        let described = |dispatch: &Dispatch| Launch {
+            name: dispatch.name,
+            workgroups: dispatch.size.into_iter().map(u64::from).product(),
+            threads_per_workgroup: dispatch.threads,
+            registers: None,
+            spilled_bytes: None,
+            shared_bytes: None,
+            at_once: None,
+        };
+        self.dispatches.iter().map(described).collect()
+    }
+
+    /// Bytes of scratch memory that it uses, of the workspace that it was bound with.
+    pub fn scratch_bytes(&self) -> u64 {
+        self.scratch
     }
 }

@@ -68,14 +68,21 @@ impl<T: Element> Array<T> {
 
     /// An array with room for as many items, holding anything; a copy of those of the host.
     pub(crate) fn room_for(device: &Device, items: View<'_, T>) -> Result<Self> {
-        let range = match items.items {
-            Items::Host(items) => return Self::from_slice(device, items),
-            Items::Device(range) => range,
-        };
+        match items.items {
+            Items::Host(items) => Self::from_slice(device, items),
+            Items::Device(range) if device.kind().is_cpu() => {
+                Err(wrong_device(range.device(), device.id()))
+            }
+            Items::Device(range) => Self::with_room(device, range.len()),
+        }
+    }
+
+    /// An array on a GPU with room for so many items, holding anything.
+    pub(crate) fn with_room(device: &Device, len: usize) -> Result<Self> {
         let memory = match device.kind() {
-            Kind::Cpu(_) => return Err(wrong_device(range.device(), device.id())),
-            Kind::Wgpu(gpu) => Memory::Wgpu(gpu::Memory::room_for::<T>(gpu, range.len())?),
-            Kind::Cuda(gpu) => Memory::Cuda(cuda::Memory::room_for::<T>(gpu, range.len())?),
+            Kind::Cpu(_) => return Err(wrong_device("cpu", device.id())),
+            Kind::Wgpu(gpu) => Memory::Wgpu(gpu::Memory::room_for::<T>(gpu, len)?),
+            Kind::Cuda(gpu) => Memory::Cuda(cuda::Memory::room_for::<T>(gpu, len)?),
         };
         Ok(Self { place: Place::Device(memory) })
     }

@@ -20,6 +20,13 @@ pub(crate) enum Kind {
     Cuda(Cuda),
 }
 
+impl Kind {
+    /// Whether this is a CPU, whose memory is the host's.
+    pub(crate) fn is_cpu(&self) -> bool {
+        matches!(self, Self::Cpu(_))
+    }
+}
+
 /// Scratch memory of a plan or a stream, with the backend that it belongs to.
 #[derive(Debug)]
 pub(crate) enum Prepared {

@@ -16,8 +16,8 @@ pub use awaited::Awaited;
 use crate::backend::{Kind, Reach, Record, segmented_calls, wrong_device};
 use crate::view::{Items, ItemsMut};
 use crate::{
-    Array, Device, Element, Error, GpuOptions, Number, Operator, Recording, Reduce, Result, Scan,
-    Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
+    Array, Device, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce, Result,
+    Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
 };
 
 /// The devices that were opened, by their numbers; or why there are none.
@@ -79,6 +79,10 @@ impl<'a> Range<'a> {
 
     pub(crate) fn device(&self) -> &str {
         self.memory.map_or("cuda", |memory| memory.gpu().id())
+    }
+
+    pub(crate) fn home(&self) -> Option<Cuda> {
+        self.memory.map(|memory| with_profile(Arc::clone(memory.gpu()), GpuOptions::default()))
     }
 
     fn on(self, wanted: &Arc<Gpu>) -> Result<Slice<'a>> {
@@ -343,6 +347,14 @@ impl Bound {
 
     pub(crate) fn launches(&self) -> usize {
         self.0.launches()
+    }
+
+    pub(crate) fn described(&self) -> Result<Vec<Launch>> {
+        self.0.described()
+    }
+
+    pub(crate) fn scratch_bytes(&self) -> u64 {
+        self.0.scratch_bytes()
     }
 
     pub(crate) fn submit(&self) -> Result<()> {

@@ -7,6 +7,7 @@ use upsweep_core::Backend;
 use upsweep_cpu::Cpu;
 pub use upsweep_cpu::{CpuOptions, InstructionSet};
 
+use crate::auto::Auto;
 use crate::backend::{Kind, on_backend, wrong_device};
 use crate::profile::{self, Profile};
 use crate::{Error, GpuOptions, Limits, Policy, Result, Strategy, cuda, gpu};
@@ -21,6 +22,8 @@ use crate::{Error, GpuOptions, Limits, Policy, Result, Strategy, cuda, gpu};
 #[derive(Clone)]
 pub struct Device {
     kind: Kind,
+    /// What knows where calls are better off, if that was left to the library. The kind is the CPU's then.
+    auto: Option<Arc<Auto>>,
 }
 
 /// A device that is here.
@@ -52,7 +55,7 @@ pub struct DeviceList {
 
 impl Device {
     pub(crate) fn of(kind: Kind) -> Self {
-        Self { kind }
+        Self { kind, auto: None }
     }
 
     /// The CPU, with every hardware thread and the widest instruction set found.
@@ -64,6 +67,48 @@ impl Device {
             profile::of_cpu(&cpu).map_or(cpu, Arc::new)
         });
         Self::of(Kind::Cpu(Arc::clone(&SHARED)))
+    }
+
+    /// Whatever device is the best for each call: the GPU on which its arrays are, or for arrays in the host's memory the CPU,
+    /// unless `upsweep tune` has measured that a GPU of this machine is faster for so many bytes, with the way there and back.
+    ///
+    /// Arrays that are made on it are the host's. Plans are for arrays of the host's; streams, and calls on items that are made or cut
+    /// into segments, go to the CPU unless their arrays are on a GPU. [`placement`](Device::placement) says where, and why.
+    ///
+    /// # Cost
+    /// Reads the profiles that are kept, once. No GPU is opened before a call is better off there.
+    ///
+    /// ```
+    /// use upsweep::{Array, Device, Sum, reduce};
+    /// let auto = Device::auto();
+    /// assert_eq!(reduce(&auto, &[1u32, 2, 3], Sum)?, 6);
+    /// if let Ok(gpu) = Device::open("wgpu:0") {
+    ///     let there = Array::from_slice(&gpu, &[1u32, 2, 3])?;
+    ///     assert_eq!(reduce(&auto, &there, Sum)?, 6); // on the GPU
+    /// }
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
+    pub fn auto() -> Self {
+        static FOUND: LazyLock<Arc<Auto>> = LazyLock::new(|| Arc::new(Auto::found()));
+        Self { auto: Some(Arc::clone(&FOUND)), ..Self::cpu() }
+    }
+
+    /// As [`auto`](Device::auto), among the CPU and these GPUs, with the profiles that they have.
+    pub fn auto_among(gpus: &[Device]) -> Self {
+        Self { auto: Some(Arc::new(Auto::among(gpus))), ..Self::cpu() }
+    }
+
+    pub(crate) fn auto_state(&self) -> Option<&Auto> {
+        self.auto.as_deref()
+    }
+
+    /// What was measured of a GPU, and is read by its calls.
+    pub fn profile(&self) -> Option<Arc<Profile>> {
+        match &self.kind {
+            Kind::Cpu(_) => None,
+            Kind::Wgpu(gpu) => gpu.profile().cloned(),
+            Kind::Cuda(gpu) => gpu.profile().cloned(),
+        }
     }
 
     /// The CPU, with chosen threads, instruction set or strategy.
@@ -78,8 +123,7 @@ impl Device {
 
     /// The device with this id: `cpu`, `cuda:0`, `wgpu:0` …
     ///
-    /// All devices with one id share it and its kernels. `auto` is the best for data in the host's
-    /// memory, which is the CPU: it reads that memory faster than any bus brings it to a GPU.
+    /// All devices with one id share it and its kernels. `auto` is [`Device::auto`].
     ///
     /// # Errors
     /// [`Error::NoDevice`] with the reason.
@@ -93,7 +137,8 @@ impl Device {
     pub fn open(id: &str) -> Result<Self> {
         let (backend, number) = id.split_once(':').unwrap_or((id, ""));
         let reason = match backend {
-            "cpu" | "auto" if backend == id => return Ok(Self::cpu()),
+            "cpu" if backend == id => return Ok(Self::cpu()),
+            "auto" if backend == id => return Ok(Self::auto()),
             "wgpu" => {
                 return gpu::open(id, number, GpuOptions::default()).map(Kind::Wgpu).map(Self::of);
             }
@@ -158,6 +203,7 @@ impl Device {
     /// What [`Device::open`] takes; `wgpu` or `cuda` for one that was made from the caller's own.
     pub fn id(&self) -> &str {
         match &self.kind {
+            Kind::Cpu(_) if self.auto.is_some() => "auto",
             Kind::Cpu(_) => "cpu",
             Kind::Wgpu(gpu) => gpu.id(),
             Kind::Cuda(gpu) => gpu.id(),

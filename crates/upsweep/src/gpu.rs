@@ -6,14 +6,14 @@ use std::time::Duration;
 use upsweep_core::Extreme;
 use upsweep_gpu::bits::kind;
 pub(crate) use upsweep_wgpu::Wgpu;
-pub use upsweep_wgpu::{DispatchProfile, Quartiles, RecordingProfile};
+pub use upsweep_wgpu::{DispatchProfile, RecordingProfile};
 use upsweep_wgpu::{Gpu, Ingredients, Slice, Source, Stored, Target, Workspace};
 
 use crate::backend::{Kind, Reach, Record, segmented_calls, wrong_device};
 use crate::view::{Items, ItemsMut};
 use crate::{
-    Array, Device, Element, Error, GpuOptions, Number, Operator, Recording, Reduce, Result, Scan,
-    Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
+    Array, Device, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce, Result,
+    Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
 };
 
 /// An adapter, and the device that was opened on it.
@@ -87,6 +87,10 @@ impl<'a> Range<'a> {
 
     pub(crate) fn device(&self) -> &str {
         self.gpu.map_or("wgpu", |gpu| gpu.id())
+    }
+
+    pub(crate) fn home(&self) -> Option<Wgpu> {
+        self.gpu.map(|gpu| with_profile(Arc::clone(gpu), GpuOptions::default()))
     }
 
     fn on(self, wanted: &Arc<Gpu>) -> Result<Slice<'a>> {
@@ -327,6 +331,14 @@ impl Bound {
 
     pub(crate) fn launches(&self) -> usize {
         self.recording.launches()
+    }
+
+    pub(crate) fn described(&self) -> Result<Vec<Launch>> {
+        Ok(self.recording.described())
+    }
+
+    pub(crate) fn scratch_bytes(&self) -> u64 {
+        self.recording.scratch_bytes()
     }
 
     pub(crate) fn submit(&self) -> Result<()> {

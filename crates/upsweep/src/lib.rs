@@ -30,10 +30,12 @@
 //!   an operator of a plain function, for every device; [`laws`] checks it.
 
 mod array;
+mod auto;
 mod backend;
 #[cfg_attr(not(feature = "cuda"), path = "no_cuda.rs")]
 mod cuda;
 mod device;
+pub mod explain;
 mod fused;
 #[cfg_attr(not(feature = "wgpu"), path = "no_gpu.rs")]
 mod gpu;
@@ -51,6 +53,7 @@ mod stream;
 mod view;
 
 pub use array::Array;
+pub use auto::{Placement, Reason, cpu_name};
 #[cfg(feature = "cuda")]
 pub use cuda::Awaited;
 /// The version of cudarc whose arrays, contexts and streams are taken.
@@ -62,7 +65,7 @@ pub use fused::{
     counting,
 };
 #[cfg(feature = "wgpu")]
-pub use gpu::{DispatchProfile, Quartiles, RecordingProfile};
+pub use gpu::{DispatchProfile, RecordingProfile};
 pub use plan::{PositionPlan, ReducePlan, ScanPlan};
 pub use profile::Profile;
 pub use recording::Recording;
@@ -85,9 +88,10 @@ pub use upsweep_core::kernel as __kernel;
 pub use upsweep_core::{
     AccessWidth, Apply, ArgMax, ArgMin, Arrangement, BitAnd, BitOr, BitXor, Bounds, CpuPolicy,
     CpuStrategy, Determinism, Direction, Dtype, Element, Error, GpuOptions, GpuReduceStrategy,
-    GpuScanStrategy, Indexed, Kind, Language, Limits, Load, Max, Min, Number, Operator, Parameter,
-    Policy, Product, Reduce, ReduceGlobal, ReduceLocal, Result, Scan, ScanGlobal, ScanLocal,
-    Source, Strategy, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16, laws, reference, summation,
+    GpuScanStrategy, Indexed, Kind, Language, Launch, Limits, Load, Max, Min, Number, Operator,
+    Parameter, Policy, Product, Quartiles, Reduce, ReduceGlobal, ReduceLocal, Result, Scan,
+    ScanGlobal, ScanLocal, Source, Strategy, Sum, Tail, Why, Widen, WorkgroupPolicy, bf16, f16,
+    laws, reference, summation,
 };
 pub use upsweep_macros::{Element, function, operator};
 pub use view::{View, ViewMut};

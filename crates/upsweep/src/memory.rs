@@ -1,6 +1,7 @@
 //! Memory of a device, whichever backend it has.
 
-use crate::{Element, Result, cuda, gpu};
+use crate::backend::Kind;
+use crate::{Device, Element, Result, cuda, gpu};
 
 /// Items in it, of an array of ours or of the caller's own.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,14 @@ impl Range<'_> {
         match self {
             Range::Wgpu(range) => range.len(),
             Range::Cuda(range) => range.len(),
+        }
+    }
+
+    /// The device, if it is known: that of an array of ours.
+    pub(crate) fn home(&self) -> Option<Device> {
+        match self {
+            Range::Wgpu(range) => range.home().map(Kind::Wgpu).map(Device::of),
+            Range::Cuda(range) => range.home().map(Kind::Cuda).map(Device::of),
         }
     }
 

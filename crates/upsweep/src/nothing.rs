@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use upsweep_core::{
     Backend, Extreme, Limits, Number, Operator, Policy, Reduce, ReduceState, Rungs, Scan,
-    ScanState, Strategy, Widen,
+    ScanState, Strategy, Why, Widen, Work, WorkgroupPolicy,
 };
 
 use crate::backend::{Reach, Record};
-use crate::{Element, GpuOptions, Profile, Result, Segments, View, ViewMut, fused};
+use crate::{Element, GpuOptions, Launch, Profile, Result, Segments, View, ViewMut, fused};
 
 /// A GPU.
 #[derive(Clone, Debug)]
@@ -24,6 +24,19 @@ impl NoGpu {
 
     #[must_use]
     pub(crate) fn with(&self, _: GpuOptions) -> Self {
+        match self.0 {}
+    }
+
+    pub(crate) fn profile(&self) -> Option<&Arc<Profile>> {
+        match self.0 {}
+    }
+
+    pub(crate) fn why(
+        &self,
+        _: Option<Work>,
+        _: u64,
+        _: Option<Strategy>,
+    ) -> (Why, Option<WorkgroupPolicy>) {
         match self.0 {}
     }
 
@@ -111,6 +124,14 @@ impl NoBound {
         match self.0 {}
     }
 
+    pub(crate) fn described(&self) -> Result<Vec<Launch>> {
+        match self.0 {}
+    }
+
+    pub(crate) fn scratch_bytes(&self) -> u64 {
+        match self.0 {}
+    }
+
     pub(crate) fn submit(&self) -> Result<()> {
         match self.0 {}
     }
@@ -129,6 +150,10 @@ impl NoRange<'_> {
     }
 
     pub(crate) fn device(&self) -> &str {
+        match self.0 {}
+    }
+
+    pub(crate) fn home(&self) -> Option<NoGpu> {
         match self.0 {}
     }
 }

@@ -5,6 +5,7 @@ use core::marker::PhantomData;
 use upsweep_core::{Backend, Extreme};
 
 use crate::backend::{Prepared, Reach, on_prepared};
+use crate::profile::Traffic;
 use crate::{Device, Element, Error, Number, Operator, Reduce, Result, Scan, View, ViewMut, Widen};
 
 /// A reduction that is made once and run many times, on inputs of at most a given length.
@@ -42,6 +43,7 @@ where
     /// # Errors
     /// [`Error::OutOfMemory`] if the scratch memory cannot be had.
     pub fn new(device: &Device, items: usize, problem: Reduce<A, O>) -> Result<Self> {
+        let device = device.for_call(|| None, Traffic::Reads, || items * size_of::<T>());
         let prepared = Prepared::new(device.kind(), items, size_of::<T>())?;
         Ok(Self { prepared, items, problem, input: PhantomData })
     }
@@ -113,6 +115,8 @@ where
     /// [`Error::OutOfMemory`] if the scratch memory cannot be had.
     pub fn new(device: &Device, items: usize, problem: Scan<U::Acc, O>) -> Result<Self> {
         let item_bytes = size_of::<T>().max(size_of::<U>());
+        let bytes = || items * (size_of::<T>() + size_of::<U>());
+        let device = device.for_call(|| None, Traffic::Copies, bytes);
         let prepared = Prepared::new(device.kind(), items, item_bytes)?;
         Ok(Self { prepared, items, problem, input: PhantomData })
     }
@@ -195,6 +199,7 @@ impl<T: Number> PositionPlan<T> {
     }
 
     fn new(device: &Device, items: usize, extreme: Extreme) -> Result<Self> {
+        let device = device.for_call(|| None, Traffic::Reads, || items * size_of::<T>());
         let prepared = Prepared::new(device.kind(), items, size_of::<T>())?;
         Ok(Self { prepared, items, extreme, input: PhantomData })
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::backend::{Record, on_backend, on_prepared};
 use crate::plan::check_length;
 use crate::{
-    Device, Element, Number, Operator, PositionPlan, ReducePlan, Result, ScanPlan, Strategy, View,
-    ViewMut, Widen, cuda, gpu,
+    Device, Element, Launch, Number, Operator, PositionPlan, ReducePlan, Result, ScanPlan,
+    Strategy, View, ViewMut, Widen, cuda, gpu,
 };
 
 /// A call that is bound to its arrays on a GPU, to be run as often as wanted: by itself, or as a part of what the caller puts
@@ -50,6 +50,19 @@ impl Recording {
     /// Number of launches.
     pub fn launches(&self) -> usize {
         on_bound!(self, bound => bound.launches())
+    }
+
+    /// What each launch is, in their order, and what it needs of the device, as far as its interface says.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn described(&self) -> Result<Vec<Launch>> {
+        on_bound!(self, bound => bound.described())
+    }
+
+    /// Bytes of scratch memory that it uses, of the plan that made it.
+    pub fn scratch_bytes(&self) -> u64 {
+        on_bound!(self, bound => bound.scratch_bytes())
     }
 
     /// Begins a run of its own, and does not wait for it.

@@ -3,6 +3,7 @@
 use upsweep_core::{Backend, Extreme};
 
 use crate::backend::{Reach, on_backend};
+use crate::profile::Traffic;
 use crate::{
     Device, Element, Number, Operator, Reduce, Result, Sum, View, ViewMut, Widen, bf16, f16,
 };
@@ -104,6 +105,7 @@ where
     O: Operator<A>,
 {
     let input = input.into();
+    let device = device.for_call(|| input.home(), Traffic::Reads, || input.bytes());
     on_backend!(device, backend => {
         let mut workspace = backend.workspace(input.len(), size_of::<T>())?;
         backend.reduce::<T, A, O>(&mut workspace, backend.input(input)?, problem)
@@ -163,6 +165,8 @@ where
     O: Operator<A>,
 {
     let (input, result) = (input.into(), result.into());
+    let home = || input.home().or_else(|| result.home());
+    let device = device.for_call(home, Traffic::Reads, || input.bytes());
     on_backend!(device, backend => {
         let mut workspace = backend.workspace(input.len(), size_of::<T>())?;
         let (input, result) = (backend.input(input)?, backend.output(result)?);
@@ -229,6 +233,7 @@ fn position<T: Number>(
     input: View<'_, T>,
     extreme: Extreme,
 ) -> Result<Option<u64>> {
+    let device = device.for_call(|| input.home(), Traffic::Reads, || input.bytes());
     on_backend!(device, backend => {
         let mut workspace = backend.workspace(input.len(), size_of::<T>())?;
         backend.position::<T>(&mut workspace, backend.input(input)?, extreme)

@@ -3,6 +3,7 @@
 use upsweep_core::Backend;
 
 use crate::backend::{Reach, on_backend};
+use crate::profile::Traffic;
 use crate::view::Items;
 use crate::{Array, Device, Element, Error, Operator, Result, Scan, View, ViewMut, Widen};
 
@@ -91,6 +92,7 @@ where
     T: Element + Widen<<T as Element>::Acc>,
     O: Operator<T::Acc>,
 {
+    let device = &*device.at_home(|| input.home());
     let mut output = Array::room_for(device, input)?;
     match input.items {
         // A copy of the host's items is scanned in place.
@@ -251,6 +253,9 @@ where
     if input.len() != output.len() {
         return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
     }
+    let home = || input.home().or_else(|| output.home());
+    let bytes = || input.bytes() + output.len() * size_of::<U>();
+    let device = device.for_call(home, Traffic::Copies, bytes);
     on_backend!(device, backend => {
         let mut workspace = backend.workspace(input.len(), size_of::<T>().max(size_of::<U>()))?;
         let (input, output) = (backend.input(input)?, backend.output(output)?);
@@ -281,6 +286,8 @@ where
     O: Operator<T::Acc>,
 {
     let data = data.into();
+    let bytes = || 2 * data.len() * size_of::<T>();
+    let device = device.for_call(|| data.home(), Traffic::Copies, bytes);
     on_backend!(device, backend => {
         let mut workspace = backend.workspace(data.len(), size_of::<T>())?;
         backend.scan_in_place::<T, O>(&mut workspace, backend.output(data)?, problem)

@@ -200,6 +200,7 @@ where
     O: Operator<U::Acc>,
 {
     let items = items.into();
+    let device = &*device.at_home(|| items.home());
     let most = segments.most(items.len());
     let mut output = Array::filled(device, most, U::from_acc(problem.operator.identity()))?;
     if segments.by == SegmentedBy::Offsets {
@@ -239,6 +240,7 @@ where
         return Err(Error::Segments { reason });
     }
     check_length(segments.most(items.len()), output.len())?;
+    let device = device.at_home(|| items.home().or_else(|| output.home()));
     match device.kind() {
         Kind::Cpu(cpu) => {
             let (input, segments) = (cpu.input(items)?, segments.on_host(items.len())?);
@@ -281,6 +283,7 @@ where
     O: Operator<T::Acc>,
 {
     let items = items.into();
+    let device = &*device.at_home(|| items.home());
     let first = T::from_acc(problem.operator.identity());
     let mut output = Array::filled(device, items.len(), first)?;
     segmented_scan_into(device, items, segments, &mut output, problem)?;
@@ -317,6 +320,7 @@ where
     let (items, output) = (items.into(), output.into());
     segments.check(items.len())?;
     check_length(items.len(), output.len())?;
+    let device = device.at_home(|| items.home().or_else(|| output.home()));
     match device.kind() {
         Kind::Cpu(cpu) => {
             let (input, segments) = (cpu.input(items)?, segments.on_host(items.len())?);
@@ -413,6 +417,7 @@ where
     O: Operator<T::Acc>,
 {
     let (keys, items) = (keys.into(), items.into());
+    let device = &*device.at_home(|| items.home());
     let mut unique = Array::room_for(device, keys)?;
     let first = T::from_acc(operator.identity());
     let mut output = Array::filled(device, items.len(), first)?;
@@ -471,6 +476,7 @@ where
     if count.len() != 1 {
         return Err(Error::ResultLength { items: count.len() });
     }
+    let device = device.at_home(|| items.home().or_else(|| output.home()));
     match device.kind() {
         Kind::Cpu(cpu) => {
             let (input, segments) = (cpu.input(items)?, segments.on_host(items.len())?);

@@ -1,5 +1,6 @@
 //! Views of items without copying.
 
+use crate::Device;
 use crate::memory::Range;
 
 /// Items to read, wherever they are: a borrowed slice of the host or a range of a device's
@@ -30,6 +31,22 @@ impl<T> View<'_, T> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// The GPU that they are on, if they are on one that is known.
+    pub(crate) fn home(&self) -> Option<Device> {
+        match &self.items {
+            Items::Host(_) => None,
+            Items::Device(range) => range.home(),
+        }
+    }
+
+    /// The id of the device that they are on, or its backend's name.
+    pub(crate) fn device(&self) -> &str {
+        match &self.items {
+            Items::Host(_) => "cpu",
+            Items::Device(range) => range.device(),
+        }
+    }
 }
 
 /// Items to write, wherever they are; see [`View`].
@@ -57,6 +74,14 @@ impl<T> ViewMut<'_, T> {
     /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// As [`View::home`].
+    pub(crate) fn home(&self) -> Option<Device> {
+        match &self.items {
+            ItemsMut::Host(_) => None,
+            ItemsMut::Device(range) => range.home(),
+        }
     }
 }
 

@@ -214,7 +214,7 @@ impl Bench<'_> {
 }
 
 /// Why there is no such row, if there is none on any device.
-fn refusal(primitive: Primitive, op: Op, dtype: Dtype, stored: Dtype) -> Option<String> {
+pub(crate) fn refusal(primitive: Primitive, op: Op, dtype: Dtype, stored: Dtype) -> Option<String> {
     if primitive.is_position() {
         return None;
     }

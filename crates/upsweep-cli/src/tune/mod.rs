@@ -4,6 +4,7 @@ mod awake;
 mod budget;
 mod cells;
 mod cpu;
+mod from_host;
 mod gpu;
 mod helpers;
 mod jobs;
@@ -12,9 +13,10 @@ mod sweep;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use time::OffsetDateTime;
-use upsweep::profile::{self, Work};
+use upsweep::profile::{self, Crossing, FromHost, Work};
 use upsweep::{CpuOptions, Device, Dtype, Profile};
 
 use crate::args::TuneArguments;
@@ -172,7 +174,7 @@ fn on_gpu(
     profile: &mut Profile,
 ) -> Result<usize> {
     let pieces = pieces(arguments)?;
-    let mut budget = Budget::new(span, pieces.len());
+    let mut budget = Budget::new(span, pieces.len() + usize::from(!arguments.skip_host));
     let mut helpers = Helpers::of(device);
     let awake = Awake::new(device)?;
     let mut wrong = 0;
@@ -229,6 +231,13 @@ fn on_gpu(
         };
         let Extent { tried, all, wrong: found } = done;
         crate::log::log!("{name}: {tried} of {all} cells, {:.1} s", budget.elapsed().as_secs_f64());
+        wrong += found;
+    }
+    if !arguments.skip_host && check_signals().is_ok() {
+        budget.say("arrays in the host's memory");
+        let tuned = device.with_profile(Some(Arc::new(profile.clone())));
+        let (from_host, found) = from_host::measure(&tuned, budget.next())?;
+        profile.from_host = Some(from_host).filter(|found| !found.reads.is_empty());
         wrong += found;
     }
     Ok(wrong)
@@ -348,6 +357,27 @@ fn table(profile: &Profile) -> String {
             "{primitive:<8} {:<8} {types:<9} {items:>11} {strategy:<48} {:>7} {:>5} {:>12.3} {of_limit:>7.1} {gained:>8.1}\n",
             work.operator, policy.threads_per_workgroup, policy.items_per_thread, measured.median_us,
         ));
+    }
+    if let Some(from_host) = &profile.from_host {
+        text.push_str(&crossings(from_host));
+    }
+    text
+}
+
+/// What arrays of the host's take, and where that is the better place.
+fn crossings(from_host: &FromHost) -> String {
+    let mut text = format!(
+        "\nArrays in the host's memory, from call to result; CPU: {}\n{:<8} {:>12} {:>12} {:>12}  faster\n",
+        from_host.cpu, "", "bytes", "GPU µs", "CPU µs",
+    );
+    for (name, rows) in [("reduce", &from_host.reads), ("scan", &from_host.copies)] {
+        for &Crossing { bytes, gpu_us, cpu_us } in rows {
+            let faster = if gpu_us < cpu_us { "GPU" } else { "CPU" };
+            text.push_str(&format!(
+                "{name:<8} {bytes:>12} {gpu_us:>12.2} {cpu_us:>12.2}  {faster}, {:.1} times\n",
+                (gpu_us / cpu_us).max(cpu_us / gpu_us),
+            ));
+        }
     }
     text
 }

@@ -365,6 +365,7 @@ impl Reduction {
                 pipeline: self.pipeline.clone(),
                 group,
                 size: grid(workgroups, facts.grid),
+                threads: self.shape.threads,
                 traffic: Traffic { read, written: 0 },
             });
         }
@@ -383,12 +384,14 @@ impl Reduction {
                 pipeline: pipeline.clone(),
                 group,
                 size: [1, 1],
+                threads: self.shape.threads,
                 traffic: Traffic { read: all * self.types.held().bytes(), written: 0 },
             });
         }
         let state = self.waits().then(|| self.state.clone());
         let strategy = Some(Strategy::GpuReduce(self.strategy));
-        Ok(Recording { dispatches, strategy, state, alive: None })
+        let scratch = self.state.size();
+        Ok(Recording { dispatches, strategy, state, scratch, alive: None })
     }
 }
 

@@ -488,7 +488,8 @@ impl Scanning {
                     _ => traffic,
                 };
                 let pipeline = pipeline.clone();
-                dispatches.push(Dispatch { name, pipeline, group, size, traffic });
+                let threads = self.shape.threads;
+                dispatches.push(Dispatch { name, pipeline, group, size, threads, traffic });
             }
         }
         let state = self.waits().then(|| self.state.clone());
@@ -497,7 +498,8 @@ impl Scanning {
             false => Strategy::GpuScan(self.strategy),
         };
         let strategy = Some(strategy);
-        Ok(Recording { dispatches, strategy, state, alive: None })
+        let scratch = self.state.size();
+        Ok(Recording { dispatches, strategy, state, scratch, alive: None })
     }
 
     /// Whether a workgroup may wait for others.

@@ -28,7 +28,7 @@ pub(crate) struct Lies {
 /// The sizes of a kernel, derived from a policy. A policy that does not fit is brought to the nearest that does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
-    threads: u32,
+    pub(super) threads: u32,
     items: u32,
     /// Neighbouring items of one thread.
     unit: u32,

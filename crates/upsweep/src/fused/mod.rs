@@ -173,6 +173,7 @@ pub trait Fused<'a>: Copy {
         O: Operator<A>,
     {
         self.check()?;
+        let device = device.at_home(|| self.made().home());
         match device.kind() {
             Kind::Cpu(cpu) => Ok(cpu.reduce_made(self.on_host()?, problem)),
             Kind::Wgpu(gpu) => gpu::reduce_made(gpu, &self.made(), problem),
@@ -197,6 +198,7 @@ pub trait Fused<'a>: Copy {
     {
         let output = output.into();
         check_output(self, &output)?;
+        let device = device.at_home(|| output.home().or_else(|| self.made().home()));
         match device.kind() {
             Kind::Cpu(cpu) => cpu.scan_made(self.on_host()?, cpu.output(output)?, problem),
             Kind::Wgpu(gpu) => gpu::scan_made(gpu, &self.made(), output, problem),
@@ -258,6 +260,7 @@ pub trait Fused<'a>: Copy {
             made.recipe.written = Some(written);
             made
         };
+        let device = device.at_home(|| output.home().or_else(|| self.made().home()));
         match device.kind() {
             Kind::Cpu(cpu) => {
                 let write = |prefix| function.apply((prefix,));
@@ -286,6 +289,7 @@ pub trait Fused<'a>: Copy {
         F: Apply<(A,), Output = U>,
     {
         let first = function.apply((problem.operator.identity(),));
+        let device = &*device.at_home(|| self.made().home());
         let mut output = Array::filled(device, self.len(), first)?;
         self.scan_map_into(device, &mut output, problem, function)?;
         Ok(output)
@@ -317,6 +321,7 @@ pub trait Fused<'a>: Copy {
         O: Operator<<Self::Item as Element>::Acc>,
     {
         let first = <Self::Item as Element>::from_acc(problem.operator.identity());
+        let device = &*device.at_home(|| self.made().home());
         let mut output = Array::filled(device, self.len(), first)?;
         self.scan_into(device, &mut output, problem)?;
         Ok(output)
@@ -364,6 +369,17 @@ pub struct Made<'a> {
     pub(crate) parts: Parts<'a>,
     /// How many items are made.
     pub(crate) items: usize,
+}
+
+impl Made<'_> {
+    /// The GPU on which the first array is that is on one.
+    pub(crate) fn home(&self) -> Option<Device> {
+        let mut arrays = self.parts.arrays.iter().chain(&self.parts.anywhere);
+        arrays.find_map(|source| match &source.stored {
+            Stored::Host(_) => None,
+            Stored::Device(range) => range.home(),
+        })
+    }
 }
 
 /// What items are made of at each launch.

@@ -26,7 +26,7 @@ use upsweep_cpu::Cpu;
 use upsweep_gpu::Folder;
 
 pub use text::{parse, text};
-pub use upsweep_core::{Best, Measured, Profile, Rows, Work};
+pub use upsweep_core::{Best, Crossing, FromHost, Measured, Profile, Rows, Traffic, Work};
 
 use upsweep_core::Backend as _;
 
@@ -155,6 +155,23 @@ fn shipped(limits: &Limits) -> Found {
     }
 }
 
+/// All files in the folder of profiles that can be read, and the one that is named instead of them.
+pub(crate) fn kept() -> Vec<Profile> {
+    let readable = |file: PathBuf| read(&file).ok();
+    match std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+        Some(value) if value == "off" => Vec::new(),
+        Some(file) => readable(file.into()).into_iter().collect(),
+        None => {
+            let files = Folder::of_user().path("profiles").and_then(|path| fs::read_dir(path).ok());
+            let paths = files.into_iter().flatten().filter_map(|file| Some(file.ok()?.path()));
+            let mut paths: Vec<PathBuf> =
+                paths.filter(|path| path.extension().is_some_and(|end| end == "toml")).collect();
+            paths.sort();
+            paths.into_iter().filter_map(readable).collect()
+        }
+    }
+}
+
 /// The version of a device's driver; of a CPU its threads and instruction set, without which its numbers mean nothing.
 pub fn driver(limits: &Limits) -> String {
     match limits.interface.as_str() {
@@ -170,7 +187,7 @@ pub(crate) fn of_cpu(cpu: &Cpu) -> Option<Cpu> {
 }
 
 /// Why a profile is not one of this device, if it is not.
-fn why_not(profile: &Profile, limits: &Limits) -> Option<String> {
+pub(crate) fn why_not(profile: &Profile, limits: &Limits) -> Option<String> {
     let own = [&limits.name, &limits.interface, &driver(limits)];
     let its = [&profile.device, &profile.interface, &profile.driver];
     let of = |[name, interface, driver]: [&String; 3]| match driver.as_str() {

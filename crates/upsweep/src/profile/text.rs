@@ -5,7 +5,7 @@ use std::num::NonZero;
 use serde::{Deserialize, Serialize};
 use upsweep_core::{CpuPolicy, PROFILED, WorkgroupPolicy};
 
-use super::{Best, Measured, Profile, Rows, Work};
+use super::{Best, Crossing, FromHost, Measured, Profile, Rows, Work};
 use crate::Strategy;
 
 /// The version of the form below. A file of a later one is not read.
@@ -15,7 +15,8 @@ const VERSION: u32 = 1;
 const HEAD: &str = "\
 # What `upsweep tune` measured on one device, which policies of the upsweep library read. It changes speed, never a result.
 # Rows say which strategy was the fastest for so many items, and with which numbers; times are in microseconds: the median, that
-# of moving the same bytes without arithmetic, and that of what would have been chosen without this file.
+# of moving the same bytes without arithmetic, and that of what would have been chosen without this file. `from_host` has times from
+# the host's call to the host's result, arrays being in the host's memory, on this device and in turns with it on the host's CPU.
 ";
 
 #[derive(Deserialize, Serialize)]
@@ -36,6 +37,25 @@ struct File {
     reduce: Vec<Row>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     scan: Vec<Row>,
+    from_host: Option<Host>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Host {
+    cpu: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    reads: Vec<HostRow>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    copies: Vec<HostRow>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct HostRow {
+    bytes: u64,
+    gpu_us: f64,
+    cpu_us: f64,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -74,6 +94,7 @@ pub fn text(profile: &Profile) -> String {
         cpu: profile.cpu.map(Cpu::of),
         reduce: profile.reductions.iter().flat_map(|r| written(r, Strategy::GpuReduce)).collect(),
         scan: profile.scans.iter().flat_map(|r| written(r, Strategy::GpuScan)).collect(),
+        from_host: profile.from_host.as_ref().map(Host::of),
     };
     match toml::to_string(&file) {
         Ok(text) => format!("{HEAD}\n{text}"),
@@ -118,6 +139,7 @@ pub fn parse(text: &str) -> Result<Profile, String> {
         reductions: tables(&file.reduce)?,
         scans: tables(&file.scan)?,
         cpu: file.cpu.map(|cpu| cpu.policy()),
+        from_host: file.from_host.map(Host::times).transpose()?,
     })
 }
 
@@ -150,9 +172,7 @@ impl Row {
             output: self.output.parse().map_err(said)?,
         };
         let times = [self.median_us, self.limit_us, self.default_us];
-        if times.iter().any(|time| !time.is_finite() || *time < 0.0) {
-            return Err("times are numbers that are not negative".to_owned());
-        }
+        check_times(&times)?;
         let policy = WorkgroupPolicy {
             threads_per_workgroup: self.threads_per_workgroup.get(),
             items_per_thread: self.items_per_thread.get(),
@@ -161,6 +181,39 @@ impl Row {
         let measured = Measured { median_us, limit_us, default_us };
         let strategy = self.strategy.parse().map_err(said)?;
         Ok((work, Best { items: self.items, strategy, policy, measured }))
+    }
+}
+
+/// Refuses what is no time.
+fn check_times(times: &[f64]) -> Result<(), String> {
+    match times.iter().any(|time| !time.is_finite() || *time < 0.0) {
+        true => Err("times are numbers that are not negative".to_owned()),
+        false => Ok(()),
+    }
+}
+
+impl Host {
+    fn of(from_host: &FromHost) -> Self {
+        let rows = |rows: &[Crossing]| -> Vec<HostRow> {
+            let row = |&Crossing { bytes, gpu_us, cpu_us }: &_| HostRow { bytes, gpu_us, cpu_us };
+            rows.iter().map(row).collect()
+        };
+        let FromHost { cpu, reads, copies } = from_host;
+        Self { cpu: cpu.clone(), reads: rows(reads), copies: rows(copies) }
+    }
+
+    fn times(self) -> Result<FromHost, String> {
+        let rows = |rows: Vec<HostRow>| -> Result<Vec<Crossing>, String> {
+            let row = |HostRow { bytes, gpu_us, cpu_us }| match gpu_us > 0.0 && cpu_us > 0.0 {
+                true => check_times(&[gpu_us, cpu_us]).map(|()| Crossing { bytes, gpu_us, cpu_us }),
+                false => Err(format!("times of {bytes} bytes from the host are above 0")),
+            };
+            let mut rows = rows.into_iter().map(row).collect::<Result<Vec<_>, _>>()?;
+            rows.sort_by_key(|row| row.bytes);
+            rows.dedup_by_key(|row| row.bytes);
+            Ok(rows)
+        };
+        Ok(FromHost { cpu: self.cpu, reads: rows(self.reads)?, copies: rows(self.copies)? })
     }
 }
 
@@ -222,6 +275,14 @@ mod tests {
                 streaming_bytes: 4,
                 half_line_bytes: 5,
             }),
+            from_host: Some(FromHost {
+                cpu: "Some CPU, 2 threads".to_owned(),
+                reads: vec![
+                    Crossing { bytes: 1 << 10, gpu_us: 20.5, cpu_us: 0.25 },
+                    Crossing { bytes: 1 << 20, gpu_us: 90.0, cpu_us: 91.0 },
+                ],
+                copies: vec![Crossing { bytes: 1 << 10, gpu_us: 30.0, cpu_us: 0.5 }],
+            }),
         }
     }
 
@@ -244,6 +305,9 @@ mod tests {
             ("median_us = 61.25", "median_us = nan", "not negative"),
             ("median_us = 61.25", "speed = 61.25", "unknown field"),
             ("block_bytes = 2", "block_bytes = 0", "nonzero"),
+            ("gpu_us = 20.5", "gpu_us = 0.0", "above 0"),
+            ("gpu_us = 20.5", "gpu_us = inf", "not negative"),
+            ("gpu_us = 20.5", "gpu_us = -1.0", "above 0"),
             ("driver = \"13.0\"\n", "", "driver"),
             ("version = 1", "version = 2", "version 2"),
         ] {

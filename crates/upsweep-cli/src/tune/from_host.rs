@@ -1,0 +1,112 @@
+//! What calls on a GPU take whose arrays are in the host's memory, in turns with the same calls on the CPU: what `--device auto`
+//! goes by.
+
+use std::time::Instant;
+
+use bytemuck::cast_slice;
+use upsweep::profile::{Crossing, FromHost};
+use upsweep::{Device, Dtype, Sum, cpu_name, inclusive_scan_into, reduce};
+
+use super::budget::Deadline;
+use crate::bench::measure::median;
+use crate::bench::{POISON, input};
+use crate::error::Result;
+
+/// Bytes that are read: from where a GPU takes as long for any, to where its time grows in proportion. The type hardly matters, so
+/// there is one.
+const POWERS: [u32; 9] = [12, 14, 16, 18, 20, 22, 24, 26, 28];
+
+/// Turns of each; those of long arrays end with the time that there is.
+const TURNS: usize = 11;
+const LEAST_TURNS: usize = 3;
+
+/// Arrays of the host's, calls on which are timed.
+struct Arrays<'a> {
+    gpu: &'a Device,
+    cpu: Device,
+    items: &'a [u32],
+    output: Vec<u32>,
+    expected: Vec<u32>,
+    wrong: usize,
+}
+
+/// Measures as many lengths as there is time for, and how many results were wrong.
+pub(super) fn measure(gpu: &Device, deadline: Deadline) -> Result<(FromHost, usize)> {
+    let cpu = Device::cpu();
+    // Half of the memory for the three arrays.
+    let most = input::available_memory().unwrap_or(u64::MAX) / 6;
+    let lengths = POWERS.map(|power| 1usize << power).into_iter();
+    let lengths: Vec<usize> = lengths.filter(|&bytes| bytes as u64 <= most).collect();
+    let longest = lengths.last().map_or(0, |bytes| bytes / size_of::<u32>());
+    let buffer = input::items(Dtype::U32, longest, false)?;
+    let mut expected = vec![0; longest];
+    inclusive_scan_into(&cpu, cast_slice::<u8, u32>(buffer.bytes()), &mut expected, Sum)?;
+    let (items, output) = (cast_slice(buffer.bytes()), vec![0; longest]);
+    let mut found = FromHost { cpu: cpu_name(cpu.limits()), ..FromHost::default() };
+    let mut arrays = Arrays { gpu, cpu, items, output, expected, wrong: 0 };
+    for bytes in lengths {
+        let items = bytes / size_of::<u32>();
+        let Some([gpu_us, cpu_us]) = in_turns(deadline, |on_gpu| arrays.reduces(items, on_gpu))?
+        else {
+            break;
+        };
+        found.reads.push(Crossing { bytes: bytes as u64, gpu_us, cpu_us });
+        let Some([gpu_us, cpu_us]) = in_turns(deadline, |on_gpu| arrays.scans(items, on_gpu))?
+        else {
+            break;
+        };
+        found.copies.push(Crossing { bytes: 2 * bytes as u64, gpu_us, cpu_us });
+    }
+    Ok((found, arrays.wrong))
+}
+
+/// The medians of both, in microseconds, the GPU's first; `None` if the time was over before there were enough. The first turn makes
+/// kernels and wakes threads, and does not count.
+fn in_turns(
+    deadline: Deadline,
+    mut call: impl FnMut(bool) -> Result<f64>,
+) -> Result<Option<[f64; 2]>> {
+    let mut times = [Vec::new(), Vec::new()];
+    for turn in 0..=TURNS {
+        for (times, on_gpu) in times.iter_mut().zip([true, false]) {
+            let time = call(on_gpu)?;
+            times.extend((turn > 0).then_some(time));
+        }
+        if deadline.is_over() {
+            break;
+        }
+    }
+    let enough = times[1].len() >= LEAST_TURNS;
+    Ok(enough.then(|| {
+        times.map(|mut times| {
+            times.sort_by(f64::total_cmp);
+            1e6 * median(&times)
+        })
+    }))
+}
+
+impl Arrays<'_> {
+    fn device(&self, on_gpu: bool) -> &Device {
+        if on_gpu { self.gpu } else { &self.cpu }
+    }
+
+    /// Seconds of a sum of so many items.
+    fn reduces(&mut self, items: usize, on_gpu: bool) -> Result<f64> {
+        let begun = Instant::now();
+        let sum = reduce(self.device(on_gpu), &self.items[..items], Sum)?;
+        let time = begun.elapsed();
+        self.wrong += usize::from(sum != self.expected[items - 1]);
+        Ok(time.as_secs_f64())
+    }
+
+    /// Seconds of a scan of so many items.
+    fn scans(&mut self, items: usize, on_gpu: bool) -> Result<f64> {
+        self.output[..items].fill(u32::from_ne_bytes([POISON; 4]));
+        let device = if on_gpu { self.gpu } else { &self.cpu };
+        let begun = Instant::now();
+        inclusive_scan_into(device, &self.items[..items], &mut self.output[..items], Sum)?;
+        let time = begun.elapsed();
+        self.wrong += usize::from(self.output[..items] != self.expected[..items]);
+        Ok(time.as_secs_f64())
+    }
+}

@@ -1,0 +1,189 @@
+//! Which device a call goes to that was left to the library: see [`Device::auto`].
+//!
+//! Arrays in the memory of a GPU are worked on there. Those of the host are nearest to the CPU: a GPU must be sent them, and what
+//! it makes of them must come back. Whether that pays is not guessed: `upsweep tune` measures calls on arrays of the host's, on a
+//! GPU and in turns with it on the CPU, and its profile says from how many bytes on, if ever, the GPU was faster.
+
+use core::fmt;
+use std::borrow::Cow;
+use std::sync::{Arc, OnceLock};
+
+use upsweep_core::{Backend, Crossing};
+use upsweep_cpu::Cpu;
+
+use crate::profile::{self, Profile, Traffic};
+use crate::{Device, Limits, View};
+
+/// The GPUs that may be the better place for arrays of the host's.
+#[derive(Debug, Default)]
+pub(crate) struct Auto {
+    gpus: Vec<Candidate>,
+}
+
+/// A GPU with times of calls on arrays of the host's, beside those of this CPU.
+#[derive(Debug)]
+struct Candidate {
+    profile: Arc<Profile>,
+    /// Opened when a call would go there; `None` if it is not here.
+    device: OnceLock<Option<Device>>,
+}
+
+/// Where a call goes, and why.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Placement {
+    /// The device.
+    pub device: Device,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// Why a call goes to a device.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// It was asked for by its id.
+    Asked,
+    /// No GPU is known to be faster: of none the profile has times of such calls beside those of this CPU.
+    Unknown,
+    /// What a profile lets expect of this number of bytes, of the GPU that is named.
+    Expected {
+        /// The GPU's name.
+        gpu: String,
+        /// Its times and the CPU's.
+        times: Crossing,
+    },
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = self.device.id();
+        match &self.reason {
+            Reason::Asked => write!(f, "{id}: it was asked for"),
+            Reason::Unknown => write!(
+                f,
+                "{id}: of no GPU it was measured what arrays in the host's memory take, which `upsweep tune --device ID` does"
+            ),
+            Reason::Expected { gpu, times: Crossing { bytes, gpu_us, cpu_us } } => write!(
+                f,
+                "{id}: {bytes} bytes in the host's memory should take {cpu_us:.1} µs on the CPU and {gpu_us:.1} µs on {gpu}"
+            ),
+        }
+    }
+}
+
+impl Auto {
+    /// Those of the profiles that are kept here.
+    pub(crate) fn found() -> Self {
+        Self::of(profile::kept().into_iter().map(Arc::new).map(Candidate::of).collect())
+    }
+
+    /// Those of these devices, with the profiles that they have.
+    pub(crate) fn among(devices: &[Device]) -> Self {
+        let candidate = |device: &Device| {
+            let candidate = Candidate::of(device.profile()?);
+            Some(Candidate { device: Some(device.clone()).into(), ..candidate })
+        };
+        Self::of(devices.iter().filter_map(candidate).collect())
+    }
+
+    fn of(mut gpus: Vec<Candidate>) -> Self {
+        let cpu = cpu_name(Cpu::shared().limits());
+        gpus.retain(|gpu| gpu.profile.from_host.as_ref().is_some_and(|times| times.cpu == cpu));
+        Self { gpus }
+    }
+
+    /// The place of a call that moves so many bytes of the host's.
+    fn place(&self, traffic: Traffic, bytes: u64) -> Placement {
+        let expected = |gpu: &Candidate| gpu.profile.from_host.as_ref()?.expected(traffic, bytes);
+        let mut known: Vec<(&Candidate, Crossing)> =
+            self.gpus.iter().filter_map(|gpu| Some((gpu, expected(gpu)?))).collect();
+        known.sort_by(|(_, one), (_, other)| one.gpu_us.total_cmp(&other.gpu_us));
+        for (gpu, times) in &known {
+            if times.gpu_us >= times.cpu_us {
+                break;
+            }
+            if let Some(device) = gpu.device() {
+                let reason = gpu.reason(*times);
+                return Placement { device: device.clone(), reason };
+            }
+        }
+        let reason = known.first().map_or(Reason::Unknown, |(gpu, times)| gpu.reason(*times));
+        Placement { device: Device::cpu(), reason }
+    }
+}
+
+impl Candidate {
+    fn of(profile: Arc<Profile>) -> Self {
+        Self { profile, device: OnceLock::new() }
+    }
+
+    fn reason(&self, times: Crossing) -> Reason {
+        Reason::Expected { gpu: self.profile.device.clone(), times }
+    }
+
+    /// The device, if it is here.
+    fn device(&self) -> Option<&Device> {
+        let look = || {
+            let is_it = |limits: &Limits| profile::why_not(&self.profile, limits).is_none();
+            let usable = Device::list().usable;
+            let found = usable.into_iter().find(|device| is_it(&device.limits))?;
+            let device = Device::open(&found.id).ok()?;
+            Some(device.with_profile(Some(Arc::clone(&self.profile))))
+        };
+        self.device.get_or_init(look).as_ref()
+    }
+}
+
+/// How profiles of GPUs name the CPU that they were held against.
+pub fn cpu_name(limits: &Limits) -> String {
+    format!("{}, {}", limits.name, profile::driver(limits))
+}
+
+impl Device {
+    /// Where a call goes that moves so many bytes of the host's memory, to be read or to be read and written. Of any device but
+    /// [`auto`](Device::auto) this is the device itself.
+    ///
+    /// ```
+    /// use upsweep::{Device, profile::Traffic};
+    /// let placement = Device::auto().placement(Traffic::Reads, 1 << 20);
+    /// println!("{placement}");
+    /// ```
+    pub fn placement(&self, traffic: Traffic, bytes: u64) -> Placement {
+        match self.auto_state() {
+            Some(auto) => auto.place(traffic, bytes),
+            None => Placement { device: self.clone(), reason: Reason::Asked },
+        }
+    }
+
+    /// The device for a call: that on which its arrays are, if they are on one, or that for so many bytes of the host's.
+    #[inline]
+    pub(crate) fn for_call(
+        &self,
+        home: impl FnOnce() -> Option<Device>,
+        traffic: Traffic,
+        bytes: impl FnOnce() -> usize,
+    ) -> Cow<'_, Device> {
+        match self.auto_state() {
+            None => Cow::Borrowed(self),
+            Some(auto) => {
+                Cow::Owned(home().unwrap_or_else(|| auto.place(traffic, bytes() as u64).device))
+            }
+        }
+    }
+
+    /// The device for a call of which is known only where its arrays are.
+    pub(crate) fn at_home(&self, home: impl FnOnce() -> Option<Device>) -> Cow<'_, Device> {
+        match self.auto_state().and_then(|_| home()) {
+            None => Cow::Borrowed(self),
+            Some(device) => Cow::Owned(device),
+        }
+    }
+}
+
+impl<T> View<'_, T> {
+    /// Bytes of all items.
+    pub(crate) fn bytes(&self) -> usize {
+        self.len() * size_of::<T>()
+    }
+}
