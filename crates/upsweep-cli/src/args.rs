@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use upsweep::{CpuOptions, Dtype, InstructionSet};
 
-use crate::bench::{Devices, Lengths, Names, Strategies};
+use crate::bench::{Devices, GuardArguments, Lengths, Names, Strategies};
 use crate::dispatch::Op;
 use crate::explain::ExplainArguments;
 use crate::tune::Span;
@@ -246,6 +246,11 @@ With --profile each row is followed by its dispatches, each timed in a pass of i
 the whole, against the limit of as many bytes; 'whole' is all of them in one pass. Records have further
 columns then: dispatch (empty in the row itself), workgroups, bytes, lower_us and upper_us (quartiles).
 
+Times of different hours are not comparable. --save NAME keeps the program itself (some 30 MB) and what it measured; --compare NAME
+runs it again, in turns with this one, row by row, and gives the ratio of the times, the interval that holds the true one at 95 times
+of 100 (by the sign test, whatever the noise), and a verdict: faster or slower if all of the interval is further from 1
+than --threshold, the same if none of it is, else too noisy to say. Devices or drivers other than those of then are refused.
+
 With an operator other than sum its name follows the primitive's (reduce/max), with --acc its name
 follows the type (u8->u64), with --isa the instruction set follows the strategy (simd/avx2).
 
@@ -254,6 +259,7 @@ Examples:
   upsweep bench --op reduce --dtype u8 --acc u64 --n 2^26 --samples 21
   upsweep bench --device cpu,wgpu:0 --op exclusive_scan --n 2^26 --strategy all
   upsweep bench --device wgpu:0 --op exclusive_scan --n 2^26 --profile
+  upsweep bench --op reduce --n 2^14,2^24 --save before; … ; upsweep bench --compare before
   upsweep bench --op all --dtype all --n 2^14,2^20 --strategy all --isa all --csv record.csv";
 
 /// `upsweep bench`.
@@ -314,6 +320,9 @@ pub(crate) struct BenchArguments {
     /// Say beneath each row of a GPU where the time goes, dispatch by dispatch
     #[arg(long)]
     pub(crate) profile: bool,
+
+    #[command(flatten)]
+    pub(crate) guard: GuardArguments,
 }
 
 const LADDER_HELP: &str = "\

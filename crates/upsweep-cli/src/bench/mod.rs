@@ -1,5 +1,6 @@
 //! `upsweep bench`: what is measured, row by row.
 
+mod guard;
 pub(crate) mod input;
 mod job;
 mod lists;
@@ -23,8 +24,19 @@ pub(crate) use lists::{Choice, Devices, Lengths, Names, Primitive, Strategies};
 use measure::Effort;
 use report::{Report, Row};
 
-/// Measures everything that was asked for.
+pub(crate) use guard::GuardArguments;
+
+/// Measures everything that was asked for, or compares it with a program that was kept.
 pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
+    if let Some(name) = &arguments.guard.compare {
+        return guard::compare(name, &arguments.guard, arguments.csv.as_deref());
+    }
+    arguments.guard.save.as_deref().map_or(Ok(()), guard::check_name)?;
+    measure(arguments)?;
+    arguments.guard.save.as_ref().map_or(Ok(()), |name| guard::save(name, arguments))
+}
+
+fn measure(arguments: &BenchArguments) -> Result<()> {
     if !arguments.operator.scans() {
         return Err(Failure::usage(format!(
             "--operator {} is a primitive of its own: --op names it",

@@ -98,6 +98,11 @@ pub fn path(limits: &Limits) -> Option<PathBuf> {
     Some(Folder::of_user().path("profiles")?.join(name))
 }
 
+/// The folder in which profiles, kernels and what programs keep beside them lie; `None` if nothing is kept.
+pub fn cache() -> Option<PathBuf> {
+    Folder::of_user().path("")
+}
+
 /// Looks for the profile of a device.
 pub fn find(limits: &Limits) -> Found {
     let chosen = std::env::var_os(VARIABLE).filter(|value| !value.is_empty());
