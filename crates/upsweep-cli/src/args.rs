@@ -28,6 +28,7 @@ Examples:
   upsweep bench --op reduce --dtype f32 --n 2^20,2^26
   upsweep ladder --n 2^26
   upsweep tune --device wgpu:0
+  upsweep report -o report.html
 
 Files:
   .npy   numpy's format, version 1 to 3, in C order, of any dimensions; read in place
@@ -71,6 +72,8 @@ pub(crate) enum Command {
     Ladder(LadderArguments),
     /// Measure what a device does best, and keep it for every later call
     Tune(TuneArguments),
+    /// Measure, and make one page of figures
+    Report(crate::report::ReportArguments),
 }
 
 /// Where the work is done.

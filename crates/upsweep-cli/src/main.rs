@@ -14,6 +14,7 @@ mod npy;
 mod output;
 mod progress;
 mod reduce;
+mod report;
 mod scan;
 mod spool;
 mod text;
@@ -53,6 +54,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Bench(arguments) => bench::run(arguments),
         Command::Ladder(arguments) => ladder::run(arguments),
         Command::Tune(arguments) => tune::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
     }
 }
 
@@ -66,7 +68,7 @@ fn refuse(error: &clap::Error) -> Result<()> {
         error.kind(),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand
     ) {
-        let known = "reduce scan devices bench ladder tune";
+        let known = "reduce scan devices bench ladder tune report";
         return Err(Failure::usage(format!("no command is given; known are {known}")));
     }
     // The first paragraph says what is wrong; usage and hints follow.

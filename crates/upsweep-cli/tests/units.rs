@@ -38,3 +38,13 @@ mod tune {
     mod budget;
     mod cells;
 }
+
+/// The modules of `upsweep report`.
+#[path = "../src/report"]
+mod report {
+    pub(crate) mod data;
+    pub(crate) mod facts;
+    mod figures;
+    mod page;
+    pub(crate) mod plot;
+}

@@ -21,10 +21,19 @@ use job::{Outcome, PositionJob, ReduceJob, ScanJob, Setup};
 pub(crate) use job::{POISON, memory_refusal};
 pub(crate) use lists::{Choice, Devices, Lengths, Names, Primitive, Strategies};
 use measure::Effort;
-use report::{Report, Row};
+use report::{Record, Report, Row};
 
 /// Measures everything that was asked for.
 pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
+    let (_, wrong) = measure(arguments, || Record::create(arguments.csv.as_deref()))?;
+    if wrong > 0 { Err(Failure::Mismatch(wrong)) } else { Ok(()) }
+}
+
+/// Measures everything that was asked for, into a record that is begun once that is known to make sense; also how many results were wrong.
+pub(crate) fn measure(
+    arguments: &BenchArguments,
+    record: impl FnOnce() -> Result<Record>,
+) -> Result<(Record, usize)> {
     if !arguments.operator.scans() {
         return Err(Failure::usage(format!(
             "--operator {} is a primitive of its own: --op names it",
@@ -37,11 +46,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
         arguments,
         reductions,
         scans,
-        report: Report::new(
-            arguments.csv.as_deref(),
-            if gpus { 48 } else { 18 },
-            arguments.profile,
-        )?,
+        report: Report::new(record()?, if gpus { 48 } else { 18 }, arguments.profile)?,
         wrong: 0,
     };
     for &dtype in &arguments.dtype.0 {
@@ -49,8 +54,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
             bench.rows(dtype, n)?;
         }
     }
-    bench.report.finish()?;
-    if bench.wrong > 0 { Err(Failure::Mismatch(bench.wrong)) } else { Ok(()) }
+    Ok((bench.report.finish()?, bench.wrong))
 }
 
 /// Every device in every way in which it is to be used for scans, or else for reductions.
