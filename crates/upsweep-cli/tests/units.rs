@@ -42,8 +42,9 @@ mod tune {
 /// The modules of `upsweep report`.
 #[path = "../src/report"]
 mod report {
+    mod best;
+    pub(crate) mod contest;
     pub(crate) mod data;
-    pub(crate) mod facts;
     mod figures;
     mod page;
     pub(crate) mod plot;

@@ -62,7 +62,17 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figures: Option<PathBuf>,
 
+    /// What figures call a device, such as 'cuda:0=NVIDIA H200'; may be said several times
+    #[arg(long = "name", value_name = "ID=TEXT", value_parser = named)]
+    pub(crate) names: Vec<(String, String)>,
+
     /// What the heading calls the machine [default: the names of its devices]
     #[arg(long, value_name = "TEXT")]
     pub(crate) title: Option<String>,
+}
+
+/// An id and a name.
+fn named(text: &str) -> Result<(String, String), String> {
+    let (id, name) = text.split_once('=').ok_or("it is no name such as 'cuda:0=NVIDIA H200'")?;
+    Ok((id.to_owned(), name.to_owned()))
 }

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use bytemuck::cast_slice;
-use upsweep::{Array, Device, Dtype, Sum, inclusive_scan_into, reduce};
+use upsweep::{Array, Device, Dtype, Strategy, Sum, inclusive_scan_into, reduce};
 
 use crate::bench::input;
 use crate::bench::measure::median;
@@ -122,6 +122,11 @@ fn lines(timed: &[Timed], right: &[bool], n: usize, record: &mut String) -> usiz
     right.iter().filter(|is_right| !**is_right).count()
 }
 
+/// The strategy of a CPU. What a GPU takes depends on more than lengths and sizes, and a call does not tell.
+fn name(device: &Device, choice: impl Fn(&Device) -> Strategy) -> String {
+    if device.id() == "cpu" { choice(device).to_string() } else { "auto".to_owned() }
+}
+
 fn sums(
     cpu: &Device,
     gpus: &[Device],
@@ -131,8 +136,8 @@ fn sums(
 ) -> Result<usize> {
     // Floats are combined in one order, so that all devices have the same bits.
     let expected = reduce(cpu, items, Sum)?.to_bits();
-    let chosen =
-        |device: &Device| device.reduce_choice(items.len(), size_of::<f32>()).0.to_string();
+    let choice = |device: &Device| device.reduce_choice(items.len(), size_of::<f32>()).0;
+    let chosen = |device: &Device| name(device, choice);
     let found: Vec<Cell<f32>> = vec![Cell::new(f32::NAN); 1 + 2 * gpus.len()];
     let arrays = gpus.iter().map(|gpu| Array::from_slice(gpu, items));
     let arrays = arrays.collect::<upsweep::Result<Vec<_>>>()?;
@@ -159,7 +164,8 @@ fn scans(
 ) -> Result<usize> {
     let mut expected = vec![0f32; items.len()];
     inclusive_scan_into(cpu, items, &mut expected[..], Sum)?;
-    let chosen = |device: &Device| device.scan_choice(items.len(), size_of::<f32>()).0.to_string();
+    let choice = |device: &Device| device.scan_choice(items.len(), size_of::<f32>()).0;
+    let chosen = |device: &Device| name(device, choice);
     let mut outputs = vec![vec![f32::NAN; items.len()]; 1 + gpus.len()];
     let arrays = gpus.iter().map(|gpu| Array::from_slice(gpu, items));
     let arrays = arrays.collect::<upsweep::Result<Vec<_>>>()?;

@@ -5,8 +5,9 @@
 //! the page (`page.rs`). A page that was measured goes through the same text as one that is made from files, so both are alike.
 
 mod args;
+mod best;
+mod contest;
 mod data;
-mod facts;
 mod figures;
 mod host;
 mod measure;
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<()> {
     watch_signals()?;
     let date = OffsetDateTime::now_utc().date();
     let version = env!("CARGO_PKG_VERSION");
-    let (data, about, wrong) = if arguments.from.is_empty() {
+    let (data, mut about, wrong) = if arguments.from.is_empty() {
         let measured = measure::all(arguments)?;
         if let Some(folder) = &arguments.save {
             for (name, text) in measured.records() {
@@ -74,6 +75,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<()> {
         };
         (data, about, 0)
     };
+    about.names.extend(arguments.names.iter().cloned());
     if data.is_empty() {
         return Err(Failure::usage("there is no row to show"));
     }

@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use crate::error::{Failure, Result};
 
+use super::best::Best;
+use super::contest::Contest;
 use super::data::Data;
-use super::facts::{Best, Contest};
 use super::figures::{Names, Part};
 use super::plot::{self, Figure, STYLE, Table, power_of_two};
 

@@ -1,7 +1,7 @@
 //! Time against length: from when on a GPU is the better place.
 
+use crate::report::contest::{Contest, Crossing, near};
 use crate::report::data::Data;
-use crate::report::facts::{Contest, Crossing, near};
 use crate::report::plot::{Axis, Figure, Look, Panel, Plot, Point, Series, Table};
 
 use super::{Names, called, cell, slug};

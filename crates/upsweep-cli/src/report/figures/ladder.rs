@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::report::data::{Data, LadderRow};
 use crate::report::plot::{Bar, Bars, Figure, Panel, Table, power_of_two};
 
-use super::{Names, called, cell, slug};
+use super::{Names, called, cell, rate, slug};
 
 /// One figure for each device, one group of bars for each length.
 pub(super) fn figures(data: &Data, names: &Names) -> Vec<Figure> {
@@ -21,7 +21,7 @@ pub(super) fn figures(data: &Data, names: &Names) -> Vec<Figure> {
                 title: format!("the sum of {} u32 on {name}", power_of_two(n as f64)),
                 label: "GB/s".to_owned(),
                 bars: rows.iter().map(|row| bar(row)).collect(),
-                limit: limit.map(|gbps| (gbps, format!("reading without adding: {gbps:.0} GB/s"))),
+                limit: limit.map(|gbps| (gbps, format!("reading without adding: {}", rate(gbps)))),
             })
         };
         let rows = lengths.values().flatten().map(|row| {
@@ -56,7 +56,7 @@ fn bar(row: &LadderRow) -> Bar {
     Bar {
         name: row.step.clone(),
         value,
-        note: format!("{value:.0} GB/s{speedup}"),
+        note: format!("{}{speedup}", rate(value)),
         is_goal: row.step == "reduce",
     }
 }

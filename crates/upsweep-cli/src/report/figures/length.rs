@@ -19,7 +19,7 @@ pub(super) fn figures(data: &Data, names: &Names) -> Vec<Figure> {
         }
     }
     let figure = |((op, dtype), mut devices): ((&str, &str), BTreeMap<&str, Vec<&BenchRow>>)| {
-        devices.retain(|_, rows| lengths(rows).len() > 1);
+        devices.retain(|_, rows| lengths(rows).len() > 2);
         let panels: Vec<Panel> = devices
             .iter()
             .map(|(device, rows)| Panel::Plot(panel(op, dtype, &called(names, device), rows)))

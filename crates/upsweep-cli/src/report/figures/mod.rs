@@ -28,12 +28,12 @@ pub(crate) fn all(data: &Data, names: &Names) -> Vec<Part> {
         Part {
             title: "Bandwidth against length",
             figures: length::figures(data, names),
-            missing: "No job was measured at more than one length.",
+            missing: "No job was measured at three lengths or more.",
         },
         Part {
             title: "CPU against GPU",
             figures: crossover::figures(data, names),
-            missing: "No job was measured both on a CPU and on a GPU.",
+            missing: "No job was measured at three lengths or more both on a CPU and on a GPU.",
         },
         Part {
             title: "Strategies of a GPU",
@@ -70,6 +70,18 @@ fn called(names: &Names, id: &str) -> String {
 fn slug(words: &[&str]) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     words.join("-").chars().map(plain).collect()
+}
+
+/// A rate with three digits or so.
+fn rate(gbps: f64) -> String {
+    let places = if gbps >= 100.0 {
+        0
+    } else if gbps >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{gbps:.places$} GB/s")
 }
 
 /// Three digits after the point, or none if there is no number.

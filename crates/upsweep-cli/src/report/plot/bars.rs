@@ -15,7 +15,7 @@ pub(super) fn height(bars: &Bars) -> f64 {
     ABOVE + STEP * bars.bars.len() as f64 + BELOW
 }
 
-pub(super) fn draw(bars: &Bars, width: f64) -> Markup {
+pub(super) fn draw(bars: &Bars) -> Markup {
     let limit = bars.limit.as_ref().map(|(limit, _)| *limit);
     let axis = Axis::from_zero(&bars.label, bars.bars.iter().map(|bar| bar.value).chain(limit));
     let down = STEP * bars.bars.len() as f64;
@@ -42,7 +42,5 @@ pub(super) fn draw(bars: &Bars, width: f64) -> Markup {
             text x=(format!("{x:.1}")) y=(ABOVE - 14.0) text-anchor="end" { (words) }
         }
         text.soft x=(NAMES + ACROSS / 2.0) y=(bottom + 40.0) text-anchor="middle" { (bars.label) }
-        // The notes end before the edge.
-        rect x=(width - 1.0) y="0" width="1" height="1" fill="none" {}
     }
 }

@@ -51,7 +51,7 @@ fn svg(figure: &Figure, style: Option<&str>) -> Markup {
             g transform=(format!("translate(0,{at:.0})")) {
                 @match panel {
                     Panel::Plot(panel) => (plot(panel)),
-                    Panel::Bars(panel) => (bars::draw(panel, WIDTH)),
+                    Panel::Bars(panel) => (bars::draw(panel)),
                 }
             }
         }
