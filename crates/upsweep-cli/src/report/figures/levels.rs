@@ -23,7 +23,17 @@ pub(super) fn figures(data: &Data, names: &Names) -> Vec<Figure> {
         }
         let best = [0, 1, 2].map(|level| best(&rows, level));
         let on = format!("{op} of {dtype} on {}", called(names, device));
-        let panels = (0..3).map(|level| Panel::Plot(panel(&on, level, op, &rows, &best[level])));
+        // A level at which nothing else was tried says nothing.
+        let compared = (0..3).filter(|&level: &usize| best[level].len() > 1);
+        let panels = compared.enumerate().map(|(number, level)| {
+            let title = LEVELS[level].to_owned();
+            let title = if number == 0 { format!("{on} — {title}") } else { title };
+            Panel::Plot(panel(title, op, &rows, &best[level]))
+        });
+        let panels: Vec<Panel> = panels.collect();
+        if panels.is_empty() {
+            return None;
+        }
         let table = best.iter().zip(["load", "local", "global"]).flat_map(|(best, level)| {
             best.iter().flat_map(move |(choice, rates)| {
                 rates.iter().map(move |(n, rate)| {
@@ -39,7 +49,7 @@ pub(super) fn figures(data: &Data, names: &Names) -> Vec<Figure> {
                       between two lines is what the choice costs when all others are made well. Cells that were \
                       hopeless at two lengths were not tried at the others."
                 .to_owned(),
-            panels: panels.collect(),
+            panels,
             table: Table { columns: vec!["level", "choice", "n", "GB/s"], rows: table.collect() },
         })
     };
@@ -85,8 +95,7 @@ pub(super) fn limits(rows: &[&TuneRow]) -> Vec<Point> {
 }
 
 fn panel(
-    on: &str,
-    level: usize,
+    title: String,
     op: &str,
     rows: &[&TuneRow],
     best: &BTreeMap<String, BTreeMap<u64, f64>>,
@@ -99,11 +108,7 @@ fn panel(
     }
     let points = || series.iter().flat_map(|series| &series.points);
     Plot {
-        title: if level == 0 {
-            format!("{on} — {}", LEVELS[0])
-        } else {
-            LEVELS[level].to_owned()
-        },
+        title,
         x: Axis::of_powers("items", points().map(|point| point.x)),
         y: Axis::from_zero("GB/s", points().map(|point| point.y)),
         series,

@@ -31,9 +31,12 @@ pub(super) fn figures(data: &Data, names: &Names) -> Vec<Figure> {
         }
         let limit = limits(&rows).first().map(|point| point.y);
         let on = format!("{op} of {} {dtype} on {}", power_of_two(n as f64), called(names, device));
+        // One axis for all, so that panels can be compared.
+        let rates = cells.values().flat_map(BTreeMap::values).flat_map(BTreeMap::values).flatten();
+        let y = Axis::around("GB/s", rates.copied().chain(limit));
         let panels = cells.iter().enumerate().map(|(number, (local, threads))| {
             let title = if number == 0 { format!("{on} — {local}") } else { (*local).to_owned() };
-            Panel::Plot(panel(title, op, threads, limit))
+            Panel::Plot(panel(title, op, threads, limit, y.clone()))
         });
         let panels = panels.collect();
         let table = cells.iter().flat_map(|(local, threads)| {
@@ -89,6 +92,7 @@ fn panel(
     op: &str,
     threads: &BTreeMap<u32, BTreeMap<u32, Vec<f64>>>,
     limit: Option<f64>,
+    y: Axis,
 ) -> Plot {
     let all: BTreeSet<u32> = threads.values().flat_map(|values| values.keys().copied()).collect();
     let x = Axis::of_doublings("values per thread", all.iter().map(|&value| f64::from(value)));
@@ -109,11 +113,5 @@ fn panel(
             points: points.collect(),
         });
     }
-    let points = series.iter().flat_map(|series| &series.points);
-    let rates = points.flat_map(|point| {
-        let (low, high) = point.spread.unwrap_or((point.y, point.y));
-        [low, high]
-    });
-    let y = Axis::around("GB/s", rates);
     Plot { title, x, y, series, marks: Vec::new() }
 }
