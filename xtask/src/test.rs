@@ -61,7 +61,16 @@ pub(crate) fn full() -> Result<()> {
         }
         Err(why) => not_done(&why),
     })?;
-    steps.step("tests", || tests(Some(&python), drivers, (validator, cpp), compiler))?;
+    let mut chromium = false;
+    steps.step("Chromium, in which reports are looked at", || match tools::chromium() {
+        Ok(()) => {
+            chromium = true;
+            Ok(String::new())
+        }
+        Err(why) => not_done(&why),
+    })?;
+    let needed = Needed { validator, cpp, chromium };
+    steps.step("tests", || tests(Some(&python), drivers, needed, compiler))?;
     steps.step("three steps in one submission", || one_submission(drivers))?;
     steps.step("GPU tests under the Khronos validation layer", || validation(drivers))?;
     steps.step("summation vectors, checked by another program", || vectors(&python))?;
@@ -82,7 +91,7 @@ pub(crate) fn quick() -> Result<()> {
     format_and_lints(&mut steps)?;
     steps.step("tests", || {
         let (python, drivers) = (tools::python_if_made(), vulkan::software_if_made());
-        let needed = (false, false);
+        let needed = Needed::default();
         tests(python.as_deref(), drivers.as_deref(), needed, nvrtc::if_made().as_deref())
     })?;
     steps.summary();
@@ -134,14 +143,22 @@ fn documentation(steps: &mut Steps) -> Result<()> {
     })
 }
 
+/// Programs that tests may not go without.
+#[derive(Clone, Copy, Default)]
+struct Needed {
+    validator: bool,
+    cpp: bool,
+    chromium: bool,
+}
+
 /// Unit tests, integration tests and the examples of the documentation. With a Python, the
 /// program's results are compared with numpy's. With Vulkan drivers, GPUs take part in all tests of
-/// devices, and a device that is missing is a failure. With a validator, a compiler of C++, or the
-/// one of CUDA kernels, so is its absence.
+/// devices, and a device that is missing is a failure. With a validator, a compiler of C++, Chromium, or the
+/// compiler of CUDA kernels, so is its absence.
 fn tests(
     python: Option<&Path>,
     drivers: Option<&str>,
-    (validator, cpp): (bool, bool),
+    needed: Needed,
     compiler: Option<&Path>,
 ) -> Result<String> {
     let mut test = cargo("test --workspace");
@@ -153,11 +170,14 @@ fn tests(
         vulkan::select(&mut test, drivers);
         test.env("UPSWEEP_TEST_GPU", "required").env("UPSWEEP_TEST_REQUIRE", "wgpu");
     }
-    if validator {
+    if needed.validator {
         test.env("UPSWEEP_TEST_SPIRV_VAL", "required");
     }
-    if cpp {
+    if needed.cpp {
         test.env("UPSWEEP_TEST_CPP", "required");
+    }
+    if needed.chromium {
+        test.env("UPSWEEP_TEST_CHROMIUM", "required");
     }
     if let Some(folder) = compiler {
         nvrtc::select(&mut test, folder);

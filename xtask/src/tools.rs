@@ -37,6 +37,11 @@ pub(crate) fn valgrind() -> Result<()> {
     if exists("valgrind") { Ok(()) } else { apt("valgrind") }
 }
 
+/// Chromium, in which pages are looked at, installed if need be.
+pub(crate) fn chromium() -> Result<()> {
+    if exists("chromium") { Ok(()) } else { apt("chromium") }
+}
+
 /// The validator of SPIR-V, installed if need be.
 pub(crate) fn spirv_val() -> Result<()> {
     if exists("spirv-val") { Ok(()) } else { apt("spirv-tools") }

@@ -30,6 +30,7 @@ Examples:
   upsweep ladder --n 2^26
   upsweep tune --device wgpu:0
   upsweep explain --n 2^20 --dtype f32
+  upsweep report -o report.html
 
 Files:
   .npy   numpy's format, version 1 to 3, in C order, of any dimensions; read in place
@@ -75,6 +76,8 @@ pub(crate) enum Command {
     Tune(TuneArguments),
     /// Say of a call what it does, why, how fast, and what it waits for
     Explain(ExplainArguments),
+    /// Measure, and make one page of figures
+    Report(crate::report::ReportArguments),
 }
 
 /// Where the work is done.

@@ -15,6 +15,7 @@ mod npy;
 mod output;
 mod progress;
 mod reduce;
+mod report;
 mod scan;
 mod spool;
 mod text;
@@ -55,6 +56,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Ladder(arguments) => ladder::run(arguments),
         Command::Tune(arguments) => tune::run(arguments),
         Command::Explain(arguments) => explain::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
     }
 }
 
@@ -68,7 +70,7 @@ fn refuse(error: &clap::Error) -> Result<()> {
         error.kind(),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand
     ) {
-        let known = "reduce scan devices bench ladder tune explain";
+        let known = "reduce scan devices bench ladder tune explain report";
         return Err(Failure::usage(format!("no command is given; known are {known}")));
     }
     // The first paragraph says what is wrong; usage and hints follow.

@@ -38,3 +38,14 @@ mod tune {
     mod budget;
     mod cells;
 }
+
+/// The modules of `upsweep report`.
+#[path = "../src/report"]
+mod report {
+    mod best;
+    pub(crate) mod contest;
+    pub(crate) mod data;
+    mod figures;
+    mod page;
+    pub(crate) mod plot;
+}

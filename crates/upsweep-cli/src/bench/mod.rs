@@ -22,7 +22,7 @@ use job::{Outcome, PositionJob, ReduceJob, ScanJob, Setup};
 pub(crate) use job::{POISON, memory_refusal};
 pub(crate) use lists::{Choice, Devices, Lengths, Names, Primitive, Strategies};
 use measure::Effort;
-use report::{Report, Row};
+use report::{Record, Report, Row};
 
 pub(crate) use guard::GuardArguments;
 
@@ -32,11 +32,19 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
         return guard::compare(name, &arguments.guard, arguments.csv.as_deref());
     }
     arguments.guard.save.as_deref().map_or(Ok(()), guard::check_name)?;
-    measure(arguments)?;
+    let (_, wrong) = measure(arguments, || Record::create(arguments.csv.as_deref()))?;
+    if wrong > 0 {
+        return Err(Failure::Mismatch(wrong));
+    }
     arguments.guard.save.as_ref().map_or(Ok(()), |name| guard::save(name, arguments))
 }
 
-fn measure(arguments: &BenchArguments) -> Result<()> {
+/// Measures everything that was asked for, into a record that is begun once that is known to make sense; also how many results
+/// were wrong.
+pub(crate) fn measure(
+    arguments: &BenchArguments,
+    record: impl FnOnce() -> Result<Record>,
+) -> Result<(Record, usize)> {
     if !arguments.operator.scans() {
         return Err(Failure::usage(format!(
             "--operator {} is a primitive of its own: --op names it",
@@ -49,11 +57,7 @@ fn measure(arguments: &BenchArguments) -> Result<()> {
         arguments,
         reductions,
         scans,
-        report: Report::new(
-            arguments.csv.as_deref(),
-            if gpus { 48 } else { 18 },
-            arguments.profile,
-        )?,
+        report: Report::new(record()?, if gpus { 48 } else { 18 }, arguments.profile)?,
         wrong: 0,
     };
     for &dtype in &arguments.dtype.0 {
@@ -61,8 +65,7 @@ fn measure(arguments: &BenchArguments) -> Result<()> {
             bench.rows(dtype, n)?;
         }
     }
-    bench.report.finish()?;
-    if bench.wrong > 0 { Err(Failure::Mismatch(bench.wrong)) } else { Ok(()) }
+    Ok((bench.report.finish()?, bench.wrong))
 }
 
 /// Every device in every way in which it is to be used for scans, or else for reductions.

@@ -11,7 +11,7 @@ use crate::error::{Failure, Result};
 use super::measure::Times;
 
 /// The columns of a record.
-const COLUMNS: &str = "device,op,dtype,n,strategy,median_us,min_us,max_us,gbps,limit_gbps,\
+pub(crate) const COLUMNS: &str = "device,op,dtype,n,strategy,median_us,min_us,max_us,gbps,limit_gbps,\
 pct_of_limit,first_call_us,checked";
 
 /// Those that records with profiles have behind them, and what a row itself has there.
@@ -99,9 +99,16 @@ impl Row<'_> {
     }
 }
 
-/// Lines for programs, if a file was named for them.
+/// Where the lines of a record go.
+enum Sink {
+    Nowhere,
+    File(Box<dyn Write>, String),
+    Memory(Vec<u8>),
+}
+
+/// Lines for programs, if a file was named for them or they are kept in memory.
 pub(crate) struct Record {
-    file: Option<(Box<dyn Write>, String)>,
+    sink: Sink,
     /// Whether people read standard output, and not programs.
     pub(crate) is_table: bool,
 }
@@ -110,7 +117,7 @@ impl Record {
     /// A record in this file, or with `-` on standard output, which then has no table; without a file, none.
     pub(crate) fn create(path: Option<&Path>) -> Result<Self> {
         let Some(path) = path else {
-            return Ok(Self { file: None, is_table: true });
+            return Ok(Self { sink: Sink::Nowhere, is_table: true });
         };
         let is_table = path != Path::new("-");
         let writer: Box<dyn Write> = if is_table {
@@ -118,7 +125,20 @@ impl Record {
         } else {
             Box::new(io::stdout())
         };
-        Ok(Self { file: Some((writer, path.display().to_string())), is_table })
+        Ok(Self { sink: Sink::File(writer, path.display().to_string()), is_table })
+    }
+
+    /// A record that [`Record::into_text`] gives, and no table.
+    pub(crate) fn in_memory() -> Self {
+        Self { sink: Sink::Memory(Vec::new()), is_table: false }
+    }
+
+    /// The lines of a record in memory.
+    pub(crate) fn into_text(self) -> Vec<u8> {
+        match self.sink {
+            Sink::Memory(text) => text,
+            Sink::Nowhere | Sink::File(..) => Vec::new(),
+        }
     }
 
     /// Adds a line.
@@ -132,12 +152,12 @@ impl Record {
     }
 
     fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
-        match &mut self.file {
-            Some((writer, name)) => {
-                write(writer).map_err(|error| Failure::file("write", Path::new(name), error))
-            }
-            None => Ok(()),
-        }
+        let (writer, name): (&mut dyn Write, &str) = match &mut self.sink {
+            Sink::Nowhere => return Ok(()),
+            Sink::File(writer, name) => (writer, name),
+            Sink::Memory(text) => (text, "memory"),
+        };
+        write(writer).map_err(|error| Failure::file("write", Path::new(name), error))
     }
 }
 
@@ -152,13 +172,11 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// A table on standard output; with `csv` a record in that file, and with `-` a record on
-    /// standard output instead of the table.
+    /// A record, and a table on standard output unless that is where the record is.
     ///
     /// `width` is that of the longest name of a strategy; with `profiles` rows have some.
-    pub(crate) fn new(csv: Option<&Path>, width: usize, profiles: bool) -> Result<Self> {
+    pub(crate) fn new(mut record: Record, width: usize, profiles: bool) -> Result<Self> {
         let further = if profiles { PROFILE_COLUMNS } else { [""; 2] };
-        let mut record = Record::create(csv)?;
         record.line(&format!("{COLUMNS}{}", further[0]))?;
         Ok(Self { record, further, width, rows: 0 })
     }
@@ -178,8 +196,9 @@ impl Report {
     }
 
     /// Everything is there.
-    pub(crate) fn finish(&mut self) -> Result<()> {
-        self.record.finish()
+    pub(crate) fn finish(mut self) -> Result<Record> {
+        self.record.finish()?;
+        Ok(self.record)
     }
 
     fn table_row(&mut self, row: &Row<'_>, numbers: &[String; 7]) -> Result<()> {

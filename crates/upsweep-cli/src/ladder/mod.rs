@@ -20,8 +20,17 @@ use report::{COLUMNS, Climb, Row};
 
 /// Runs and times the ladder at every length.
 pub(crate) fn run(arguments: &LadderArguments) -> Result<()> {
+    let (_, wrong) = measure(arguments, || Record::create(arguments.csv.as_deref()))?;
+    if wrong > 0 { Err(Failure::Mismatch(wrong)) } else { Ok(()) }
+}
+
+/// The same, into a record that is begun when there is a device; also how many results were wrong.
+pub(crate) fn measure(
+    arguments: &LadderArguments,
+    record: impl FnOnce() -> Result<Record>,
+) -> Result<(Record, usize)> {
     let device = open(&arguments.device)?;
-    let mut record = Record::create(arguments.csv.as_deref())?;
+    let mut record = record()?;
     record.line(COLUMNS)?;
     let mut wrong = 0;
     for (number, &n) in arguments.n.0.iter().enumerate() {
@@ -37,7 +46,7 @@ pub(crate) fn run(arguments: &LadderArguments) -> Result<()> {
         wrong += climb.wrong();
     }
     record.finish()?;
-    if wrong > 0 { Err(Failure::Mismatch(wrong)) } else { Ok(()) }
+    Ok((record, wrong))
 }
 
 /// The GPU that was asked for, or the first there is.

@@ -29,7 +29,7 @@ use crate::progress::{check_signals, watch_signals};
 use crate::reduce::check_accumulator;
 
 use awake::Awake;
-use budget::Budget;
+pub(crate) use budget::Budget;
 pub(crate) use budget::Span;
 use gpu::{Extent, Piece};
 use helpers::Helpers;
@@ -96,12 +96,37 @@ fn kept(profile: &Profile, place: &Path) -> Result<()> {
     io::stdout().write_all(said.as_bytes()).map_err(Failure::stdout)
 }
 
+/// What was tried, into a record; also how many results were wrong. No profile is kept.
+pub(crate) fn tried(arguments: &TuneArguments, mut record: Record) -> Result<(Record, usize)> {
+    let device = device::open(&arguments.device, CpuOptions::default())?.with_profile(None);
+    let span = span(arguments)?;
+    record.line(COLUMNS)?;
+    let wrong = search(arguments, &device, span, &mut record, &mut Profile::default())?;
+    Ok((record, wrong))
+}
+
+/// How long it may take.
+fn span(arguments: &TuneArguments) -> Result<Span> {
+    match (arguments.budget, arguments.quick) {
+        (Some(span), _) => Ok(span),
+        (None, true) => QUICK_BUDGET.parse().map_err(Failure::usage),
+        (None, false) => BUDGET.parse().map_err(Failure::usage),
+    }
+}
+
+fn search(
+    arguments: &TuneArguments,
+    device: &Device,
+    span: Span,
+    record: &mut Record,
+    profile: &mut Profile,
+) -> Result<usize> {
+    let search = if device.id() == "cpu" { on_cpu } else { on_gpu };
+    search(arguments, device, span, record, profile)
+}
+
 fn tune(arguments: &TuneArguments, device: &Device, place: &Path) -> Result<()> {
-    let span = match (arguments.budget, arguments.quick) {
-        (Some(span), _) => span,
-        (None, true) => QUICK_BUDGET.parse().map_err(Failure::usage)?,
-        (None, false) => BUDGET.parse().map_err(Failure::usage)?,
-    };
+    let span = span(arguments)?;
     let limits = device.limits();
     // What is not measured now stays as it was measured before.
     let before = profile::read_for(limits, place).ok();
@@ -117,11 +142,7 @@ fn tune(arguments: &TuneArguments, device: &Device, place: &Path) -> Result<()> 
     };
     let mut record = Record::create(arguments.csv.as_deref())?;
     record.line(COLUMNS)?;
-    let wrong = if device.id() == "cpu" {
-        on_cpu(arguments, device, span, &mut record, &mut profile)?
-    } else {
-        on_gpu(arguments, device, span, &mut record, &mut profile)?
-    };
+    let wrong = search(arguments, device, span, &mut record, &mut profile)?;
     record.finish()?;
     if record.is_table {
         io::stdout().write_all(table(&profile).as_bytes()).map_err(Failure::stdout)?;

@@ -1,0 +1,271 @@
+//! What a page shows, measured now: the work of `bench`, `tune` and `ladder` within one budget, and calls from the host.
+//!
+//! Each piece is a command of the program, which is run here and not in a program of its own; its rows go to memory. The page
+//! names the commands. Short arrays come first, so that whatever the budget, every line has a beginning.
+
+use std::time::Instant;
+
+use clap::Parser;
+use upsweep::Device;
+
+use crate::args::{Arguments, Command};
+use crate::bench::report::Record;
+use crate::bench::{self, Devices};
+use crate::error::{Failure, Result};
+use crate::progress::check_signals;
+use crate::tune::{self, Budget, Span};
+use crate::{device, ladder};
+
+use super::args::ReportArguments;
+use super::data::Data;
+use super::figures::Names;
+use super::host;
+
+/// Times that a job is measured at each length.
+const SAMPLES: usize = 7;
+
+/// The type of every figure, and the others of the roofline: one, two, four and eight bytes.
+const MAIN: &str = "f32";
+const OTHERS: &str = "u8,f16,u32,f64";
+
+/// Items of an array that caches hold, for the roofline.
+const CACHED: usize = 1 << 14;
+
+/// Parts of the time until which lengths go on: without a GPU, and with one, whose strategies take the most.
+const FOR_LENGTHS: f64 = 0.8;
+const FOR_LENGTHS_WITH_GPU: f64 = 0.45;
+
+/// Vulkan devices that are programs on the CPU.
+const SOFTWARE: [&str; 3] = ["llvmpipe", "lavapipe", "SwiftShader"];
+
+/// Rows and what they are of.
+#[derive(Default)]
+pub(super) struct Measured {
+    bench: Vec<u8>,
+    tune: Vec<u8>,
+    ladder: Vec<u8>,
+    pub(super) commands: Vec<String>,
+    pub(super) names: Names,
+    /// Results that differ from the reference.
+    pub(super) wrong: usize,
+}
+
+/// Measures as much as fits into the budget.
+pub(super) fn all(arguments: &ReportArguments) -> Result<Measured> {
+    let devices = devices(arguments.device.as_ref())?;
+    let mut measured = Measured::default();
+    for device in &devices {
+        measured.names.insert(device.id().to_owned(), device.limits().name.clone());
+    }
+    let mut lengths = arguments.n.0.clone();
+    lengths.sort_unstable();
+    lengths.dedup();
+    let mut run = Run {
+        gpus: devices.into_iter().filter(|device| device.id() != "cpu").collect(),
+        on_cpu: measured.names.contains_key("cpu"),
+        budget: Budget::new(arguments.budget, 1),
+        span: arguments.budget,
+        measured,
+    };
+    let longest = run.lengths(&lengths)?;
+    run.types(longest)?;
+    run.ladders(longest)?;
+    run.sweeps(longest)?;
+    Ok(run.measured)
+}
+
+/// The devices that were named, or all that are not made of software.
+fn devices(named: Option<&Devices>) -> Result<Vec<Device>> {
+    let ids: Vec<String> = match named {
+        Some(Devices::Named(ids)) => ids.clone(),
+        _ => Device::list().usable.into_iter().map(|device| device.id).collect(),
+    };
+    let mut devices: Vec<Device> = Vec::new();
+    for id in ids {
+        let device = device::open(&id, upsweep::CpuOptions::default())?;
+        let is_software = SOFTWARE.iter().any(|name| device.limits().name.contains(name));
+        let is_twice = devices.iter().any(|other| other.id() == device.id());
+        if !is_twice && (named.is_some() || !is_software) {
+            devices.push(device);
+        }
+    }
+    Ok(devices)
+}
+
+struct Run {
+    gpus: Vec<Device>,
+    on_cpu: bool,
+    budget: Budget,
+    span: Span,
+    measured: Measured,
+}
+
+impl Run {
+    /// Whether work of so many seconds is over before this part of the time is.
+    fn fits(&self, seconds: f64, part: f64) -> Result<bool> {
+        check_signals()?;
+        let spent = self.budget.elapsed().as_secs_f64();
+        Ok(self.span.0.is_none_or(|span| spent + seconds <= part * span.as_secs_f64()))
+    }
+
+    /// Every strategy of the CPU and what GPUs choose, at every length that there is time for; the longest of those.
+    fn lengths(&mut self, lengths: &[usize]) -> Result<usize> {
+        let part = if self.gpus.is_empty() { FOR_LENGTHS } else { FOR_LENGTHS_WITH_GPU };
+        let jobs = format!("--op reduce,inclusive_scan --dtype {MAIN} --samples {SAMPLES}");
+        let (mut longest, mut last) = (0, (0, 0.0));
+        for &n in lengths {
+            // Longer arrays take longer in proportion, once they take long at all.
+            let (last_n, seconds) = last;
+            let ratio = if last_n > 0 { n as f64 / last_n as f64 } else { 1.0 };
+            if longest > 0 && !self.fits(ratio * seconds, part)? {
+                break;
+            }
+            let begun = Instant::now();
+            if self.on_cpu {
+                self.command(&format!("bench --device cpu {jobs} --strategy all --n {n}"))?;
+            }
+            for id in self.ids() {
+                self.command(&format!("bench --device {id} {jobs} --n {n}"))?;
+            }
+            if self.on_cpu && !self.gpus.is_empty() {
+                self.budget.say("calls from the host");
+                let (rows, wrong) = host::rows(&self.gpus, n, SAMPLES)?;
+                add(&mut self.measured.bench, rows.as_bytes());
+                self.measured.wrong += wrong;
+            }
+            (longest, last) = (n, (n, begun.elapsed().as_secs_f64()));
+        }
+        Ok(longest)
+    }
+
+    /// Other types, in caches and at the longest length.
+    fn types(&mut self, longest: usize) -> Result<()> {
+        let mut lengths = vec![CACHED.min(longest), longest];
+        lengths.dedup();
+        let ids = self.on_cpu.then(|| "cpu".to_owned()).into_iter().chain(self.ids());
+        for id in ids.collect::<Vec<_>>() {
+            for &n in &lengths {
+                for dtype in OTHERS.split(',') {
+                    if !self.fits(0.0, 0.9)? {
+                        return Ok(());
+                    }
+                    let jobs = format!("--op reduce,inclusive_scan --dtype {dtype}");
+                    let samples = SAMPLES.min(5);
+                    self.command(&format!(
+                        "bench --device {id} {jobs} --samples {samples} --n {n}"
+                    ))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The ladder of every GPU that has a clock.
+    fn ladders(&mut self, longest: usize) -> Result<()> {
+        for gpu in self.gpus.clone() {
+            if gpu.limits().timestamps && self.fits(0.0, 0.95)? {
+                self.command(&format!("ladder --device {} --n {longest}", gpu.id()))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Strategies and sizes of workgroups, in all the time that is left.
+    fn sweeps(&mut self, longest: usize) -> Result<()> {
+        // Shortest, middle and longest; what is compared and what is limited by memory.
+        let mut lengths =
+            vec![longest.min(1 << 10), longest.min(1 << 16), longest.min(1 << 20), longest];
+        lengths.dedup();
+        let lengths: Vec<String> = lengths.iter().map(usize::to_string).collect();
+        let lengths = lengths.join(",");
+        let ids = self.ids();
+        for (number, id) in ids.iter().enumerate() {
+            for (job, op) in ["reduce", "inclusive_scan"].into_iter().enumerate() {
+                check_signals()?;
+                let left = 2 * (ids.len() - number) - job;
+                let time = match self.span.0 {
+                    None => "all".to_owned(),
+                    Some(span) => {
+                        let seconds = span.saturating_sub(self.budget.elapsed()).as_secs_f64();
+                        format!("{:.3}", (seconds / left as f64).max(1.0))
+                    }
+                };
+                let job = format!("--op {op} --dtype {MAIN} --n {lengths} --budget {time}");
+                self.command(&format!("tune --device {id} {job} --skip-host"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn ids(&self) -> Vec<String> {
+        self.gpus.iter().map(|gpu| gpu.id().to_owned()).collect()
+    }
+
+    /// Does what a command of the program does, and keeps its rows.
+    fn command(&mut self, words: &str) -> Result<()> {
+        self.budget.say(words);
+        let parsed = Arguments::try_parse_from(std::iter::once("upsweep").chain(words.split(' ')))
+            .map_err(|error| Failure::usage(error.to_string()))?;
+        let in_memory = || Ok(Record::in_memory());
+        let measured = &mut self.measured;
+        let ((record, wrong), rows) = match &parsed.command {
+            Command::Bench(bench) => (bench::measure(bench, in_memory)?, &mut measured.bench),
+            Command::Tune(tune) => (tune::tried(tune, Record::in_memory())?, &mut measured.tune),
+            Command::Ladder(ladder) => (ladder::measure(ladder, in_memory)?, &mut measured.ladder),
+            _ => return Err(Failure::usage(format!("'{words}' measures nothing"))),
+        };
+        add(rows, &record.into_text());
+        measured.wrong += wrong;
+        measured.commands.push(format!("upsweep {words}"));
+        self.budget.moved();
+        Ok(())
+    }
+}
+
+/// Adds the rows of a record to others of its kind, under one heading.
+fn add(rows: &mut Vec<u8>, record: &[u8]) {
+    let heading = record.iter().position(|byte| *byte == b'\n').map_or(record.len(), |end| end + 1);
+    rows.extend(if rows.is_empty() { record } else { &record[heading..] });
+}
+
+impl Measured {
+    /// The records, by the names of their files.
+    pub(super) fn records(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
+        let records =
+            [("bench.csv", &self.bench), ("tune.csv", &self.tune), ("ladder.csv", &self.ladder)];
+        records
+            .into_iter()
+            .filter(|(_, text)| !text.is_empty())
+            .map(|(name, text)| (name, &text[..]))
+    }
+
+    /// The rows, read from the text that a record has.
+    pub(super) fn data(&self) -> Result<Data> {
+        let mut data = Data::default();
+        for (_, text) in self.records() {
+            data.add(text).map_err(Failure::usage)?;
+        }
+        Ok(data)
+    }
+
+    /// The names of all devices.
+    pub(super) fn machine(&self) -> String {
+        let names: Vec<&str> = self.names.values().map(String::as_str).collect();
+        names.join(", ")
+    }
+
+    /// What was measured, in a paragraph.
+    pub(super) fn how(&self) -> String {
+        let gpu = if self.names.keys().any(|id| id != "cpu") {
+            " Arrays of a GPU are in its memory, and its times those of its own clock where it has one, unless a figure says \
+              otherwise."
+        } else {
+            ""
+        };
+        format!(
+            "Every time is a median of calls in turns with the limit, which moves the same bytes without arithmetic; \
+             arrays are used again and again, so that short ones lie in caches. Every result was compared with \
+             the reference, bit for bit.{gpu}"
+        )
+    }
+}
