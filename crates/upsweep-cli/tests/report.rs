@@ -290,7 +290,7 @@ fn a_browser_shows_it() {
             found["device"] == device
                 && found["op"] == op
                 && found["dtype"] == dtype
-                && found["n"].to_string() == n
+                && found["n"].as_u64() == n.parse().ok()
         };
         let all = ["bench", "tune"].map(|kind| read[kind].as_array().expect("a list"));
         let times = all.into_iter().flatten().filter(same).filter(|found| found["checked"] == "ok");
