@@ -137,7 +137,7 @@ fn a_cpu_is_measured_and_its_rows_make_the_same_page() {
         assert!(least <= middle && middle <= most && least > Some(0.0), "{row}");
     }
     for strategy in ["scalar", "simd", "simd+threads"] {
-        assert!(page.contains(&format!("</path><text x=\"628\" y")) && page.contains(strategy));
+        assert!(page.contains(&format!(">{strategy}</text>")), "{strategy}");
     }
     place.run("report --from rows/bench.csv -o b.html").text();
     let again = String::from_utf8(place.read("b.html")).expect("text");
@@ -167,7 +167,7 @@ fn what_cannot_be_shown_leaves_nothing_behind() {
         format!("{bench}cpu,reduce,f32,many,simd,1,1,1,1,1,1,1,ok\n").as_bytes(),
     );
     place.write("empty.csv", bench.as_bytes());
-    place.write("folder.html/x", b"").exists();
+    fs::create_dir(place.path("folder.html")).expect("a folder");
     let before = place.names();
     for (arguments, why) in [
         ("report --from absent.csv", "cannot read 'absent.csv'"),
@@ -290,7 +290,7 @@ fn a_browser_shows_it() {
             found["device"] == device
                 && found["op"] == op
                 && found["dtype"] == dtype
-                && found["n"].to_string() == n
+                && found["n"].as_u64() == n.parse().ok()
         };
         let all = ["bench", "tune"].map(|kind| read[kind].as_array().expect("a list"));
         let times = all.into_iter().flatten().filter(same).filter(|found| found["checked"] == "ok");

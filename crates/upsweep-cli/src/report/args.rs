@@ -34,7 +34,7 @@ pub(crate) struct ReportArguments {
         long,
         value_name = "LIST",
         value_delimiter = ',',
-        conflicts_with_all = ["device", "n", "budget", "save"]
+        conflicts_with_all = ["n", "budget", "save"]
     )]
     pub(crate) from: Vec<PathBuf>,
 

@@ -133,7 +133,8 @@ impl Contest {
     /// Every job that both did.
     pub(crate) fn all(data: &Data) -> Vec<Self> {
         type Times = BTreeMap<u64, f64>;
-        let mut jobs: BTreeMap<(&str, &str), BTreeMap<(&str, Place), Times>> = BTreeMap::new();
+        type Lines<'a> = BTreeMap<(&'a str, Place), Times>;
+        let mut jobs: BTreeMap<(&str, &str), Lines<'_>> = BTreeMap::new();
         for row in data.bench.iter().filter(|row| row.is_right()) {
             let (op, place) = row.place();
             let (Some(place), Some(us)) = (Place::of(place), row.median_us) else { continue };
@@ -143,7 +144,7 @@ impl Contest {
             *us_before = us_before.min(us);
         }
         let list = |times: &Times| times.iter().map(|(&n, &us)| (n, us)).collect::<Vec<_>>();
-        let contest = |((op, dtype), lines): ((&str, &str), BTreeMap<(&str, Place), Times>)| {
+        let contest = |((op, dtype), lines): ((&str, &str), Lines<'_>)| {
             // Measured in turns with the others if it was, or else by itself.
             let cpu = lines.get(&("cpu", Place::Host)).or(lines.get(&("cpu", Place::Clock)));
             let cpu = list(cpu?);

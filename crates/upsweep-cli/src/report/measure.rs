@@ -129,9 +129,13 @@ impl Run {
             }
             if self.on_cpu && !self.gpus.is_empty() {
                 self.budget.say("calls from the host");
-                let (rows, wrong) = host::rows(&self.gpus, n, SAMPLES)?;
-                add(&mut self.measured.bench, rows.as_bytes());
-                self.measured.wrong += wrong;
+                match host::rows(&self.gpus, n, SAMPLES) {
+                    Ok((rows, wrong)) => {
+                        add(&mut self.measured.bench, rows.as_bytes());
+                        self.measured.wrong += wrong;
+                    }
+                    Err(failure) => left_out("calls from the host", failure)?,
+                }
             }
             (longest, last) = (n, (n, begun.elapsed().as_secs_f64()));
         }
@@ -208,17 +212,32 @@ impl Run {
             .map_err(|error| Failure::usage(error.to_string()))?;
         let in_memory = || Ok(Record::in_memory());
         let measured = &mut self.measured;
-        let ((record, wrong), rows) = match &parsed.command {
-            Command::Bench(bench) => (bench::measure(bench, in_memory)?, &mut measured.bench),
-            Command::Tune(tune) => (tune::tried(tune, Record::in_memory())?, &mut measured.tune),
-            Command::Ladder(ladder) => (ladder::measure(ladder, in_memory)?, &mut measured.ladder),
+        let (done, rows) = match &parsed.command {
+            Command::Bench(bench) => (bench::measure(bench, in_memory), &mut measured.bench),
+            Command::Tune(tune) => (tune::tried(tune, Record::in_memory()), &mut measured.tune),
+            Command::Ladder(ladder) => (ladder::measure(ladder, in_memory), &mut measured.ladder),
             _ => return Err(Failure::usage(format!("'{words}' measures nothing"))),
+        };
+        let (record, wrong) = match done {
+            Ok(done) => done,
+            Err(failure) => return left_out(words, failure),
         };
         add(rows, &record.into_text());
         measured.wrong += wrong;
         measured.commands.push(format!("upsweep {words}"));
         self.budget.moved();
         Ok(())
+    }
+}
+
+/// What a device cannot do, or has no memory for, is left out of the page; everything else ends the program.
+fn left_out(what: &str, failure: Failure) -> Result<()> {
+    match failure {
+        Failure::Library(error) => {
+            crate::log::log!("{what}: left out: {error}");
+            Ok(())
+        }
+        other => Err(other),
     }
 }
 

@@ -35,7 +35,7 @@ impl Axis {
         let mut axis = Self::from_zero(label, values);
         let step = round_step((axis.high - least).max(axis.high / 10.0) / 4.0);
         if least > 0.25 * axis.high && least.is_finite() {
-            axis.low = ((least / step).floor() - 1.0).max(0.0) * step;
+            axis.low = (least / step).floor() * step;
         }
         axis
     }
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(names, ["1/8", "1/4", "1/2", "1"]);
         let axis = Axis::around("", [2200.0, 4300.0].into_iter());
         let names: Vec<String> = axis.ticks(6).into_iter().map(|(_, name)| name).collect();
-        assert_eq!(names, ["1,000", "2,000", "3,000", "4,000"]);
+        assert_eq!(names, ["2,000", "2,500", "3,000", "3,500", "4,000", "4,500"]);
         let axis = Axis::of_tens("", number, [300.0, 900.0].into_iter());
         let names: Vec<String> = axis.ticks(6).into_iter().map(|(_, name)| name).collect();
         assert_eq!(names, ["200", "500", "1,000"]);
