@@ -8,6 +8,8 @@ use upsweep::{CpuOptions, Dtype, InstructionSet};
 
 use crate::bench::{Devices, Lengths, Names, Strategies};
 use crate::dispatch::Op;
+use crate::energy::EnergyArguments;
+use crate::guard::GuardArguments;
 use crate::tune::Span;
 
 const ABOUT: &str = "\
@@ -45,7 +47,7 @@ Environment:
   UPSWEEP_PROFILE  a file to be used instead of what upsweep tune has kept, or off
   UPSWEEP_CACHE_DIR  where profiles and compiled kernels are kept; nowhere if it is empty
 
-Exit status: 0; 1 if bench or ladder found a wrong result; 2 for a mistake in what was asked for, in a file,
+Exit status: 0; 1 if bench or ladder found a wrong result, or a comparison a slower row; 2 for a mistake in what was asked for, in a file,
 or while writing, with one line on standard error.";
 
 /// The command line.
@@ -245,12 +247,27 @@ columns then: dispatch (empty in the row itself), workgroups, bytes, lower_us an
 With an operator other than sum its name follows the primitive's (reduce/max), with --acc its name
 follows the type (u8->u64), with --isa the instruction set follows the strategy (simd/avx2).
 
+With --energy rows end with the joules of a call, 10^9 bytes by joule, and the watts that the device drew in
+a pause right behind. They are those of the counters of the whole device, everything else on it included: of an
+NVIDIA GPU by NVML, of all CPUs of the machine by RAPL, which often the administrator alone may read. Calls
+are repeated from a step of the counter to another for 1 s on a GPU and 0.2 s on a CPU. Where there is no
+counter one line on standard error says why, and the columns are empty.
+
+--save NAME keeps the rows, the devices and a copy of this program in the folder bench/NAME of the cache.
+--compare NAME measures the same rows with the kept program and with this one, in turns: in each round each
+is started once for each row. Of the rounds' ratios, new time by old, it prints the estimate and an interval
+that holds the true one in 99 of 100 cases (Hodges-Lehmann; signed ranks). A row is slower or faster if all
+of the interval lies beyond the threshold, the same if all of it lies within, and else too noisy to say, as
+it always is with fewer than 8 rounds. The exit status is 1 if a row is slower or fails; 2 if the device, its
+driver, the number of threads or the instruction set is another.
+
 Examples:
   upsweep bench
   upsweep bench --op reduce --dtype u8 --acc u64 --n 2^26 --samples 21
   upsweep bench --device cpu,wgpu:0 --op exclusive_scan --n 2^26 --strategy all
   upsweep bench --device wgpu:0 --op exclusive_scan --n 2^26 --profile
-  upsweep bench --op all --dtype all --n 2^14,2^20 --strategy all --isa all --csv record.csv";
+  upsweep bench --op all --dtype all --n 2^14,2^20 --strategy all --isa all --csv record.csv
+  upsweep bench --n 2^22 --save before; upsweep bench --compare before --threshold 2%";
 
 /// `upsweep bench`.
 #[derive(Debug, Args)]
@@ -310,6 +327,12 @@ pub(crate) struct BenchArguments {
     /// Say beneath each row of a GPU where the time goes, dispatch by dispatch
     #[arg(long)]
     pub(crate) profile: bool,
+
+    #[command(flatten)]
+    pub(crate) energy: EnergyArguments,
+
+    #[command(flatten)]
+    pub(crate) guard: GuardArguments,
 }
 
 const LADDER_HELP: &str = "\

@@ -29,6 +29,9 @@ pub(crate) enum Failure {
     /// A benchmark found results that differ from the reference.
     #[error("{0} of the results above differ from the reference")]
     Mismatch(usize),
+    /// A comparison found rows that became slower, or fail.
+    #[error("{rows} of the rows above are slower than '{name}', or fail")]
+    Slower { rows: usize, name: String },
     /// A signal asked the program to end.
     #[error("stopped by signal {0}")]
     Signal(i32),
@@ -60,7 +63,7 @@ impl Failure {
     pub(crate) fn status(&self) -> u8 {
         match self {
             Self::ReaderGone => 0,
-            Self::Mismatch(_) => 1,
+            Self::Mismatch(_) | Self::Slower { .. } => 1,
             Self::Signal(number) => u8::try_from(128 + number).unwrap_or(u8::MAX),
             _ => 2,
         }

@@ -26,6 +26,20 @@ mod bench {
     mod turns;
 }
 
+/// The modules that measure energy.
+#[path = "../src/energy"]
+mod energy {
+    mod powercap;
+    mod spent;
+    pub(crate) use spent::Energy;
+}
+
+/// The modules of the guard.
+#[path = "../src/guard"]
+mod guard {
+    mod interval;
+}
+
 /// The modules of `upsweep ladder`.
 #[path = "../src/ladder"]
 mod ladder {

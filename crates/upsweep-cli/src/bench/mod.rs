@@ -13,18 +13,23 @@ use upsweep::{CpuOptions, Device, Dtype, GpuOptions, InstructionSet};
 use crate::args::BenchArguments;
 use crate::device;
 use crate::dispatch::{self, Op, combined_in, same_bits};
+use crate::energy;
 use crate::error::{Failure, Result};
+use crate::guard::{self, Keeper};
 use crate::reduce::check_accumulator;
 
 use input::Buffer;
-use job::{Outcome, PositionJob, ReduceJob, ScanJob, Setup};
-pub(crate) use job::{POISON, memory_refusal};
+use job::{Outcome, PositionJob, ReduceJob, ScanJob};
+pub(crate) use job::{POISON, Setup, memory_refusal};
 pub(crate) use lists::{Choice, Devices, Lengths, Names, Primitive, Strategies};
 use measure::Effort;
-use report::{Report, Row};
+use report::{Further, Report, Row};
 
 /// Measures everything that was asked for.
 pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
+    if let Some(name) = &arguments.guard.compare {
+        return guard::run(arguments, name);
+    }
     if !arguments.operator.scans() {
         return Err(Failure::usage(format!(
             "--operator {} is a primitive of its own: --op names it",
@@ -40,8 +45,15 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
         report: Report::new(
             arguments.csv.as_deref(),
             if gpus { 48 } else { 18 },
-            arguments.profile,
+            if arguments.energy.energy {
+                Further::Energy
+            } else if arguments.profile {
+                Further::Profiles
+            } else {
+                Further::Nothing
+            },
         )?,
+        keeper: arguments.guard.save.as_ref().map(Keeper::new).transpose()?,
         wrong: 0,
     };
     for &dtype in &arguments.dtype.0 {
@@ -50,7 +62,10 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
         }
     }
     bench.report.finish()?;
-    if bench.wrong > 0 { Err(Failure::Mismatch(bench.wrong)) } else { Ok(()) }
+    if bench.wrong > 0 {
+        return Err(Failure::Mismatch(bench.wrong));
+    }
+    bench.keeper.map_or(Ok(()), Keeper::finish)
 }
 
 /// Every device in every way in which it is to be used for scans, or else for reductions.
@@ -67,6 +82,9 @@ fn setups(arguments: &BenchArguments, scans: bool) -> Result<Vec<Setup>> {
         let plain = device::open(&id, plain)?;
         if arguments.profile {
             check_profile(&plain)?;
+        }
+        if arguments.energy.energy && !scans {
+            energy::announce(&plain);
         }
         if is_cpu(plain.id()) {
             on_cpu(arguments, &plain, threads, &mut setups);
@@ -144,6 +162,7 @@ struct Bench<'a> {
     reductions: Vec<Setup>,
     scans: Vec<Setup>,
     report: Report,
+    keeper: Option<Keeper>,
     wrong: usize,
 }
 
@@ -164,7 +183,7 @@ impl Bench<'_> {
             let setups = if primitive.scans() { &self.scans } else { &self.reductions };
             let mut emit = |setup: &Setup, strategy: String, outcome: Outcome| {
                 self.wrong += usize::from(outcome.wrong);
-                self.report.row(&Row {
+                let row = Row {
                     device: setup.limit.id(),
                     op: &name,
                     dtype: &types,
@@ -172,8 +191,14 @@ impl Bench<'_> {
                     strategy: &strategy,
                     times: outcome.times,
                     profile: outcome.profile.as_ref(),
+                    energy: outcome.energy,
                     checked: &outcome.checked,
-                })
+                };
+                if let Some(keeper) = &mut self.keeper {
+                    let asked = [primitive.name().to_owned(), dtype.to_string()];
+                    keeper.add(self.arguments, setup, &row, asked);
+                }
+                self.report.row(&row)
             };
             let refusal = refusal(primitive, op, dtype, stored)
                 .or_else(|| memory_refusal(primitive, op, dtype, stored, n));
@@ -188,7 +213,11 @@ impl Bench<'_> {
                 None => items.insert(input::items(dtype, n, op == Op::Product)?),
             };
             let samples = self.arguments.samples.get();
-            let effort = Effort { samples, profile: self.arguments.profile };
+            let effort = Effort {
+                samples,
+                profile: self.arguments.profile,
+                energy: self.arguments.energy.energy,
+            };
             let bytes = items.bytes();
             match primitive {
                 Primitive::ArgMin | Primitive::ArgMax => {

@@ -85,6 +85,11 @@ pub fn write(profile: &Profile, path: &Path) -> Result<()> {
     written.map_err(failed)
 }
 
+/// The folder of everything that outlives a program: `UPSWEEP_CACHE_DIR`, or the user's; `None` if nothing is kept.
+pub fn cache_folder() -> Option<PathBuf> {
+    Folder::of_user().path("")
+}
+
 /// The file that belongs to a device, whether it is there or not; `None` if nothing is kept.
 pub fn path(limits: &Limits) -> Option<PathBuf> {
     let simple = |name: &str| -> String {
