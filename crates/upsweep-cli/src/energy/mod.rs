@@ -37,7 +37,8 @@ pub(crate) struct EnergyArguments {
 
 /// A device's counter.
 pub(crate) enum Meter {
-    Nvml(Nvml),
+    // The library is a table of all its functions, of 12 KB.
+    Nvml(Box<Nvml>),
     Powercap(Powercap),
 }
 
@@ -47,7 +48,7 @@ impl Meter {
         if device.id() == "cpu" {
             return Powercap::open(Path::new(powercap::FOLDER)).map(Self::Powercap);
         }
-        Nvml::open(device).map(Self::Nvml)
+        Nvml::open(device).map(|nvml| Self::Nvml(Box::new(nvml)))
     }
 
     fn joules(&mut self) -> Result<f64, String> {
