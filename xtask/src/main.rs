@@ -18,6 +18,8 @@ cargo xtask bench [OPTIONS]   measure, and write a record under benches/record/
     --tiny            a single round on short arrays, nothing written: does everything still run?
     --cells PATTERN   only cells whose name, like sum:u8:u64:2^26, contains one of these
                       comma-separated words
+    --compare RECORD  say what became of each cell's part of the limit since a record (.csv) of
+                      this machine; fails if one is slower
 cargo xtask help              this text
 ";
 

@@ -8,6 +8,7 @@ use upsweep::{CpuOptions, Dtype, InstructionSet};
 
 use crate::bench::{Devices, GuardArguments, Lengths, Names, Strategies};
 use crate::dispatch::Op;
+use crate::energy::EnergyArguments;
 use crate::explain::ExplainArguments;
 use crate::tune::Span;
 
@@ -48,7 +49,7 @@ Environment:
   UPSWEEP_PROFILE  a file to be used instead of what upsweep tune has kept, or off
   UPSWEEP_CACHE_DIR  where profiles and compiled kernels are kept; nowhere if it is empty
 
-Exit status: 0; 1 if bench or ladder found a wrong result; 2 for a mistake in what was asked for, in a file,
+Exit status: 0; 1 if bench or ladder found a wrong result, or a comparison a slower row; 2 for a mistake in what was asked for, in a file,
 or while writing, with one line on standard error.";
 
 /// The command line.
@@ -257,6 +258,12 @@ than --threshold, the same if none of it is, else too noisy to say. Devices or d
 With an operator other than sum its name follows the primitive's (reduce/max), with --acc its name
 follows the type (u8->u64), with --isa the instruction set follows the strategy (simd/avx2).
 
+With --energy rows end with the joules of a call, 10^9 bytes by joule, and the watts that the device drew in
+a pause right behind. They are those of the counters of the whole device, everything else on it included: of an
+NVIDIA GPU by NVML, of all CPUs of the machine by RAPL, which often the administrator alone may read. Calls
+are repeated from a step of the counter to another for 1 s on a GPU and 0.2 s on a CPU. Where there is no
+counter one line on standard error says why, and the columns are empty.
+
 Examples:
   upsweep bench
   upsweep bench --op reduce --dtype u8 --acc u64 --n 2^26 --samples 21
@@ -323,6 +330,9 @@ pub(crate) struct BenchArguments {
     /// Say beneath each row of a GPU where the time goes, dispatch by dispatch
     #[arg(long)]
     pub(crate) profile: bool,
+
+    #[command(flatten)]
+    pub(crate) energy: EnergyArguments,
 
     #[command(flatten)]
     pub(crate) guard: GuardArguments,

@@ -6,6 +6,7 @@ mod convert;
 mod device;
 mod devices;
 mod dispatch;
+mod energy;
 mod error;
 mod explain;
 mod input;

@@ -24,6 +24,17 @@ mod bench {
     pub(crate) mod measure;
     pub(crate) mod report;
     mod turns;
+    mod guard {
+        mod verdict;
+    }
+}
+
+/// The modules that measure energy.
+#[path = "../src/energy"]
+mod energy {
+    mod powercap;
+    mod spent;
+    pub(crate) use spent::Energy;
 }
 
 /// The modules of `upsweep ladder`.

@@ -6,6 +6,7 @@
 //! compared before any time counts, and the record is written.
 
 mod build;
+mod compare;
 mod definition;
 mod figures;
 mod machine;
@@ -14,10 +15,12 @@ mod memory;
 mod record;
 mod worker;
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use crate::shell::Result;
 use build::Build;
+use compare::Before;
 use definition::{Cell, Figure};
 use measure::Measured;
 use worker::Worker;
@@ -27,6 +30,8 @@ pub(crate) struct Options {
     peers: bool,
     size: Size,
     cells: Vec<String>,
+    /// The record with which the run is compared.
+    compare: Option<PathBuf>,
 }
 
 /// How much is measured.
@@ -86,7 +91,8 @@ impl Size {
 impl Options {
     /// Reads the options of the command line.
     pub(crate) fn parse(words: &[&str]) -> Result<Self> {
-        let mut options = Options { peers: false, size: Size::Full, cells: Vec::new() };
+        let mut options =
+            Options { peers: false, size: Size::Full, cells: Vec::new(), compare: None };
         let mut words = words.iter();
         while let Some(&word) = words.next() {
             match word {
@@ -97,6 +103,10 @@ impl Options {
                     let pattern = words.next().ok_or("--cells wants words to look for")?;
                     options.cells.extend(pattern.split(',').map(str::to_owned));
                 }
+                "--compare" => {
+                    let record = words.next().ok_or("--compare wants a record, a .csv file")?;
+                    options.compare = Some(record.into());
+                }
                 _ => return Err(format!("`bench` has no option {word}")),
             }
         }
@@ -105,7 +115,7 @@ impl Options {
 
     /// One round of everything, short.
     pub(crate) fn tiny() -> Self {
-        Options { peers: false, size: Size::Tiny, cells: Vec::new() }
+        Options { peers: false, size: Size::Tiny, cells: Vec::new(), compare: None }
     }
 
     fn wants(&self, cell: &Cell) -> bool {
@@ -126,6 +136,10 @@ struct Run {
 /// Builds, measures and records.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let figures = definition::read()?;
+    let before = match &options.compare {
+        Some(path) => Some(Before::read(path, &machine::describe(false)?.device)?),
+        None => None,
+    };
     let build = options.size.build();
     let programs = build::workers(options.peers, &build)?;
     let with_memory = options.wants_named("memory");
@@ -156,7 +170,17 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         record::write(&run, &machine)?;
     }
     let wrong = run.wrong();
-    if wrong.is_empty() { Ok(()) } else { Err(format!("wrong results:\n{}", wrong.join("\n"))) }
+    if !wrong.is_empty() {
+        return Err(format!("wrong results:\n{}", wrong.join("\n")));
+    }
+    let Some(before) = before else { return Ok(()) };
+    let (table, slower) = before.table(&run);
+    println!("\n{table}");
+    if slower.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("slower than before:\n{}", slower.join("\n")))
+    }
 }
 
 impl Run {

@@ -10,6 +10,7 @@ use upsweep::{
 };
 
 use crate::dispatch::{Op, PositionKernel, ReduceKernel, ScanKernel, combined_in};
+use crate::energy::{self, Energy};
 use crate::error::Result;
 
 use super::input::{Buffer, available_memory};
@@ -56,6 +57,8 @@ pub(crate) struct Outcome {
     pub(crate) times: Option<Times>,
     /// Where the time goes, if that was asked for.
     pub(crate) profile: Option<RecordingProfile>,
+    /// What a call takes, if that was asked for and can be known.
+    pub(crate) energy: Option<Energy>,
     /// `ok`, or why not.
     pub(crate) checked: String,
     /// Whether a result differs from the reference.
@@ -65,7 +68,7 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// A row whose result is the reference's.
     pub(crate) fn right(times: Times, profile: Option<RecordingProfile>) -> Self {
-        Self { times: Some(times), profile, checked: "ok".to_owned(), wrong: false }
+        Self { times: Some(times), profile, energy: None, checked: "ok".to_owned(), wrong: false }
     }
 
     /// A row whose result is not the reference's.
@@ -75,7 +78,7 @@ impl Outcome {
 
     /// A row that is not measured.
     pub(crate) fn refused(reason: String) -> Self {
-        Self { times: None, profile: None, checked: reason, wrong: false }
+        Self { times: None, profile: None, energy: None, checked: reason, wrong: false }
     }
 }
 
@@ -112,13 +115,20 @@ pub(crate) fn memory_refusal(
 
 /// Calls, compares, measures, compares again. `bytes` are those that the job moves, and those
 /// that the limit moves.
-fn measured(samples: usize, bytes: [u64; 2], run: &mut dyn Run) -> upsweep::Result<Outcome> {
+fn measured(
+    device: &Device,
+    effort: Effort,
+    bytes: [u64; 2],
+    run: &mut dyn Run,
+) -> upsweep::Result<Outcome> {
     run.poison();
     let first = measure::once(&mut |call| run.call(call))?;
     if !run.correct() {
         return Ok(Outcome::wrong());
     }
-    let (jobs, limits) = measure::in_turns(samples, &mut |call| run.call(call))?;
+    let (jobs, limits) = measure::in_turns(effort.samples, &mut |call| run.call(call))?;
+    let mut calls = |calls: u32| (0..calls).try_for_each(|_| run.call(Call::Job));
+    let energy = effort.energy.then(|| energy::of_call(device, measure::median(&jobs), &mut calls));
     run.poison();
     run.call(Call::Job)?;
     if !run.correct() {
@@ -133,7 +143,7 @@ fn measured(samples: usize, bytes: [u64; 2], run: &mut dyn Run) -> upsweep::Resu
         bytes: bytes[0],
         limit_bytes: bytes[1],
     };
-    Ok(Outcome::right(times, None))
+    Ok(Outcome { energy: energy.flatten(), ..Outcome::right(times, None) })
 }
 
 /// A job on one device.
@@ -212,7 +222,7 @@ impl ReduceKernel for ReduceJob<'_> {
             }
             let outcome = value_outcome(
                 setup,
-                self.effort.samples,
+                self.effort,
                 self.bytes,
                 expected,
                 |device| reduce_with(device, black_box(items), &problem),
@@ -229,7 +239,7 @@ impl ReduceKernel for ReduceJob<'_> {
 /// The row of a job that gives one value.
 fn value_outcome<V: Clone>(
     setup: &Setup,
-    samples: usize,
+    effort: Effort,
     bytes: &[u8],
     expected: V,
     job: impl Fn(&Device) -> upsweep::Result<V>,
@@ -242,7 +252,7 @@ fn value_outcome<V: Clone>(
     let call = || job(device);
     let mut run = ToValue { call, limit: &setup.limit, bytes, expected, found: None, equal };
     let moved = bytes.len() as u64;
-    measured(samples, [moved, moved], &mut run)
+    measured(&setup.limit, effort, [moved, moved], &mut run)
         .unwrap_or_else(|error| Outcome::refused(error.to_string()))
 }
 
@@ -293,8 +303,7 @@ impl PositionKernel for PositionJob<'_> {
                 let items = black_box(items);
                 if self.largest { argmax(device, items) } else { argmin(device, items) }
             };
-            let outcome =
-                value_outcome(setup, self.effort.samples, self.bytes, expected, job, Option::eq);
+            let outcome = value_outcome(setup, self.effort, self.bytes, expected, job, Option::eq);
             let chosen = |device: &Device| device.reduce_choice(items.len(), size_of::<T>()).0;
             let chosen = setup.device.as_ref().ok().map(chosen);
             (self.emit)(setup, setup.label(chosen), outcome)?;
@@ -387,7 +396,8 @@ impl ScanKernel for ScanJob<'_> {
                         expected: &expected,
                     };
                     measured(
-                        self.effort.samples,
+                        &setup.limit,
+                        self.effort,
                         [(read + written) as u64, 2 * read as u64],
                         &mut run,
                     )

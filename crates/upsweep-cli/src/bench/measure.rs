@@ -26,6 +26,8 @@ pub(crate) struct Effort {
     pub(crate) samples: usize,
     /// Whether also launch by launch.
     pub(crate) profile: bool,
+    /// Whether its energy is measured too.
+    pub(crate) energy: bool,
 }
 
 /// Seconds that calls took.

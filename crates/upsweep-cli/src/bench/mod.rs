@@ -14,15 +14,16 @@ use upsweep::{CpuOptions, Device, Dtype, GpuOptions, InstructionSet};
 use crate::args::BenchArguments;
 use crate::device;
 use crate::dispatch::{self, Op, combined_in, same_bits};
+use crate::energy;
 use crate::error::{Failure, Result};
 use crate::reduce::check_accumulator;
 
 use input::Buffer;
-use job::{Outcome, PositionJob, ReduceJob, ScanJob, Setup};
-pub(crate) use job::{POISON, memory_refusal};
+use job::{Outcome, PositionJob, ReduceJob, ScanJob};
+pub(crate) use job::{POISON, Setup, memory_refusal};
 pub(crate) use lists::{Choice, Devices, Lengths, Names, Primitive, Strategies};
 use measure::Effort;
-use report::{Record, Report, Row};
+use report::{Further, Record, Report, Row};
 
 pub(crate) use guard::GuardArguments;
 
@@ -57,7 +58,15 @@ pub(crate) fn measure(
         arguments,
         reductions,
         scans,
-        report: Report::new(record()?, if gpus { 48 } else { 18 }, arguments.profile)?,
+        report: Report::new(
+            record()?,
+            if gpus { 48 } else { 18 },
+            match (arguments.energy.energy, arguments.profile) {
+                (true, _) => Further::Energy,
+                (false, true) => Further::Profiles,
+                (false, false) => Further::Nothing,
+            },
+        )?,
         wrong: 0,
     };
     for &dtype in &arguments.dtype.0 {
@@ -82,6 +91,9 @@ fn setups(arguments: &BenchArguments, scans: bool) -> Result<Vec<Setup>> {
         let plain = device::open(&id, plain)?;
         if arguments.profile {
             check_profile(&plain)?;
+        }
+        if arguments.energy.energy && !scans {
+            energy::announce(&plain);
         }
         if is_cpu(plain.id()) {
             on_cpu(arguments, &plain, threads, &mut setups);
@@ -187,6 +199,7 @@ impl Bench<'_> {
                     strategy: &strategy,
                     times: outcome.times,
                     profile: outcome.profile.as_ref(),
+                    energy: outcome.energy,
                     checked: &outcome.checked,
                 })
             };
@@ -203,7 +216,11 @@ impl Bench<'_> {
                 None => items.insert(input::items(dtype, n, op == Op::Product)?),
             };
             let samples = self.arguments.samples.get();
-            let effort = Effort { samples, profile: self.arguments.profile };
+            let effort = Effort {
+                samples,
+                profile: self.arguments.profile,
+                energy: self.arguments.energy.energy,
+            };
             let bytes = items.bytes();
             match primitive {
                 Primitive::ArgMin | Primitive::ArgMax => {

@@ -8,14 +8,41 @@ use upsweep::{Quartiles, RecordingProfile};
 
 use crate::error::{Failure, Result};
 
+use crate::energy::Energy;
+
 use super::measure::Times;
 
 /// The columns of a record.
 pub(crate) const COLUMNS: &str = "device,op,dtype,n,strategy,median_us,min_us,max_us,gbps,limit_gbps,\
 pct_of_limit,first_call_us,checked";
 
-/// Those that records with profiles have behind them, and what a row itself has there.
-const PROFILE_COLUMNS: [&str; 2] = [",dispatch,workgroups,bytes,lower_us,upper_us", ",,,,,"];
+/// What a record has behind them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Further {
+    Nothing,
+    Profiles,
+    Energy,
+}
+
+impl Further {
+    /// The columns, each behind a comma.
+    fn columns(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Profiles => ",dispatch,workgroups,bytes,lower_us,upper_us",
+            Self::Energy => ",joules,gb_per_joule,idle_watts",
+        }
+    }
+
+    /// What a row itself has there.
+    fn of_row(self, row: &Row<'_>) -> String {
+        match self {
+            Self::Nothing => String::new(),
+            Self::Profiles => ",,,,,".to_owned(),
+            Self::Energy => row.energy_numbers().map(|number| format!(",{number}")).concat(),
+        }
+    }
+}
 
 /// One measurement, or the reason why there is none.
 pub(crate) struct Row<'a> {
@@ -26,6 +53,7 @@ pub(crate) struct Row<'a> {
     pub(crate) strategy: &'a str,
     pub(crate) times: Option<Times>,
     pub(crate) profile: Option<&'a RecordingProfile>,
+    pub(crate) energy: Option<Energy>,
     pub(crate) checked: &'a str,
 }
 
@@ -75,6 +103,16 @@ impl Row<'_> {
         });
         let whole = record("whole", profile.whole, Default::default(), ",".to_owned());
         launches.chain([whole]).collect()
+    }
+
+    /// Joules of a call, GB by joule and watts without work; empty where they are not known.
+    fn energy_numbers(&self) -> [String; 3] {
+        let (Some(energy), Some(times)) = (self.energy, self.times) else {
+            return Default::default();
+        };
+        let gb = times.bytes as f64 / 1e9 / energy.joules;
+        let gb = if times.bytes == 0 { String::new() } else { format!("{gb:.3}") };
+        [format!("{:.4e}", energy.joules), gb, format!("{:.1}", energy.idle_watts)]
     }
 
     /// The seven numbers; empty where there is none.
@@ -164,8 +202,7 @@ impl Record {
 /// Where rows go, one by one as they are measured.
 pub(crate) struct Report {
     record: Record,
-    /// [`PROFILE_COLUMNS`], or nothing.
-    further: [&'static str; 2],
+    further: Further,
     /// Columns of a strategy's name.
     width: usize,
     rows: usize,
@@ -174,17 +211,16 @@ pub(crate) struct Report {
 impl Report {
     /// A record, and a table on standard output unless that is where the record is.
     ///
-    /// `width` is that of the longest name of a strategy; with `profiles` rows have some.
-    pub(crate) fn new(mut record: Record, width: usize, profiles: bool) -> Result<Self> {
-        let further = if profiles { PROFILE_COLUMNS } else { [""; 2] };
-        record.line(&format!("{COLUMNS}{}", further[0]))?;
+    /// `width` is that of the longest name of a strategy; `further` says what rows have besides.
+    pub(crate) fn new(mut record: Record, width: usize, further: Further) -> Result<Self> {
+        record.line(&format!("{COLUMNS}{}", further.columns()))?;
         Ok(Self { record, further, width, rows: 0 })
     }
 
     /// Adds a row.
     pub(crate) fn row(&mut self, row: &Row<'_>) -> Result<()> {
         let numbers = row.numbers();
-        self.record.line(&(row.record(&numbers) + self.further[1]))?;
+        self.record.line(&(row.record(&numbers) + &self.further.of_row(row)))?;
         for line in row.profile_records() {
             self.record.line(&line)?;
         }
@@ -206,18 +242,30 @@ impl Report {
             let width = self.width;
             format!("{device:<8} {op:<18} {dtype:<9} {n:>11} {strategy:<width$}")
         };
+        let with_energy = self.further == Further::Energy;
+        let energy = |[joules, gb, watts]: [&str; 3]| {
+            if with_energy { format!(" {joules:>11} {gb:>8} {watts:>7}") } else { String::new() }
+        };
         let mut lines = String::new();
         if self.rows == 0 {
             let columns = words("device", "op", "dtype", "n", "strategy");
             lines = format!(
-                "{columns} {:>12} {:>12} {:>12} {:>8} {:>8} {:>7} {:>12}  checked\n",
-                "median µs", "min µs", "max µs", "GB/s", "limit", "% of it", "first µs",
+                "{columns} {:>12} {:>12} {:>12} {:>8} {:>8} {:>7} {:>12}{}  checked\n",
+                "median µs",
+                "min µs",
+                "max µs",
+                "GB/s",
+                "limit",
+                "% of it",
+                "first µs",
+                energy(["J", "GB/J", "idle W"]),
             );
         }
         let columns = words(row.device, row.op, row.dtype, &row.n.to_string(), row.strategy);
         let [median, min, max, gbps, limit, percent, first] = numbers;
         lines.push_str(&format!(
-            "{columns} {median:>12} {min:>12} {max:>12} {gbps:>8} {limit:>8} {percent:>7} {first:>12}  {}\n",
+            "{columns} {median:>12} {min:>12} {max:>12} {gbps:>8} {limit:>8} {percent:>7} {first:>12}{}  {}\n",
+            energy(row.energy_numbers().each_ref().map(String::as_str)),
             row.checked,
         ));
         if let Some(profile) = row.profile {

@@ -5,6 +5,8 @@ use std::time::Instant;
 use bytemuck::{cast_slice, pod_read_unaligned};
 use upsweep::{Array, Device, Error, Number, Recording, Result, Strategy};
 
+use crate::energy;
+
 use super::job::{Outcome, POISON};
 use super::measure::{Effort, Times, median};
 use super::turns::{in_turns, seconds};
@@ -113,6 +115,12 @@ impl<U: Number> Job<'_, U> {
         let [jobs, limits] = self.in_turns(&job, effort.samples)?;
         let runs = u32::try_from(effort.samples).unwrap_or(u32::MAX);
         let profile = if effort.profile { job.profile(runs)? } else { None };
+        let energy = effort.energy.then(|| {
+            energy::of_call(self.device, median(&jobs), &mut |calls| {
+                (0..calls).try_for_each(|_| job.submit())?;
+                self.device.wait()
+            })
+        });
         self.output.copy_from_slice(&vec![poison::<U>(); self.expected.len()])?;
         job.submit()?;
         if !self.correct()? {
@@ -128,7 +136,8 @@ impl<U: Number> Job<'_, U> {
             bytes,
             limit_bytes,
         };
-        Ok((strategy, Outcome::right(times, profile)))
+        let outcome = Outcome::right(times, profile);
+        Ok((strategy, Outcome { energy: energy.flatten(), ..outcome }))
     }
 
     fn correct(&self) -> Result<bool> {

@@ -149,7 +149,9 @@ impl Kept {
                 path.display(),
             )));
         }
-        Ok((serde_json::from_str(&text).map_err(damaged)?, folder.join(PROGRAM)))
+        let program = folder.join(PROGRAM);
+        fs::metadata(&program).map_err(|why| Failure::file("run", &program, why))?;
+        Ok((serde_json::from_str(&text).map_err(damaged)?, program))
     }
 
     /// Refuses other devices than those that it was measured on.
