@@ -258,6 +258,11 @@ than --threshold, the same if none of it is, else too noisy to say. Devices or d
 With an operator other than sum its name follows the primitive's (reduce/max), with --acc its name
 follows the type (u8->u64), with --isa the instruction set follows the strategy (simd/avx2).
 
+With --feeding rows are of 1, 10 and 100 sums (reduce*1 …) with arrays of their own, and the time is the host's, from the first call
+until all are done: waited (each before the next is begun), queued (all waited for in the end), together (in one submission, by
+wgpu), streams (in eight in turn, by CUDA), graph (captured once, by CUDA). The limit is the device's own time for the same
+sums, one after another: what is missing to 100 % of it are gaps in which the device waits for the host.
+
 With --energy rows end with the joules of a call, 10^9 bytes by joule, and the watts that the device drew in
 a pause right behind. They are those of the counters of the whole device, everything else on it included: of an
 NVIDIA GPU by NVML, of all CPUs of the machine by RAPL, which often the administrator alone may read. Calls
@@ -269,6 +274,7 @@ Examples:
   upsweep bench --op reduce --dtype u8 --acc u64 --n 2^26 --samples 21
   upsweep bench --device cpu,wgpu:0 --op exclusive_scan --n 2^26 --strategy all
   upsweep bench --device wgpu:0 --op exclusive_scan --n 2^26 --profile
+  upsweep bench --device cuda:0,wgpu:0 --feeding
   upsweep bench --op reduce --n 2^14,2^24 --save before; … ; upsweep bench --compare before
   upsweep bench --op all --dtype all --n 2^14,2^20 --strategy all --isa all --csv record.csv";
 
@@ -330,6 +336,19 @@ pub(crate) struct BenchArguments {
     /// Say beneath each row of a GPU where the time goes, dispatch by dispatch
     #[arg(long)]
     pub(crate) profile: bool,
+
+    /// Measure instead how a device is kept busy: 1, 10 and 100 small sums of u32, of each of these lengths, handed over in
+    /// every way
+    #[arg(
+        long,
+        value_name = "LIST",
+        num_args = 0..=1,
+        default_missing_value = "2^10,2^16",
+        conflicts_with_all = [
+            "op", "operator", "dtype", "acc", "n", "strategy", "isa", "threads", "profile", "energy", "save", "compare",
+        ],
+    )]
+    pub(crate) feeding: Option<Lengths>,
 
     #[command(flatten)]
     pub(crate) energy: EnergyArguments,

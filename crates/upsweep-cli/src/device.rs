@@ -1,23 +1,24 @@
 //! Opening the device that was asked for.
 
 use upsweep::profile::Traffic;
-use upsweep::{CpuOptions, Device, Error};
+use upsweep::{CpuOptions, Device, Dtype, Error};
 
 use crate::error::{Failure, Result};
 use crate::log::log;
 
-/// Opens the device for a call that moves so many bytes of files, which are in the host's memory or come through it; options are
-/// for a CPU only.
+/// Opens the device for a call that moves so many bytes of files, which are in the host's memory or come through it, and computes
+/// with these types; options are for a CPU only.
 pub(crate) fn place(
     id: &str,
     options: CpuOptions,
     traffic: Traffic,
     bytes: usize,
+    dtypes: &[Dtype],
 ) -> Result<Device> {
     if !matches!(id, "auto" | "") || options != CpuOptions::default() {
         return open(id, options);
     }
-    let placement = Device::auto().placement(traffic, bytes as u64);
+    let placement = Device::auto().placement(traffic, bytes as u64, dtypes);
     log!("placed on {placement}");
     Ok(placement.device)
 }

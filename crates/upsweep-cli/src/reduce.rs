@@ -25,7 +25,8 @@ pub(crate) fn run(arguments: &ReduceArguments) -> Result<()> {
     let input = Input::open(&arguments.input.file, arguments.input.dtype)?;
     let (wanted, options) = (&arguments.device.device, arguments.device.options());
     let bytes = input.items * input.dtype.size();
-    let device = device::place(wanted, options, Traffic::Reads, bytes)?;
+    let dtypes = [input.dtype, arguments.acc.unwrap_or_else(|| accumulator(op, input.dtype))];
+    let device = device::place(wanted, options, Traffic::Reads, bytes, &dtypes)?;
     input.will_read(false);
     let choice = device.reduce_choice(input.items, input.dtype.size());
     log!("{op} on {}: strategy {}, {:?}", device.id(), choice.0, choice.1);

@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
     let dtype = arguments.acc.unwrap_or(input.dtype);
     let (wanted, options) = (&arguments.device.device, arguments.device.options());
     let bytes = input.items * (input.dtype.size() + dtype.size());
-    let device = device::place(wanted, options, Traffic::Copies, bytes)?;
+    let device = device::place(wanted, options, Traffic::Copies, bytes, &[input.dtype, dtype])?;
     op.check(input.dtype)?;
     check_accumulator(input.dtype, dtype)?;
     op.check(dtype)?;

@@ -250,6 +250,17 @@ impl<G: Primitives> OnGpu<G> {
         (self.options == GpuOptions::default()).then_some(profile)
     }
 
+    /// Whether there can be kernels of these types and this operator.
+    pub fn can<T, A, U, O>(&self, operator: &O) -> bool
+    where
+        T: Element,
+        A: Element,
+        U: Element,
+        O: Operator<A>,
+    {
+        self.gpu.check_types::<T, A, U, O>(operator).is_ok()
+    }
+
     /// Why a call on so many items was done with this strategy, and the numbers that were wanted, if a caller or a profile wanted
     /// any. The work is `None` if no profile knows it.
     pub fn why(

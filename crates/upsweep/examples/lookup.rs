@@ -41,7 +41,7 @@ fn main() {
     }
     let auto = Device::auto();
     let time = nanoseconds(|number| {
-        black_box(auto.placement(Traffic::Reads, number));
+        black_box(auto.placement(Traffic::Reads, number, &[]));
     });
     println!("a place for a call on arrays of the host,,{time:.1}");
 }

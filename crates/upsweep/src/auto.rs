@@ -11,8 +11,9 @@ use std::sync::{Arc, OnceLock};
 use upsweep_core::{Backend, Crossing};
 use upsweep_cpu::Cpu;
 
+use crate::backend::Kind;
 use crate::profile::{self, Profile, Traffic};
-use crate::{Device, Limits, View};
+use crate::{Device, Dtype, Element, Limits, Operator, View};
 
 /// The GPUs that may be the better place for arrays of the host's.
 #[derive(Debug, Default)]
@@ -46,6 +47,11 @@ pub enum Reason {
     Asked,
     /// No GPU is known to be faster: of none the profile has times of such calls beside those of this CPU.
     Unknown,
+    /// The GPU that is named should be faster, but knows not all types or not the operator.
+    Unfit {
+        /// The GPU's name.
+        gpu: String,
+    },
     /// What a profile lets expect of this number of bytes, of the GPU that is named.
     Expected {
         /// The GPU's name.
@@ -64,6 +70,7 @@ impl fmt::Display for Placement {
                 f,
                 "{id}: of no GPU it was measured what arrays in the host's memory take, which `upsweep tune --device ID` does"
             ),
+            Reason::Unfit { gpu } => write!(f, "{id}: {gpu} should be faster, but cannot do this"),
             Reason::Expected { gpu, times: Crossing { bytes, gpu_us, cpu_us } } => write!(
                 f,
                 "{id}: {bytes} bytes in the host's memory should take {cpu_us:.1} µs on the CPU and {gpu_us:.1} µs on {gpu}"
@@ -93,23 +100,24 @@ impl Auto {
         Self { gpus }
     }
 
-    /// The place of a call that moves so many bytes of the host's.
-    fn place(&self, traffic: Traffic, bytes: u64) -> Placement {
+    /// The place of a call that moves so many bytes of the host's, which a GPU perhaps cannot do.
+    fn place(&self, traffic: Traffic, bytes: u64, can: impl Fn(&Device) -> bool) -> Placement {
         let expected = |gpu: &Candidate| gpu.profile.from_host.as_ref()?.expected(traffic, bytes);
         let mut known: Vec<(&Candidate, Crossing)> =
             self.gpus.iter().filter_map(|gpu| Some((gpu, expected(gpu)?))).collect();
         known.sort_by(|(_, one), (_, other)| one.gpu_us.total_cmp(&other.gpu_us));
-        for (gpu, times) in &known {
-            if times.gpu_us >= times.cpu_us {
-                break;
+        let mut unfit = None;
+        for (gpu, times) in known.iter().filter(|(_, times)| times.gpu_us < times.cpu_us) {
+            let Some(device) = gpu.device() else { continue };
+            if can(device) {
+                return Placement { device: device.clone(), reason: gpu.reason(*times) };
             }
-            if let Some(device) = gpu.device() {
-                let reason = gpu.reason(*times);
-                return Placement { device: device.clone(), reason };
-            }
+            unfit = Some(Reason::Unfit { gpu: gpu.profile.device.clone() });
         }
-        let reason = known.first().map_or(Reason::Unknown, |(gpu, times)| gpu.reason(*times));
-        Placement { device: Device::cpu(), reason }
+        // Those that are faster are not here, or cannot do it.
+        let slower = known.iter().find(|(_, times)| times.gpu_us >= times.cpu_us);
+        let reason = unfit.or_else(|| slower.map(|(gpu, times)| gpu.reason(*times)));
+        Placement { device: Device::cpu(), reason: reason.unwrap_or(Reason::Unknown) }
     }
 }
 
@@ -135,40 +143,68 @@ impl Candidate {
     }
 }
 
+/// Whether a device computes with numbers of a type.
+pub(crate) fn knows(limits: &Limits, dtype: Dtype) -> bool {
+    match dtype {
+        Dtype::U64 | Dtype::I64 => limits.int64,
+        Dtype::F64 => limits.float64,
+        _ => true,
+    }
+}
+
 /// How profiles of GPUs name the CPU that they were held against.
 pub fn cpu_name(limits: &Limits) -> String {
     format!("{}, {}", limits.name, profile::driver(limits))
 }
 
 impl Device {
-    /// Where a call goes that moves so many bytes of the host's memory, to be read or to be read and written. Of any device but
-    /// [`auto`](Device::auto) this is the device itself.
+    /// Where a call goes that moves so many bytes of the host's memory, to be read or to be read and written, and computes with
+    /// numbers of these types. Of any device but [`auto`](Device::auto) this is the device itself.
     ///
     /// ```
-    /// use upsweep::{Device, profile::Traffic};
-    /// let placement = Device::auto().placement(Traffic::Reads, 1 << 20);
+    /// use upsweep::{Device, Dtype, profile::Traffic};
+    /// let placement = Device::auto().placement(Traffic::Reads, 1 << 20, &[Dtype::F32]);
     /// println!("{placement}");
     /// ```
-    pub fn placement(&self, traffic: Traffic, bytes: u64) -> Placement {
+    pub fn placement(&self, traffic: Traffic, bytes: u64, dtypes: &[Dtype]) -> Placement {
+        let knows = |device: &Device| dtypes.iter().all(|&dtype| knows(device.limits(), dtype));
         match self.auto_state() {
-            Some(auto) => auto.place(traffic, bytes),
+            Some(auto) => auto.place(traffic, bytes, knows),
             None => Placement { device: self.clone(), reason: Reason::Asked },
         }
     }
 
-    /// The device for a call: that on which its arrays are, if they are on one, or that for so many bytes of the host's.
+    /// The device for a call: that on which its arrays are, if they are on one, or that for so many bytes of the host's, of those that
+    /// can do it.
     #[inline]
     pub(crate) fn for_call(
         &self,
         home: impl FnOnce() -> Option<Device>,
         traffic: Traffic,
         bytes: impl FnOnce() -> usize,
+        can: impl Fn(&Device) -> bool,
     ) -> Cow<'_, Device> {
         match self.auto_state() {
             None => Cow::Borrowed(self),
             Some(auto) => {
-                Cow::Owned(home().unwrap_or_else(|| auto.place(traffic, bytes() as u64).device))
+                let elsewhere = || auto.place(traffic, bytes() as u64, can).device;
+                Cow::Owned(home().unwrap_or_else(elsewhere))
             }
+        }
+    }
+
+    /// Whether it knows these types and this operator.
+    pub(crate) fn can<T, A, U, O>(&self, operator: &O) -> bool
+    where
+        T: Element,
+        A: Element,
+        U: Element,
+        O: Operator<A>,
+    {
+        match self.kind() {
+            Kind::Cpu(_) => true,
+            Kind::Wgpu(gpu) => gpu.can::<T, A, U, O>(operator),
+            Kind::Cuda(gpu) => gpu.can::<T, A, U, O>(operator),
         }
     }
 

@@ -40,6 +40,10 @@ impl NoGpu {
         match self.0 {}
     }
 
+    pub(crate) fn can<T, A: Element, U, O: Operator<A>>(&self, _: &O) -> bool {
+        match self.0 {}
+    }
+
     #[must_use]
     pub(crate) fn with_profile(&self, _: Option<Arc<Profile>>) -> Self {
         match self.0 {}

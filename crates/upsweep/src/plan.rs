@@ -4,6 +4,7 @@ use core::marker::PhantomData;
 
 use upsweep_core::{Backend, Extreme};
 
+use crate::auto::knows;
 use crate::backend::{Prepared, Reach, on_prepared};
 use crate::profile::Traffic;
 use crate::{Device, Element, Error, Number, Operator, Reduce, Result, Scan, View, ViewMut, Widen};
@@ -43,7 +44,9 @@ where
     /// # Errors
     /// [`Error::OutOfMemory`] if the scratch memory cannot be had.
     pub fn new(device: &Device, items: usize, problem: Reduce<A, O>) -> Result<Self> {
-        let device = device.for_call(|| None, Traffic::Reads, || items * size_of::<T>());
+        let can = |device: &Device| device.can::<T, A, A, O>(&problem.operator);
+        let bytes = || items * size_of::<T>();
+        let device = device.for_call(|| None, Traffic::Reads, bytes, can);
         let prepared = Prepared::new(device.kind(), items, size_of::<T>())?;
         Ok(Self { prepared, items, problem, input: PhantomData })
     }
@@ -116,7 +119,8 @@ where
     pub fn new(device: &Device, items: usize, problem: Scan<U::Acc, O>) -> Result<Self> {
         let item_bytes = size_of::<T>().max(size_of::<U>());
         let bytes = || items * (size_of::<T>() + size_of::<U>());
-        let device = device.for_call(|| None, Traffic::Copies, bytes);
+        let can = |device: &Device| device.can::<T, U::Acc, U, O>(&problem.operator);
+        let device = device.for_call(|| None, Traffic::Copies, bytes, can);
         let prepared = Prepared::new(device.kind(), items, item_bytes)?;
         Ok(Self { prepared, items, problem, input: PhantomData })
     }
@@ -199,7 +203,9 @@ impl<T: Number> PositionPlan<T> {
     }
 
     fn new(device: &Device, items: usize, extreme: Extreme) -> Result<Self> {
-        let device = device.for_call(|| None, Traffic::Reads, || items * size_of::<T>());
+        let can = |device: &Device| knows(device.limits(), T::DTYPE);
+        let bytes = || items * size_of::<T>();
+        let device = device.for_call(|| None, Traffic::Reads, bytes, can);
         let prepared = Prepared::new(device.kind(), items, size_of::<T>())?;
         Ok(Self { prepared, items, extreme, input: PhantomData })
     }

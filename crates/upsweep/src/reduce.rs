@@ -2,6 +2,7 @@
 
 use upsweep_core::{Backend, Extreme};
 
+use crate::auto::knows;
 use crate::backend::{Reach, on_backend};
 use crate::profile::Traffic;
 use crate::{
@@ -105,7 +106,8 @@ where
     O: Operator<A>,
 {
     let input = input.into();
-    let device = device.for_call(|| input.home(), Traffic::Reads, || input.bytes());
+    let can = |device: &Device| device.can::<T, A, A, O>(&problem.operator);
+    let device = device.for_call(|| input.home(), Traffic::Reads, || input.bytes(), can);
     on_backend!(device, backend => {
         let mut workspace = backend.workspace(input.len(), size_of::<T>())?;
         backend.reduce::<T, A, O>(&mut workspace, backend.input(input)?, problem)
@@ -166,7 +168,8 @@ where
 {
     let (input, result) = (input.into(), result.into());
     let home = || input.home().or_else(|| result.home());
-    let device = device.for_call(home, Traffic::Reads, || input.bytes());
+    let can = |device: &Device| device.can::<T, A, A, O>(&problem.operator);
+    let device = device.for_call(home, Traffic::Reads, || input.bytes(), can);
     on_backend!(device, backend => {
         let mut workspace = backend.workspace(input.len(), size_of::<T>())?;
         let (input, result) = (backend.input(input)?, backend.output(result)?);
@@ -233,7 +236,8 @@ fn position<T: Number>(
     input: View<'_, T>,
     extreme: Extreme,
 ) -> Result<Option<u64>> {
-    let device = device.for_call(|| input.home(), Traffic::Reads, || input.bytes());
+    let can = |device: &Device| knows(device.limits(), T::DTYPE);
+    let device = device.for_call(|| input.home(), Traffic::Reads, || input.bytes(), can);
     on_backend!(device, backend => {
         let mut workspace = backend.workspace(input.len(), size_of::<T>())?;
         backend.position::<T>(&mut workspace, backend.input(input)?, extreme)

@@ -255,7 +255,8 @@ where
     }
     let home = || input.home().or_else(|| output.home());
     let bytes = || input.bytes() + output.len() * size_of::<U>();
-    let device = device.for_call(home, Traffic::Copies, bytes);
+    let can = |device: &Device| device.can::<T, U::Acc, U, O>(&problem.operator);
+    let device = device.for_call(home, Traffic::Copies, bytes, can);
     on_backend!(device, backend => {
         let mut workspace = backend.workspace(input.len(), size_of::<T>().max(size_of::<U>()))?;
         let (input, output) = (backend.input(input)?, backend.output(output)?);
@@ -287,7 +288,8 @@ where
 {
     let data = data.into();
     let bytes = || 2 * data.len() * size_of::<T>();
-    let device = device.for_call(|| data.home(), Traffic::Copies, bytes);
+    let can = |device: &Device| device.can::<T, T::Acc, T, O>(&problem.operator);
+    let device = device.for_call(|| data.home(), Traffic::Copies, bytes, can);
     on_backend!(device, backend => {
         let mut workspace = backend.workspace(data.len(), size_of::<T>())?;
         backend.scan_in_place::<T, O>(&mut workspace, backend.output(data)?, problem)

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use upsweep::profile::{Crossing, FromHost, Traffic};
 use upsweep::{
-    Array, Device, Fused, Max, Profile, Reason, Reduce, ReducePlan, ReduceStream, Scan, Segments,
-    Sum, View, argmax, cpu_name, exclusive_scan_into, inclusive_scan, inclusive_scan_in_place,
-    mean, reduce, reduce_into, segmented_reduce, segmented_scan,
+    Array, Device, Dtype, Fused, Max, Operator, Profile, Reason, Reduce, ReducePlan, ReduceStream,
+    Scan, Segments, Sum, View, argmax, cpu_name, exclusive_scan_into, inclusive_scan,
+    inclusive_scan_in_place, mean, reduce, reduce_into, segmented_reduce, segmented_scan,
 };
 use upsweep_testing::{Input, for_each_gpu};
 
@@ -33,7 +33,7 @@ fn arrays_of_the_host_go_where_it_was_measured_to_be_faster() {
         let auto = Device::auto_among(&[gpu.with_profile(profile(own_cpu()))]);
         assert_eq!(auto.id(), "auto");
         for traffic in [Traffic::Reads, Traffic::Copies] {
-            let place = |bytes| auto.placement(traffic, bytes);
+            let place = |bytes| auto.placement(traffic, bytes, &[]);
             assert_eq!(place(0).device.id(), "cpu");
             assert_eq!(place(FEW).device.id(), "cpu");
             assert_eq!(place(MANY).device.id(), gpu.id());
@@ -56,6 +56,41 @@ fn arrays_of_the_host_go_where_it_was_measured_to_be_faster() {
 }
 
 #[test]
+fn what_a_gpu_cannot_do_stays() {
+    /// An operator of which there is no text for a GPU.
+    #[derive(Clone, Copy)]
+    struct Untold;
+    impl Operator<u32> for Untold {
+        const NAME: &'static str = "untold";
+        const COMMUTATIVE: bool = true;
+        fn identity(&self) -> u32 {
+            0
+        }
+        fn combine(&self, left: u32, right: u32) -> u32 {
+            left ^ right
+        }
+    }
+    let items: Vec<u32> = Input::Mixed.array(1, MANY as usize / 4);
+    let doubles = vec![1.0f64; items.len()];
+    for_each_gpu(|tested| {
+        let gpu = &tested.device;
+        let auto = Device::auto_among(&[gpu.with_profile(profile(own_cpu()))]);
+        assert_eq!(reduce(&auto, &items, Untold), reduce(&Device::cpu(), &items, Untold));
+        let scanned = |device| inclusive_scan(device, &items, Untold)?.into_vec();
+        assert_eq!(scanned(&auto), scanned(&Device::cpu()));
+        assert_eq!(reduce(&auto, &doubles, Sum), Ok(items.len() as f64));
+        assert_eq!(argmax(&auto, &doubles), Ok(Some(0)));
+        let placement = auto.placement(Traffic::Reads, MANY, &[Dtype::F64]);
+        if gpu.limits().float64 {
+            assert_eq!(placement.device.id(), gpu.id());
+        } else {
+            assert_eq!(placement.device.id(), "cpu");
+            assert!(placement.to_string().contains("cannot do this"), "{placement}");
+        }
+    });
+}
+
+#[test]
 fn nothing_is_guessed() {
     for_each_gpu(|tested| {
         let gpu = &tested.device;
@@ -64,10 +99,10 @@ fn nothing_is_guessed() {
             gpu.with_profile(Some(Arc::default())),
             gpu.with_profile(profile("another CPU".to_owned())),
         ];
-        let placement = Device::auto_among(&unknown).placement(Traffic::Reads, MANY);
+        let placement = Device::auto_among(&unknown).placement(Traffic::Reads, MANY, &[Dtype::U32]);
         assert_eq!((placement.device.id(), &placement.reason), ("cpu", &Reason::Unknown));
         assert!(placement.to_string().contains("upsweep tune"), "{placement}");
-        let asked = gpu.placement(Traffic::Reads, 1);
+        let asked = gpu.placement(Traffic::Reads, 1, &[]);
         assert_eq!((asked.device.id(), asked.reason), (gpu.id(), Reason::Asked));
     });
     let alone = Device::auto_among(&[]);

@@ -1,5 +1,6 @@
 //! `upsweep bench`: what is measured, row by row.
 
+mod feeding;
 mod guard;
 pub(crate) mod input;
 mod job;
@@ -32,12 +33,35 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
     if let Some(name) = &arguments.guard.compare {
         return guard::compare(name, &arguments.guard, arguments.csv.as_deref());
     }
+    if let Some(lengths) = &arguments.feeding {
+        return feed(arguments, lengths);
+    }
     arguments.guard.save.as_deref().map_or(Ok(()), guard::check_name)?;
     let (_, wrong) = measure(arguments, || Record::create(arguments.csv.as_deref()))?;
     if wrong > 0 {
         return Err(Failure::Mismatch(wrong));
     }
     arguments.guard.save.as_ref().map_or(Ok(()), |name| guard::save(name, arguments))
+}
+
+/// Measures how devices are kept busy with small operations.
+fn feed(arguments: &BenchArguments, lengths: &Lengths) -> Result<()> {
+    let record = Record::create(arguments.csv.as_deref())?;
+    let mut report = Report::new(record, 18, Further::Nothing)?;
+    let mut wrong = 0;
+    for id in ids(&arguments.device) {
+        wrong += feeding::rows(&id, lengths, arguments.samples.get(), &mut report)?;
+    }
+    report.finish()?;
+    if wrong > 0 { Err(Failure::Mismatch(wrong)) } else { Ok(()) }
+}
+
+/// The ids of the devices that were asked for.
+fn ids(devices: &Devices) -> Vec<String> {
+    match devices {
+        Devices::All => Device::list().usable.into_iter().map(|device| device.id).collect(),
+        Devices::Named(ids) => ids.clone(),
+    }
 }
 
 /// Measures everything that was asked for, into a record that is begun once that is known to make sense; also how many results
@@ -80,12 +104,8 @@ pub(crate) fn measure(
 /// Every device in every way in which it is to be used for scans, or else for reductions.
 fn setups(arguments: &BenchArguments, scans: bool) -> Result<Vec<Setup>> {
     let threads = arguments.threads.map(std::num::NonZeroUsize::get);
-    let ids = match &arguments.device {
-        Devices::All => Device::list().usable.into_iter().map(|device| device.id).collect(),
-        Devices::Named(ids) => ids.clone(),
-    };
     let mut setups = Vec::new();
-    for id in ids {
+    for id in ids(&arguments.device) {
         // What cannot be had at all is a mistake; what one row asks of a device may be refused.
         let plain = CpuOptions { threads: threads.filter(|_| is_cpu(&id)), ..<_>::default() };
         let plain = device::open(&id, plain)?;

@@ -76,7 +76,7 @@ fn explained(
         true => (Traffic::Copies, n.saturating_mul(dtype.size()).saturating_add(written)),
         false => (Traffic::Reads, n.saturating_mul(dtype.size())),
     };
-    let (device, placement) = opened(arguments, traffic, bytes as u64)?;
+    let (device, placement) = opened(arguments, traffic, bytes as u64, &[dtype, stored])?;
     let (from, to) = match primitive {
         Primitive::Reduce => same_bits(op, dtype, combined_in(stored)),
         _ => same_bits(op, dtype, stored),
@@ -105,6 +105,7 @@ fn opened(
     arguments: &ExplainArguments,
     traffic: Traffic,
     bytes: u64,
+    dtypes: &[Dtype],
 ) -> Result<(Device, Option<Placement>)> {
     let (id, options) = (arguments.device.device.as_str(), arguments.device.options());
     let with_gpu = |gpu: GpuOptions| -> Result<Device> {
@@ -116,7 +117,7 @@ fn opened(
     };
     let device = match arguments.strategy {
         Choice::Auto if matches!(id, "auto" | "") && options == CpuOptions::default() => {
-            let placement = Device::auto().placement(traffic, bytes);
+            let placement = Device::auto().placement(traffic, bytes, dtypes);
             return Ok((placement.device.clone(), Some(placement)));
         }
         Choice::Auto => device::open(id, options)?,

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use upsweep::{Device, Dtype, profile};
 
 use crate::args::BenchArguments;
-use crate::bench::{Devices, Primitive, Strategies};
+use crate::bench::{Primitive, Strategies, ids};
 use crate::device;
 use crate::error::{Failure, Result};
 
@@ -76,10 +76,7 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
 impl Kept {
     /// What these arguments ask to measure.
     pub(crate) fn of(arguments: &BenchArguments) -> Result<Self> {
-        let ids = match &arguments.device {
-            Devices::All => Device::list().usable.into_iter().map(|device| device.id).collect(),
-            Devices::Named(ids) => ids.clone(),
-        };
+        let ids = ids(&arguments.device);
         let open = |id: &String| Ok(Place::of(&device::open(id, <_>::default())?));
         let today = time::OffsetDateTime::now_utc().date();
         Ok(Self {
