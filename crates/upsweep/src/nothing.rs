@@ -40,6 +40,7 @@ impl NoGpu {
         match self.0 {}
     }
 
+    #[expect(clippy::extra_unused_type_parameters, reason = "it stands in for what has them")]
     pub(crate) fn can<T, A: Element, U, O: Operator<A>>(&self, _: &O) -> bool {
         match self.0 {}
     }
