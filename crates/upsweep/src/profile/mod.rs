@@ -35,7 +35,7 @@ use crate::{Error, Limits, Result};
 /// Names a file to use instead, or `off`.
 const VARIABLE: &str = "UPSWEEP_PROFILE";
 
-/// What the library brings, measured by its authors: runs of a minute each, `docs/decisions/2026-11-23-tuning.md`. They are of any
+/// What the library brings, measured by its authors: runs of three minutes each, `docs/decisions/2026-11-23-tuning.md`. They are of any
 /// driver.
 const SHIPPED: [&str; 2] = [
     include_str!("../../profiles/cuda-nvidia-h200.toml"),
