@@ -59,6 +59,21 @@ fn every_device_explains_itself() {
 }
 
 #[test]
+fn a_cpus_strategy_is_that_of_all_bytes_that_it_moves() {
+    // As many items as make a scan into wider ones go by threads, though as many bytes twice would not.
+    let device = Device::cpu();
+    let bound = match device.reduce_choice(0, 1).1 {
+        upsweep::Policy::Cpu(policy) => policy.serial_bytes,
+        other => panic!("{other:?}"),
+    };
+    let items = vec![1u8; bound / 4];
+    let report = explain::scan::<u8, u32, _>(&device, &items, &Scan::inclusive(Sum));
+    let threads = device.limits().compute_units > 1;
+    let expected = if threads { CpuStrategy::SimdThreads } else { CpuStrategy::Simd };
+    assert_eq!(report.expect("a call").strategy, Strategy::Cpu(expected));
+}
+
+#[test]
 fn nothing_and_little_are_explained_too() {
     for_each_device(|tested| {
         let device = &tested.device;

@@ -168,7 +168,8 @@ impl<U: Element, R, B> Call<U, R, B> {
                         device: device.id().to_owned(),
                     });
                 };
-                let bytes = size_of_val(items) * (1 + usize::from(self.writes));
+                // As the call itself counts them, the wider output of a scan included.
+                let bytes = usize::try_from(self.bytes::<T>(items.len())).unwrap_or(usize::MAX);
                 let (strategy, policy) = cpu.choice(bytes);
                 let times = self.on_cpu(device, items)?;
                 let found = profile::find(device.limits());
