@@ -448,7 +448,7 @@ pub(crate) struct TuneArguments {
     #[arg(long, value_name = "TYPE")]
     pub(crate) acc: Option<Dtype>,
 
-    /// Numbers of items, between commas [default: 2^10 to 2^26 in steps of 2^2, as far as they fit]
+    /// Numbers of items, between commas [default: 2^10 to 2^28 in steps of 2^2, as far as they fit]
     #[arg(long, value_name = "LIST")]
     pub(crate) n: Option<Lengths>,
 
@@ -471,6 +471,10 @@ pub(crate) struct TuneArguments {
     /// Measure nothing: write the profile that calls on this device read to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) export: Option<PathBuf>,
+
+    /// Keep nothing: hold what calls choose now, by the profile in use or by rules, against the best that is found
+    #[arg(long, conflicts_with_all = ["output", "import", "export"])]
+    pub(crate) check: bool,
 
     /// Write what was tried as CSV to this file, or to standard output with -
     #[arg(long, value_name = "FILE")]

@@ -278,9 +278,12 @@ impl Display for Strategy {
 /// The numbers of a CPU strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuPolicy {
-    /// Inputs of fewer bytes than this stay on one thread; above, each thread gets at least half as
+    /// Calls that read fewer bytes than this stay on one thread; above, each thread gets at least half as
     /// many.
     pub serial_bytes: usize,
+    /// The same of scans, and of the bytes that they read and write: several threads read each item twice, and hand on what comes into
+    /// blocks.
+    pub scan_serial_bytes: usize,
     /// Bytes that a thread of a reduction takes at once.
     pub block_bytes: usize,
     /// Bytes that a thread of a scan takes at once, and keeps in its own cache between the two

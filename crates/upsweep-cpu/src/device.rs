@@ -8,7 +8,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use upsweep_core::{
     Backend, Bounds, Carry, CpuPolicy, CpuStrategy, Direction, Element, Error, Extreme, Limits,
     Number, Operator, Policy, REDUCE_CHUNK, Reduce, ReduceState, Result, Scan, ScanState, Strategy,
-    Widen,
+    Traffic, Widen,
 };
 
 use crate::isa::half_lines;
@@ -133,8 +133,17 @@ impl Cpu {
     }
 
     /// The strategy and the numbers of a call that moves so many bytes.
-    pub fn choice(&self, bytes: usize) -> (CpuStrategy, CpuPolicy) {
-        (self.choose(bytes), self.policy)
+    pub fn choice(&self, traffic: Traffic, bytes: usize) -> (CpuStrategy, CpuPolicy) {
+        (self.choose(bytes, self.alone_below(traffic)), self.policy)
+    }
+
+    /// Calls of fewer bytes stay on one thread.
+    #[inline]
+    fn alone_below(&self, traffic: Traffic) -> usize {
+        match traffic {
+            Traffic::Reads => self.policy.serial_bytes,
+            Traffic::Copies => self.policy.scan_serial_bytes,
+        }
     }
 
     /// Reads all bytes once and returns a value that depends on each.
@@ -152,24 +161,44 @@ impl Cpu {
         Ok(())
     }
 
-    /// The strategy for `bytes` bytes of traffic.
+    /// The strategy for `bytes` bytes of traffic, of which fewer than `alone_below` stay on one thread.
     #[inline]
-    fn choose(&self, bytes: usize) -> CpuStrategy {
-        self.strategy.unwrap_or(if bytes < self.policy.serial_bytes || self.pool.is_none() {
+    fn choose(&self, bytes: usize, alone_below: usize) -> CpuStrategy {
+        self.strategy.unwrap_or(if bytes < alone_below || self.pool.is_none() {
             CpuStrategy::Simd
         } else {
             CpuStrategy::SimdThreads
         })
     }
 
-    /// Calls `work` with the means for `bytes` bytes of traffic.
+    /// Calls `work` with the means for `bytes` bytes that it reads, or writes where no thread waits for another.
     #[inline]
     pub(crate) fn with_means<R>(&self, bytes: usize, work: impl FnOnce(&Means<'_>) -> R) -> R {
+        self.with_means_of(Traffic::Reads, bytes, work)
+    }
+
+    /// The same for a scan that reads and writes `bytes` bytes.
+    #[inline]
+    pub(crate) fn with_means_to_scan<R>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce(&Means<'_>) -> R,
+    ) -> R {
+        self.with_means_of(Traffic::Copies, bytes, work)
+    }
+
+    #[inline]
+    fn with_means_of<R>(
+        &self,
+        traffic: Traffic,
+        bytes: usize,
+        work: impl FnOnce(&Means<'_>) -> R,
+    ) -> R {
         let forced = self.strategy == Some(CpuStrategy::SimdThreads);
+        let alone_below = self.alone_below(traffic);
         let team = match &self.pool {
-            Some(pool) if self.choose(bytes) == CpuStrategy::SimdThreads => {
-                let paid =
-                    if forced { usize::MAX } else { 2 * bytes / self.policy.serial_bytes.max(1) };
+            Some(pool) if self.choose(bytes, alone_below) == CpuStrategy::SimdThreads => {
+                let paid = if forced { usize::MAX } else { 2 * bytes / alone_below.max(1) };
                 Team::new(pool).at_most(paid)
             }
             _ => Team::ALONE,
@@ -197,7 +226,7 @@ impl Cpu {
         } else {
             let mut carry = Carry::new(problem.init, &problem.operator);
             let bytes = output.len() * (size_of::<T>() + size_of::<U>());
-            self.with_means(bytes, |means| {
+            self.with_means_to_scan(bytes, |means| {
                 scan::scan(means, source, output, problem, &mut carry);
             });
         }
@@ -242,12 +271,14 @@ impl Backend for Cpu {
     }
 
     fn reduce_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
-        let strategy = self.choose(items.saturating_mul(item_bytes));
+        let bytes = items.saturating_mul(item_bytes);
+        let strategy = self.choose(bytes, self.alone_below(Traffic::Reads));
         (Strategy::Cpu(strategy), Policy::Cpu(self.policy))
     }
 
     fn scan_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
-        let strategy = self.choose(items.saturating_mul(2 * item_bytes));
+        let bytes = items.saturating_mul(2 * item_bytes);
+        let strategy = self.choose(bytes, self.alone_below(Traffic::Copies));
         (Strategy::Cpu(strategy), Policy::Cpu(self.policy))
     }
 
@@ -387,7 +418,7 @@ impl Backend for Cpu {
         let first = state.check(chunk.len())?;
         let (problem, carry) = state.parts();
         let bytes = size_of_val(chunk) + size_of_val(output);
-        self.with_means(bytes, |means| {
+        self.with_means_to_scan(bytes, |means| {
             scan::scan(means, Source::Separate(chunk), output, problem, carry);
         });
         if first {

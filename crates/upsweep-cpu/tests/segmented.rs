@@ -366,6 +366,7 @@ fn operators_that_do_not_commute_are_in_order() {
 fn long_arrays_are_the_references() {
     let policy = CpuPolicy {
         serial_bytes: 1 << 12,
+        scan_serial_bytes: 1 << 12,
         block_bytes: 1 << 13,
         scan_block_bytes: 1 << 13,
         streaming_bytes: 1 << 10,

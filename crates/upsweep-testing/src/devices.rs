@@ -216,6 +216,7 @@ fn cpus() -> Vec<TestDevice> {
     for (name, end) in ends {
         let policy = CpuPolicy {
             serial_bytes: end,
+            scan_serial_bytes: end,
             block_bytes: end,
             scan_block_bytes: end,
             streaming_bytes: end,

@@ -29,7 +29,7 @@ pub fn policy(device: &Device, item_bytes: usize, most: usize) -> Vec<usize> {
         match policy {
             Policy::Cpu(cpu) => {
                 // A scan moves every byte twice.
-                bytes.extend([cpu.serial_bytes, cpu.serial_bytes / 2, cpu.streaming_bytes]);
+                bytes.extend([cpu.serial_bytes, cpu.scan_serial_bytes / 2, cpu.streaming_bytes]);
                 bytes.extend([cpu.block_bytes, 3 * cpu.block_bytes]);
             }
             Policy::Workgroup(group) => {
@@ -75,7 +75,9 @@ mod tests {
         let device = Device::cpu();
         let (_, Policy::Cpu(cpu)) = device.scan_choice(0, 4) else { panic!("a CPU's policy") };
         let lengths = policy(&device, 4, usize::MAX);
-        for bytes in [cpu.serial_bytes, cpu.block_bytes, cpu.streaming_bytes] {
+        for bytes in
+            [cpu.serial_bytes, cpu.scan_serial_bytes / 2, cpu.block_bytes, cpu.streaming_bytes]
+        {
             for length in [bytes / 4 - 1, bytes / 4, bytes / 4 + 1] {
                 assert!(lengths.contains(&length), "{length} of {lengths:?}");
             }

@@ -176,6 +176,7 @@ fn a_plan_has_one_kernel_for_all_lengths() {
 fn a_cpu_takes_its_numbers_from_a_profile() {
     let policy = CpuPolicy {
         serial_bytes: 1 << 12,
+        scan_serial_bytes: 1 << 12,
         block_bytes: 1 << 13,
         scan_block_bytes: 1,
         streaming_bytes: 1 << 14,

@@ -89,6 +89,23 @@ pub(crate) fn items(dtype: Dtype, n: usize, factors: bool) -> Result<Buffer> {
     Ok(buffer)
 }
 
+/// Numbers of which there are different ones: more take longer to make than to measure.
+const DIFFERENT: usize = 1 << 22;
+
+/// The first of [`items`], again and again if there are more than 2^22.
+pub(crate) fn repeated(dtype: Dtype, n: usize, factors: bool) -> Result<Buffer> {
+    let first = items(dtype, n.min(DIFFERENT), factors)?;
+    if n <= DIFFERENT {
+        return Ok(first);
+    }
+    let bytes = n.checked_mul(dtype.size()).ok_or(Error::OutOfMemory { bytes: usize::MAX })?;
+    let mut all = Buffer::new(bytes)?;
+    for piece in all.bytes_mut().chunks_mut(first.bytes().len()) {
+        piece.copy_from_slice(&first.bytes()[..piece.len()]);
+    }
+    Ok(all)
+}
+
 /// Bytes of memory that can still be had, where the system says so.
 pub(crate) fn available_memory() -> Option<u64> {
     let facts = std::fs::read_to_string("/proc/meminfo").ok()?;
@@ -114,6 +131,15 @@ mod tests {
         assert!(buffer.items_mut::<f32>().iter().all(|item| (-1.0..1.0).contains(item)));
         let mut buffer = items(Dtype::F64, 1000, true)?;
         assert!(buffer.items_mut::<f64>().iter().all(|item| (item.abs() - 1.0).abs() < 0.002));
+        Ok(())
+    }
+
+    #[test]
+    fn many_numbers_are_few_again_and_again() -> Result<()> {
+        let all = repeated(Dtype::U8, 2 * DIFFERENT + 3, false)?;
+        let first = items(Dtype::U8, DIFFERENT, false)?;
+        assert_eq!(all.bytes().len(), 2 * DIFFERENT + 3);
+        assert!(all.bytes().chunks(DIFFERENT).all(|piece| first.bytes().starts_with(piece)));
         Ok(())
     }
 }

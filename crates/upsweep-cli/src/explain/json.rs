@@ -22,6 +22,7 @@ fn policy(policy: Policy) -> Value {
     match policy {
         Policy::Cpu(policy) => json!({
             "serial_bytes": policy.serial_bytes,
+            "scan_serial_bytes": policy.scan_serial_bytes,
             "block_bytes": policy.block_bytes,
             "scan_block_bytes": policy.scan_block_bytes,
             "streaming_bytes": policy.streaming_bytes,

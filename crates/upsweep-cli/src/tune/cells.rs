@@ -91,12 +91,19 @@ impl<S: Space> Cell<S> {
     }
 }
 
+/// Most cells that are tried first because they were the best of something before.
+const MOST_KNOWN: usize = 24;
+
 /// The cells that have not been tried.
-pub(crate) struct Untried<S>(Vec<Cell<S>>);
+pub(crate) struct Untried<S> {
+    /// Those that were the best of something, the last first.
+    known: Vec<Cell<S>>,
+    others: Vec<Cell<S>>,
+}
 
 impl<S: Space> Untried<S> {
-    /// All that this device can have.
-    pub(crate) fn on(limits: &Limits) -> Self {
+    /// All that this device can have, some of those first that are `known` to be good, in their order.
+    pub(crate) fn on(limits: &Limits, known: &[Cell<S>]) -> Self {
         let threads = THREADS_PER_WORKGROUP.into_iter();
         let threads: Vec<u32> = threads.filter(|&t| t <= limits.threads_per_workgroup).collect();
         let policies = threads.iter().flat_map(|&threads_per_workgroup| {
@@ -105,25 +112,42 @@ impl<S: Space> Untried<S> {
         });
         let policies: Vec<WorkgroupPolicy> = policies.collect();
         let with = |strategy| policies.iter().map(move |&policy| Cell { strategy, policy });
-        Self(S::every().into_iter().flat_map(with).collect())
+        let mut all =
+            Self { known: Vec::new(), others: S::every().into_iter().flat_map(with).collect() };
+        for cell in known {
+            if all.known.len() < MOST_KNOWN
+                && let Some(place) = all.others.iter().position(|other| other == cell)
+            {
+                all.known.push(all.others.swap_remove(place));
+            }
+        }
+        all.known.reverse();
+        all
     }
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.0.len()
+        self.known.len() + self.others.len()
     }
 
     /// Forgets what a device does not do, whatever the numbers.
     pub(crate) fn forget(&mut self, strategy: S) {
-        self.0.retain(|cell| cell.strategy != strategy);
+        for cells in [&mut self.known, &mut self.others] {
+            cells.retain(|cell| cell.strategy != strategy);
+        }
     }
 
-    /// At most `count` of the nearest to one of `best`, the nearest first, which are no longer untried.
+    /// At most `count` of those that are known, or else of the nearest to one of `best`, the nearest first. They are no longer
+    /// untried.
     pub(crate) fn take(&mut self, count: usize, best: &[Cell<S>]) -> Vec<Cell<S>> {
-        let apart = |cell: &Cell<S>| best.iter().map(|&b| cell.apart(b)).min().unwrap_or(0);
-        self.0.sort_by_cached_key(|cell| std::cmp::Reverse(apart(cell)));
-        let rest = self.0.len().saturating_sub(count);
-        let mut taken = self.0.split_off(rest);
+        let cells = if self.known.is_empty() {
+            let apart = |cell: &Cell<S>| best.iter().map(|&b| cell.apart(b)).min().unwrap_or(0);
+            self.others.sort_by_cached_key(|cell| std::cmp::Reverse(apart(cell)));
+            &mut self.others
+        } else {
+            &mut self.known
+        };
+        let mut taken = cells.split_off(cells.len().saturating_sub(count));
         taken.reverse();
         taken
     }
@@ -146,7 +170,7 @@ mod tests {
     fn neighbours_of_the_best_come_first_and_everything_comes() {
         let mut limits = Limits::least("some", "vulkan");
         limits.threads_per_workgroup = 256;
-        let mut untried = Untried::<GpuReduceStrategy>::on(&limits);
+        let mut untried = Untried::<GpuReduceStrategy>::on(&limits, &[]);
         assert_eq!(untried.len(), 108 * 4 * 7);
         let best = cell("striped-16-exact/cooperative/atomic", 128, 16);
         assert_eq!(untried.take(1, &[best]), [best]);
@@ -162,5 +186,25 @@ mod tests {
         assert_eq!(rest.len(), 107 * 4 * 7 - 1);
         assert!(rest.iter().all(|cell| cell.strategy != best.strategy));
         assert_eq!(untried.len(), 0);
+    }
+
+    #[test]
+    fn what_was_the_best_before_comes_first() {
+        let mut limits = Limits::least("some", "vulkan");
+        limits.threads_per_workgroup = 256;
+        let known = [
+            cell("blocked-4-checked/raking/last-block", 32, 4),
+            cell("striped-4-exact/cooperative/atomic", 256, 64),
+            // More threads than the device has.
+            cell("striped-4-exact/cooperative/atomic", 1024, 64),
+        ];
+        let twice: Vec<_> = known.into_iter().chain(known).collect();
+        let mut untried = Untried::<GpuReduceStrategy>::on(&limits, &twice);
+        let all = untried.len();
+        assert_eq!(all, 108 * 4 * 7);
+        let best = cell("striped-16-exact/cooperative/atomic", 128, 16);
+        assert_eq!(untried.take(8, &[best]), known[..2]);
+        assert_eq!(untried.take(1, &[best]), [best]);
+        assert_eq!(untried.len(), all - 3);
     }
 }

@@ -123,6 +123,13 @@ impl<'a> Cpu<'a> {
                 bytes: if limits.compute_units > 1 { powers(1 << 16, 1 << 24) } else { Vec::new() },
             },
             Bound {
+                name: "scan_serial_bytes",
+                // A scan writes as many bytes as it reads.
+                set: |policy, bytes| policy.scan_serial_bytes = bytes.saturating_mul(2).max(1),
+                job: Job::Scan,
+                bytes: if limits.compute_units > 1 { powers(1 << 16, 1 << 26) } else { Vec::new() },
+            },
+            Bound {
                 name: "streaming_bytes",
                 set: |policy, bytes| policy.streaming_bytes = bytes,
                 job: Job::Scan,

@@ -14,7 +14,13 @@ use crate::error::Result;
 
 /// Bytes that are read: from where a GPU takes as long for any, to where its time grows in proportion. The type hardly matters, so
 /// there is one.
-const POWERS: [u32; 9] = [12, 14, 16, 18, 20, 22, 24, 26, 28];
+const POWERS: [u32; 11] = [12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32];
+
+/// Items that there are from the beginning.
+const LEAST_HELD: usize = 1 << 20;
+
+/// The most of a quick run.
+const QUICK_POWER: u32 = 28;
 
 /// Turns of each; those of long arrays end with the time that there is.
 const TURNS: usize = 11;
@@ -24,28 +30,29 @@ const LEAST_TURNS: usize = 3;
 struct Arrays<'a> {
     gpu: &'a Device,
     cpu: Device,
-    items: &'a [u32],
+    items: input::Buffer,
     output: Vec<u32>,
     expected: Vec<u32>,
     wrong: usize,
 }
 
 /// Measures as many lengths as there is time for, and how many results were wrong.
-pub(super) fn measure(gpu: &Device, deadline: Deadline) -> Result<(FromHost, usize)> {
+pub(super) fn measure(gpu: &Device, quick: bool, deadline: Deadline) -> Result<(FromHost, usize)> {
     let cpu = Device::cpu();
     // Half of the memory for the three arrays.
     let most = input::available_memory().unwrap_or(u64::MAX) / 6;
-    let lengths = POWERS.map(|power| 1usize << power).into_iter();
+    let powers = POWERS.into_iter().filter(|&power| !quick || power <= QUICK_POWER);
+    let lengths = powers.filter_map(|power| 1usize.checked_shl(power));
     let lengths: Vec<usize> = lengths.filter(|&bytes| bytes as u64 <= most).collect();
-    let longest = lengths.last().map_or(0, |bytes| bytes / size_of::<u32>());
-    let buffer = input::items(Dtype::U32, longest, false)?;
-    let mut expected = vec![0; longest];
-    inclusive_scan_into(&cpu, cast_slice::<u8, u32>(buffer.bytes()), &mut expected, Sum)?;
-    let (items, output) = (cast_slice(buffer.bytes()), vec![0; longest]);
     let mut found = FromHost { cpu: cpu_name(cpu.limits()), ..FromHost::default() };
+    let (items, [output, expected]) = (input::Buffer::new(0)?, [const { Vec::new() }; 2]);
     let mut arrays = Arrays { gpu, cpu, items, output, expected, wrong: 0 };
     for bytes in lengths {
+        if deadline.is_over() {
+            break;
+        }
         let items = bytes / size_of::<u32>();
+        arrays.hold(items)?;
         let Some([gpu_us, cpu_us]) = in_turns(deadline, |on_gpu| arrays.reduces(items, on_gpu))?
         else {
             break;
@@ -86,6 +93,23 @@ fn in_turns(
 }
 
 impl Arrays<'_> {
+    /// Has room for so many items, made only when they are wanted: the most take seconds.
+    fn hold(&mut self, items: usize) -> Result<()> {
+        let held = items.max(LEAST_HELD);
+        if self.expected.len() < items {
+            self.items = input::repeated(Dtype::U32, held, false)?;
+            self.output = vec![0; held];
+            self.expected = vec![0; held];
+            let items = cast_slice::<u8, u32>(self.items.bytes());
+            inclusive_scan_into(&self.cpu, items, &mut self.expected, Sum)?;
+        }
+        Ok(())
+    }
+
+    fn items(&self, items: usize) -> &[u32] {
+        &cast_slice::<u8, u32>(self.items.bytes())[..items]
+    }
+
     fn device(&self, on_gpu: bool) -> &Device {
         if on_gpu { self.gpu } else { &self.cpu }
     }
@@ -93,7 +117,7 @@ impl Arrays<'_> {
     /// Seconds of a sum of so many items.
     fn reduces(&mut self, items: usize, on_gpu: bool) -> Result<f64> {
         let begun = Instant::now();
-        let sum = reduce(self.device(on_gpu), &self.items[..items], Sum)?;
+        let sum = reduce(self.device(on_gpu), self.items(items), Sum)?;
         let time = begun.elapsed();
         self.wrong += usize::from(sum != self.expected[items - 1]);
         Ok(time.as_secs_f64())
@@ -104,7 +128,8 @@ impl Arrays<'_> {
         self.output[..items].fill(u32::from_ne_bytes([POISON; 4]));
         let device = if on_gpu { self.gpu } else { &self.cpu };
         let begun = Instant::now();
-        inclusive_scan_into(device, &self.items[..items], &mut self.output[..items], Sum)?;
+        let read = &cast_slice::<u8, u32>(self.items.bytes())[..items];
+        inclusive_scan_into(device, read, &mut self.output[..items], Sum)?;
         let time = begun.elapsed();
         self.wrong += usize::from(self.output[..items] != self.expected[..items]);
         Ok(time.as_secs_f64())

@@ -1,7 +1,7 @@
 //! Pieces of work on a GPU, from their names to their types.
 
 use bytemuck::{bytes_of, cast_slice};
-use upsweep::profile::{Rows, Work};
+use upsweep::profile::{Best, Rows, Work};
 use upsweep::{
     Array, Device, GpuReduceStrategy, GpuScanStrategy, Max, Min, Number, Operator, Policy,
     PositionPlan, Profile, Reduce, ReducePlan, Scan, ScanPlan, View, Widen, WorkgroupPolicy,
@@ -10,7 +10,7 @@ use upsweep::{
 
 use super::awake::Awake;
 use super::budget::{Budget, Deadline};
-use super::cells::Untried;
+use super::cells::{Cell, Space, Untried};
 use super::helpers::{self, Helpers};
 use super::jobs::{Arrays, Jobs};
 use super::sweep::{Search, Searched, Tell};
@@ -20,13 +20,17 @@ use crate::error::Result;
 
 /// One piece of work, at several lengths.
 pub(crate) struct Piece<'a> {
-    /// The GPU, without a profile.
+    /// The GPU, without a profile or with the one that is checked.
     pub(crate) device: &'a Device,
     /// As records name it.
     pub(crate) operation: &'a str,
     pub(crate) helpers: &'a mut Helpers,
     pub(crate) awake: &'a Awake,
     pub(crate) work: Work,
+    /// What calls read.
+    pub(crate) in_use: &'a Profile,
+    /// Whether the device reads it too, so that it is what is held against the best.
+    pub(crate) checks: bool,
     pub(crate) lengths: Vec<usize>,
     /// The items of the longest.
     pub(crate) items: &'a Buffer,
@@ -56,6 +60,18 @@ fn keep<S: Copy>(all: &mut Vec<Rows<S>>, rows: Rows<S>) {
     }
 }
 
+/// Cells that were the best before: of this work first, then of items that are as large, then of all others.
+fn known_cells<S: Space>(known: [&Vec<Rows<S>>; 2], work: Work) -> Vec<Cell<S>> {
+    let apart = |other: Work| {
+        let size = |work: Work| (work.item.size(), work.output.size());
+        (other != work, size(other) != size(work))
+    };
+    let mut rows: Vec<&Rows<S>> = known.into_iter().flatten().collect();
+    rows.sort_by_key(|rows| apart(rows.work()));
+    let best = rows.into_iter().flat_map(Rows::best);
+    best.map(|&Best { strategy, policy, .. }| Cell { strategy, policy }).collect()
+}
+
 fn numbers(policy: Policy) -> WorkgroupPolicy {
     match policy {
         Policy::Workgroup(policy) => policy,
@@ -67,11 +83,26 @@ impl Piece<'_> {
     /// A reduction, or a search for a position.
     fn reduces<T: Number>(self, mut jobs: impl Jobs) -> Result<Extent> {
         let Self {
-            device, operation, helpers, awake, work, budget, deadline, tell, profile, ..
+            device,
+            operation,
+            helpers,
+            awake,
+            work,
+            in_use,
+            checks,
+            budget,
+            deadline,
+            tell,
+            profile,
+            ..
         } = self;
         let name = helpers::name_of(false, work);
-        let untried = Untried::<GpuReduceStrategy>::on(device.limits());
-        let chosen = |items| numbers(device.reduce_choice(items, size_of::<T>()).1);
+        let known = [&in_use.reductions, &profile.reductions];
+        let untried = Untried::<GpuReduceStrategy>::on(device.limits(), &known_cells(known, work));
+        let chosen = |items| match in_use.reduction(work, items as u64).filter(|_| checks) {
+            Some(best) => best.policy,
+            None => numbers(device.reduce_choice(items, size_of::<T>()).1),
+        };
         let search = Search {
             device,
             operation,
@@ -164,12 +195,27 @@ impl ScanKernel for Piece<'_> {
         let (lengths, digest) = (self.lengths.clone(), Box::new(digest));
         let mut jobs = Arrays::of_arrays(self.device, items, lengths, expected, digest, bind)?;
         let Self {
-            device, operation, helpers, awake, work, budget, deadline, tell, profile, ..
+            device,
+            operation,
+            helpers,
+            awake,
+            work,
+            in_use,
+            checks,
+            budget,
+            deadline,
+            tell,
+            profile,
+            ..
         } = self;
         let name = helpers::name_of(true, work);
-        let untried = Untried::<GpuScanStrategy>::on(device.limits());
+        let known = [&in_use.scans, &profile.scans];
+        let untried = Untried::<GpuScanStrategy>::on(device.limits(), &known_cells(known, work));
         let size = size_of::<T>().max(size_of::<U>());
-        let chosen = |items| numbers(device.scan_choice(items, size).1);
+        let chosen = |items| match in_use.scan(work, items as u64).filter(|_| checks) {
+            Some(best) => best.policy,
+            None => numbers(device.scan_choice(items, size).1),
+        };
         let search = Search {
             device,
             operation,

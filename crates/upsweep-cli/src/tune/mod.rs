@@ -42,8 +42,8 @@ const QUICK_BUDGET: &str = "25s";
 /// Types and lengths that are measured unless others are asked for.
 const DTYPES: [Dtype; 5] = [Dtype::U8, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64];
 const QUICK_DTYPES: [Dtype; 3] = [Dtype::U8, Dtype::U32, Dtype::F32];
-const POWERS: [u32; 9] = [10, 12, 14, 16, 18, 20, 22, 24, 26];
-const QUICK_POWERS: [u32; 6] = [10, 14, 17, 20, 23, 26];
+const POWERS: [u32; 10] = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
+const QUICK_POWERS: [u32; 7] = [10, 12, 14, 17, 20, 23, 26];
 
 /// Turns of each pair of measurements on a CPU.
 const TURNS: usize = 31;
@@ -56,6 +56,10 @@ const COLUMNS: &str = "device,op,dtype,n,strategy,threads_per_workgroup,items_pe
 pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
     if arguments.make_kernels {
         return helpers::serve(&arguments.device);
+    }
+    if arguments.check {
+        watch_signals()?;
+        return check(arguments);
     }
     let device = device::open(&arguments.device, CpuOptions::default())?.with_profile(None);
     let own = profile::path(device.limits());
@@ -79,6 +83,46 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
     check_place(&place)?;
     watch_signals()?;
     tune(arguments, &device, &place)
+}
+
+/// Holds what calls choose now against the best that a search finds.
+fn check(arguments: &TuneArguments) -> Result<()> {
+    let device = device::open(&arguments.device, CpuOptions::default())?;
+    if device.id() == "cpu" {
+        let other = "of a CPU, `upsweep bench --strategy auto,simd,simd+threads` measures what its choice loses";
+        return Err(Failure::usage(other));
+    }
+    let mut record = Record::create(arguments.csv.as_deref())?;
+    record.line(COLUMNS)?;
+    let mut found = Profile::default();
+    let wrong = search(arguments, &device, span(arguments)?, &mut record, &mut found)?;
+    record.finish()?;
+    if record.is_table {
+        let text = table(&found) + &lost(&found);
+        io::stdout().write_all(text.as_bytes()).map_err(Failure::stdout)?;
+    }
+    check_signals()?;
+    if wrong > 0 { Err(Failure::Mismatch(wrong)) } else { Ok(()) }
+}
+
+/// In how many rows the choice was as good as the best, and where it was worst.
+fn lost(found: &Profile) -> String {
+    let reductions =
+        found.reductions.iter().flat_map(|rows| rows.best().iter().map(|b| b.measured));
+    let scans = found.scans.iter().flat_map(|rows| rows.best().iter().map(|b| b.measured));
+    let lost = reductions.chain(scans).map(|row| 100.0 * (row.default_us / row.median_us - 1.0));
+    let mut lost: Vec<f64> = lost.collect();
+    lost.sort_by(f64::total_cmp);
+    let within = |percent: f64| lost.partition_point(|&row| row <= percent);
+    match lost.last() {
+        None => String::new(),
+        Some(worst) => format!(
+            "\nOf {} rows the choice in use loses 2 % at most in {}, 5 % at most in {}, and {worst:.1} % in the worst.\n",
+            lost.len(),
+            within(2.0),
+            within(5.0),
+        ),
+    }
 }
 
 /// Finds out now, and not when everything is measured, whether a file can be written.
@@ -128,17 +172,16 @@ fn search(
 fn tune(arguments: &TuneArguments, device: &Device, place: &Path) -> Result<()> {
     let span = span(arguments)?;
     let limits = device.limits();
-    // What is not measured now stays as it was measured before.
+    // What is not measured now stays as it was measured before, here or by whoever made the profile in use.
     let before = profile::read_for(limits, place).ok();
-    let mut profile = before.unwrap_or_else(|| Profile {
+    let in_use = || profile::find(limits).profile.map(|profile| Profile::clone(&profile));
+    let today = OffsetDateTime::now_utc().date();
+    let mut profile = Profile {
         device: limits.name.clone(),
         interface: limits.interface.clone(),
         driver: profile::driver(limits),
-        ..Profile::default()
-    });
-    profile.measured = {
-        let today = OffsetDateTime::now_utc().date();
-        format!("{today} by upsweep {}", env!("CARGO_PKG_VERSION"))
+        measured: format!("{today} by upsweep {}", env!("CARGO_PKG_VERSION")),
+        ..before.or_else(in_use).unwrap_or_default()
     };
     let mut record = Record::create(arguments.csv.as_deref())?;
     record.line(COLUMNS)?;
@@ -197,6 +240,7 @@ fn on_gpu(
     let pieces = pieces(arguments)?;
     let mut budget = Budget::new(span, pieces.len() + usize::from(!arguments.skip_host));
     let mut helpers = Helpers::of(device);
+    let in_use = profile::find(device.limits()).profile.unwrap_or_default();
     let awake = Awake::new(device)?;
     let mut wrong = 0;
     for Wanted { primitive, op, dtype, stored } in pieces {
@@ -213,7 +257,7 @@ fn on_gpu(
         let types = if stored == dtype { dtype.to_string() } else { format!("{dtype}->{stored}") };
         let lengths = lengths(arguments, device, dtype.size() + stored.size());
         let Some(&longest) = lengths.last() else { continue };
-        let items = input::items(dtype, longest, op == Op::Product)?;
+        let items = input::repeated(dtype, longest, op == Op::Product)?;
         let mut tell = |row: &Tried<'_>| record.line(&line(device.id(), &types, row));
         let output = if primitive.is_position() { Dtype::U64 } else { stored };
         let work = Work { operator: op.name(), item: dtype, output };
@@ -223,6 +267,8 @@ fn on_gpu(
             helpers: &mut helpers,
             awake: &awake,
             work,
+            in_use: &in_use,
+            checks: arguments.check,
             lengths,
             items: &items,
             budget: &budget,
@@ -257,7 +303,7 @@ fn on_gpu(
     if !arguments.skip_host && check_signals().is_ok() {
         budget.say("arrays in the host's memory");
         let tuned = device.with_profile(Some(Arc::new(profile.clone())));
-        let (from_host, found) = from_host::measure(&tuned, budget.next())?;
+        let (from_host, found) = from_host::measure(&tuned, arguments.quick, budget.next())?;
         profile.from_host = Some(from_host).filter(|found| !found.reads.is_empty());
         wrong += found;
     }
@@ -321,6 +367,7 @@ fn table(profile: &Profile) -> String {
     if let Some(cpu) = profile.cpu {
         for (name, bytes) in [
             ("serial_bytes", cpu.serial_bytes),
+            ("scan_serial_bytes", cpu.scan_serial_bytes),
             ("block_bytes", cpu.block_bytes),
             ("scan_block_bytes", cpu.scan_block_bytes),
             ("streaming_bytes", cpu.streaming_bytes),

@@ -16,9 +16,9 @@ use crate::bench::measure::median;
 use crate::bench::turns::seconds;
 use crate::error::{Failure, Result};
 
-/// Times that a cell is measured when it is tried, and in the end.
+/// Times that a cell is measured when it is tried; and in the end, at lengths that are compared and at longer ones.
 const TURNS: usize = 3;
-const LAST_TURNS: usize = 9;
+const LAST_TURNS: [usize; 2] = [15, 9];
 
 /// Seconds of one sample when a cell is tried, and in the end; and most runs of one.
 const SAMPLE: f64 = 3e-4;
@@ -28,12 +28,16 @@ const MOST_RUNS: u32 = 200;
 /// A cell that takes so many times as long as what the device chooses is hopeless.
 const HOPELESS: f64 = 1.5;
 
-/// Cells that meet in the end: those within this part of the best, and so many at most.
-const CLOSE: f64 = 1.03;
-const MOST_CLOSE: usize = 6;
+/// Cells that meet in the end: those within this part of the best, and so many at most. Three turns of a few microseconds are 3 %
+/// apart by chance.
+const CLOSE: f64 = 1.05;
+const MOST_CLOSE: usize = 8;
 
 /// What the device chooses stays if nothing is faster than it by more than this part, which is noise.
 const SAME: f64 = 1.003;
+
+/// What records say of times of the last turns, beside those of the same cells when they were tried.
+const LAST: &str = "ok in the end";
 
 /// The part of the time that is kept for the end.
 const FOR_THE_END: f64 = 0.25;
@@ -87,7 +91,7 @@ impl<S: Space> Length<S> {
 
 /// A search on one device.
 pub(crate) struct Search<'a, S> {
-    /// The device as it comes, without a profile.
+    /// The device as it chooses, which every cell is held against.
     pub(crate) device: &'a Device,
     pub(crate) operation: &'a str,
     /// What helpers call the work.
@@ -276,14 +280,16 @@ impl<S: Space> Search<'_, S> {
                 cells.push(cell);
             }
         }
-        let mut runs = Vec::new();
-        for &cell in &cells {
+        // By itself the device knows best what its numbers are.
+        let mut runs = vec![(by_itself, self.jobs.bind(self.device, number)?, Vec::new())];
+        for &cell in &cells[1..] {
             runs.push((cell, self.jobs.bind(&self.told(cell)?, number)?, Vec::new()));
         }
         let count = runs_of(LAST_SAMPLE, SAMPLE / f64::from(length.runs));
         let mut limits = Vec::new();
         awake.measuring(|| -> Result<()> {
-            for _ in 0..LAST_TURNS {
+            let items = self.jobs.lengths()[number];
+            for _ in 0..LAST_TURNS[usize::from(items > COMPARED)] {
                 limits.push(median_of(seconds(self.device, self.jobs.limit(number), count)?));
                 for (_, recording, times) in &mut runs {
                     times.push(median_of(seconds(self.device, recording, count)?));
@@ -296,6 +302,24 @@ impl<S: Space> Search<'_, S> {
             .map(|(cell, recording, times)| (cell, recording, median_of(times)))
             .collect();
         let plain = ended[0].2;
+        let limit = median_of(limits);
+        let items = self.jobs.lengths()[number];
+        let us = |seconds: f64| (seconds * 1e9).round() / 1e3;
+        let measured = |time: f64| Measured {
+            median_us: us(time),
+            limit_us: us(limit),
+            default_us: us(plain),
+        };
+        for &(cell, _, time) in &ended {
+            (self.tell)(&Tried {
+                operation: self.operation,
+                items,
+                strategy: &cell.strategy.name(),
+                policy: cell.policy,
+                times: Some(measured(time)),
+                checked: LAST.to_owned(),
+            })?;
+        }
         ended.sort_by(|(.., one), (.., other)| one.total_cmp(other));
         if plain <= SAME * ended[0].2 {
             ended.sort_by_key(|(cell, ..)| *cell != by_itself);
@@ -313,14 +337,8 @@ impl<S: Space> Search<'_, S> {
             right = false;
         }
         let Some((cell, time)) = best else { return Ok((None, right)) };
-        let us = |seconds: f64| (seconds * 1e9).round() / 1e3;
-        let measured = Measured {
-            median_us: us(time),
-            limit_us: us(median_of(limits)),
-            default_us: us(plain),
-        };
-        let items = self.jobs.lengths()[number] as u64;
         let Cell { strategy, policy } = cell;
+        let (items, measured) = (items as u64, measured(time));
         Ok((Some(Best { items, strategy, policy, measured }), right))
     }
 }

@@ -29,38 +29,30 @@ fn finish(total: Acc, workgroup: u32, thread: u32) {
     if (from_first(finished, thread) < parameters.workgroups) {
         return;
     }
-    var kept = padding();
-    for (var step = 0u; step * THREADS < parameters.workgroups; step++) {
-        let slot = step * THREADS + thread;
-        var value = padding();
-        if (slot < parameters.workgroups) {
-            value = wait_for(slot);
-        }
-        let folded = fold_neighbours(value, thread);
-        if (thread == step) {
-            kept = folded;
-        }
-    }
-    var all = kept;
-    if (parameters.workgroups > THREADS) {
-        all = fold_neighbours(kept, thread);
-    }
+    let all = fold_left_by_workgroups(thread);
     if (thread == 0u) {
         write_result(all);
     }
     end_run(thread);
 }
 
+alias Glanced = Looked;
+
+fn glance(slot: u32) -> Glanced {
+    return look_at(slot);
+}
+
 /// What was published, which has been or will be at once.
-fn wait_for(slot: u32) -> Acc {
-    for (var look = 0u; look < LOOKS; look++) {
-        let found = find(slot);
-        if (found.found) {
-            return found.acc;
-        }
+fn settle(slot: u32, glanced: Glanced) -> Acc {
+    var found = found_in(glanced);
+    for (var look = 0u; look < LOOKS && !found.found; look++) {
+        found = find(slot);
     }
-    atomicStore(&state[FAULT], 1u);
-    return padding();
+    if (!found.found) {
+        atomicStore(&state[FAULT], 1u);
+        return padding();
+    }
+    return found.acc;
 }
 
 /// The last workgroup makes the state ready for the next run.

@@ -2,7 +2,8 @@
 //!
 //! One kernel, `reduce.wgsl`, folds tiles to one value for each workgroup. How a workgroup folds the values of its
 //! threads is in `cooperative.wgsl`, `shared_memory.wgsl` and `raking.wgsl`; how the values of workgroups become one,
-//! in `multi_level.wgsl`, `last_block.wgsl` and `atomic.wgsl`.
+//! in `multi_level.wgsl`, `last_block.wgsl` and `atomic.wgsl`, of which the first two fold what workgroups leave by
+//! `left_by_workgroups.wgsl`.
 
 pub(crate) mod calls;
 pub(crate) mod policy;
@@ -125,6 +126,7 @@ impl Shape {
             ("ALIGNED", u32::from(aligned)),
             ("EXACT", u32::from(types.is_exact())),
             ("LOOKS", LOOKS),
+            ("HELD", (WORDS_HELD / types.held().words()).max(1)),
         ]
     }
 
@@ -147,6 +149,14 @@ impl Shape {
         }
     }
 }
+
+/// Words of what workgroups left that one thread takes at once: with 4 the second launch for 2^28 `u32`, of which 2,048
+/// workgroups leave a word each, takes 4 us less on an H200 than with 1, with 2 it takes 2 less, with 8 no less than with 4
+/// (`benches/record/nvidia-h200/2026-11-23-wgpu-own.csv`, runs 14 to 19).
+const WORDS_HELD: u32 = 4;
+
+/// How the values of workgroups become one.
+const LEFT_BY_WORKGROUPS: &str = include_str!("left_by_workgroups.wgsl");
 
 /// Looks for a word that another workgroup has surely written. Some Vulkan devices on a CPU end loops silently
 /// after 65,535 steps.
@@ -223,9 +233,12 @@ impl Reduction {
             },
         ];
         match strategy.global {
-            ReduceGlobal::MultiLevel => parts.push(include_str!("multi_level.wgsl")),
+            ReduceGlobal::MultiLevel => {
+                parts.extend([include_str!("multi_level.wgsl"), LEFT_BY_WORKGROUPS]);
+            }
             ReduceGlobal::LastBlock => {
-                parts.extend([include_str!("last_block.wgsl"), STATE, PUBLISHED]);
+                let last_block = include_str!("last_block.wgsl");
+                parts.extend([last_block, LEFT_BY_WORKGROUPS, STATE, PUBLISHED]);
             }
             ReduceGlobal::Atomic => {
                 if atomic.is_none() {

@@ -18,26 +18,24 @@ fn finish(total: Acc, workgroup: u32, thread: u32) {
     }
 }
 
-/// Folds the values that `reduce` left: one workgroup, a tree over neighbours.
+/// Folds the values that `reduce` left: one workgroup.
 fn run_fold_partials(workgroup: u32, thread: u32) {
-    var kept = padding();
-    for (var step = 0u; step * THREADS < parameters.workgroups; step++) {
-        let slot = step * THREADS + thread;
-        var value = padding();
-        if (slot < parameters.workgroups) {
-            var words: Words;
-            for (var k = 0u; k < WORDS; k++) { // unrolled
-                words[k] = partials[slot * WORDS + k];
-            }
-            value = acc_of(words);
-        }
-        let folded = fold_neighbours(value, thread);
-        if (thread == step) {
-            kept = folded;
-        }
-    }
-    let total = fold_neighbours(kept, thread);
+    let total = fold_left_by_workgroups(thread);
     if (thread == 0u) {
         write_result(total);
     }
+}
+
+alias Glanced = Words;
+
+fn glance(slot: u32) -> Glanced {
+    var words: Words;
+    for (var k = 0u; k < WORDS; k++) { // unrolled
+        words[k] = partials[slot * WORDS + k];
+    }
+    return words;
+}
+
+fn settle(slot: u32, words: Glanced) -> Acc {
+    return acc_of(words);
 }

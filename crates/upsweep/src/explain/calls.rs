@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use upsweep_core::{Bounds, Extreme, Work};
+use upsweep_core::{Bounds, Extreme, Traffic, Work};
 
 use super::{Bound, Report, clock};
 use crate::backend::Kind;
@@ -170,13 +170,14 @@ impl<U: Element, R, B> Call<U, R, B> {
                 };
                 // As the call itself counts them, the wider output of a scan included.
                 let bytes = usize::try_from(self.bytes::<T>(items.len())).unwrap_or(usize::MAX);
-                let (strategy, policy) = cpu.choice(bytes);
+                let traffic = if self.writes { Traffic::Copies } else { Traffic::Reads };
+                let (strategy, policy) = cpu.choice(traffic, bytes);
                 let times = self.on_cpu(device, items)?;
                 let found = profile::find(device.limits());
                 let why = match found.profile.as_ref().and_then(|profile| profile.cpu) {
                     _ if cpu.strategy().is_some() => Why::Asked,
                     Some(own) if own == policy => Why::Profile { items: 0, measured: None },
-                    _ if cpu.by_default().choice(bytes).1 == policy => Why::Rule,
+                    _ if cpu.by_default().choice(traffic, bytes).1 == policy => Why::Rule,
                     _ => Why::Asked,
                 };
                 let chosen = (Strategy::Cpu(strategy), Some(Policy::Cpu(policy)), why);

@@ -77,8 +77,9 @@ impl Report {
     fn numbers(&self) -> Option<String> {
         Some(match self.policy? {
             Policy::Cpu(policy) => format!(
-                "several threads from {} on, blocks of {}, of scans {}, past the caches from {} on",
+                "several threads from {} on, of scans {}, blocks of {}, of scans {}, past the caches from {} on",
                 size(policy.serial_bytes as u64),
+                size(policy.scan_serial_bytes as u64),
                 size(policy.block_bytes as u64),
                 size(policy.scan_block_bytes as u64),
                 size(policy.streaming_bytes as u64),

@@ -62,6 +62,7 @@ struct HostRow {
 #[serde(deny_unknown_fields)]
 struct Cpu {
     serial_bytes: NonZero<usize>,
+    scan_serial_bytes: NonZero<usize>,
     block_bytes: NonZero<usize>,
     scan_block_bytes: NonZero<usize>,
     streaming_bytes: usize,
@@ -222,6 +223,7 @@ impl Cpu {
         let at_least_one = |bytes| NonZero::new(bytes).unwrap_or(NonZero::<usize>::MIN);
         Self {
             serial_bytes: at_least_one(policy.serial_bytes),
+            scan_serial_bytes: at_least_one(policy.scan_serial_bytes),
             block_bytes: at_least_one(policy.block_bytes),
             scan_block_bytes: at_least_one(policy.scan_block_bytes),
             streaming_bytes: policy.streaming_bytes,
@@ -232,6 +234,7 @@ impl Cpu {
     fn policy(&self) -> CpuPolicy {
         CpuPolicy {
             serial_bytes: self.serial_bytes.get(),
+            scan_serial_bytes: self.scan_serial_bytes.get(),
             block_bytes: self.block_bytes.get(),
             scan_block_bytes: self.scan_block_bytes.get(),
             streaming_bytes: self.streaming_bytes,
@@ -270,6 +273,7 @@ mod tests {
             scans: vec![Rows::new(sum, vec![best(1 << 20, scan)])],
             cpu: Some(CpuPolicy {
                 serial_bytes: 1,
+                scan_serial_bytes: 6,
                 block_bytes: 2,
                 scan_block_bytes: 3,
                 streaming_bytes: 4,
