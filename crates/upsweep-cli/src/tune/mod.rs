@@ -303,7 +303,7 @@ fn on_gpu(
     if !arguments.skip_host && check_signals().is_ok() {
         budget.say("arrays in the host's memory");
         let tuned = device.with_profile(Some(Arc::new(profile.clone())));
-        // Whoever keeps the device awake would be in the way of calls that allocate and copy.
+        // Whoever keeps the device awake holds its stream, for half a second where a call that copies comes in between.
         drop(awake);
         let (from_host, found) = from_host::measure(&tuned, arguments.quick, budget.next())?;
         profile.from_host = Some(from_host).filter(|found| !found.reads.is_empty());
