@@ -261,7 +261,7 @@ impl Primitives for Gpu {
     }
 
     fn scan_choice(&self, items: u64, item_bytes: usize) -> (GpuScanStrategy, WorkgroupPolicy) {
-        scan::choice(self, items * item_bytes as u64)
+        scan::choice(self, items, item_bytes)
     }
 
     fn workspace(items: u64) -> Workspace {

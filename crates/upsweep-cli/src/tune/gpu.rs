@@ -27,8 +27,9 @@ pub(crate) struct Piece<'a> {
     pub(crate) helpers: &'a mut Helpers,
     pub(crate) awake: &'a Awake,
     pub(crate) work: Work,
-    /// What calls read.
+    /// What calls read, and what they read where nobody tuned.
     pub(crate) in_use: &'a Profile,
+    pub(crate) shipped: &'a Profile,
     /// Whether the device reads it too, so that it is what is held against the best.
     pub(crate) checks: bool,
     pub(crate) lengths: Vec<usize>,
@@ -61,7 +62,7 @@ fn keep<S: Copy>(all: &mut Vec<Rows<S>>, rows: Rows<S>) {
 }
 
 /// Cells that were the best before: of this work first, then of items that are as large, then of all others.
-fn known_cells<S: Space>(known: [&Vec<Rows<S>>; 2], work: Work) -> Vec<Cell<S>> {
+fn known_cells<S: Space>(known: [&Vec<Rows<S>>; 3], work: Work) -> Vec<Cell<S>> {
     let apart = |other: Work| {
         let size = |work: Work| (work.item.size(), work.output.size());
         (other != work, size(other) != size(work))
@@ -89,6 +90,7 @@ impl Piece<'_> {
             awake,
             work,
             in_use,
+            shipped,
             checks,
             budget,
             deadline,
@@ -97,7 +99,7 @@ impl Piece<'_> {
             ..
         } = self;
         let name = helpers::name_of(false, work);
-        let known = [&in_use.reductions, &profile.reductions];
+        let known = [&in_use.reductions, &profile.reductions, &shipped.reductions];
         let untried = Untried::<GpuReduceStrategy>::on(device.limits(), &known_cells(known, work));
         let chosen = |items| match in_use.reduction(work, items as u64).filter(|_| checks) {
             Some(best) => best.policy,
@@ -201,6 +203,7 @@ impl ScanKernel for Piece<'_> {
             awake,
             work,
             in_use,
+            shipped,
             checks,
             budget,
             deadline,
@@ -209,7 +212,7 @@ impl ScanKernel for Piece<'_> {
             ..
         } = self;
         let name = helpers::name_of(true, work);
-        let known = [&in_use.scans, &profile.scans];
+        let known = [&in_use.scans, &profile.scans, &shipped.scans];
         let untried = Untried::<GpuScanStrategy>::on(device.limits(), &known_cells(known, work));
         let size = size_of::<T>().max(size_of::<U>());
         let chosen = |items| match in_use.scan(work, items as u64).filter(|_| checks) {

@@ -12,6 +12,9 @@ pub(crate) trait Jobs {
     /// The numbers of items, shorter ones first.
     fn lengths(&self) -> &[usize];
 
+    /// Gives the arrays of a length another place in the device's memory, for runs that are bound from now on.
+    fn move_arrays(&mut self, length: usize) -> Result<()>;
+
     /// A run at the length of this number, on a device that was told how.
     fn bind(&mut self, device: &Device, length: usize) -> Result<Recording>;
 
@@ -31,14 +34,24 @@ pub(crate) const COMPARED: usize = 1 << 20;
 /// What a device makes of all items of an output, as bytes, or of those in the host's memory.
 pub(crate) type Digest<U> = Box<dyn Fn(&Device, View<'_, U>) -> Result<Vec<u8>>>;
 
+/// Moves the bytes of a piece of work without arithmetic.
+type Limit<T, U> = fn(&Device, &Array<T>, &mut Array<U>) -> Result<Recording>;
+
+/// The arrays of one length.
+struct Pair<T, U> {
+    input: Array<T>,
+    output: Array<U>,
+    limit: Recording,
+}
+
 /// Work that reads one array and writes another, or one item.
-pub(crate) struct Arrays<T, U, F> {
+pub(crate) struct Arrays<'a, T, U, F> {
     device: Device,
+    items: &'a [T],
+    limit: Limit<T, U>,
     digest: Option<Digest<U>>,
     lengths: Vec<usize>,
-    inputs: Vec<Array<T>>,
-    outputs: Vec<Array<U>>,
-    limits: Vec<Recording>,
+    pairs: Vec<Pair<T, U>>,
     /// The results at all lengths, one behind another or one within another.
     expected: Vec<U>,
     places: Vec<Range<usize>>,
@@ -49,7 +62,7 @@ fn poison<U: Number>() -> U {
     pod_read_unaligned(&[POISON; 8][..size_of::<U>()])
 }
 
-impl<T, U, F> Arrays<T, U, F>
+impl<'a, T, U, F> Arrays<'a, T, U, F>
 where
     T: Number,
     U: Number,
@@ -58,48 +71,50 @@ where
     /// Work whose result is one item: those at all `lengths` are `expected`.
     pub(crate) fn of_values(
         device: &Device,
-        items: &[T],
+        items: &'a [T],
         lengths: Vec<usize>,
         expected: Vec<U>,
         bind: F,
     ) -> Result<Self> {
-        let inputs = on_device(device, items, &lengths)?;
-        let limits = inputs.iter().map(|input| device.bind_probe_read(input));
-        let limits = limits.collect::<Result<_>>()?;
-        let one = |_| Array::filled(device, 1, poison::<U>());
-        let outputs = lengths.iter().map(one).collect::<Result<_>>()?;
+        let limit: Limit<T, U> = |device, input, _| device.bind_probe_read(input);
         let places = (0..lengths.len()).map(|number| number..number + 1).collect();
-        let (device, digest) = (device.clone(), None);
-        Ok(Self { device, digest, lengths, inputs, outputs, limits, expected, places, bind })
+        let (device, digest, pairs) = (device.clone(), None, Vec::new());
+        let all = Self { device, items, limit, digest, lengths, pairs, expected, places, bind };
+        all.with_pairs()
     }
 
     /// Work whose result is as long as its input: that of fewer items is the beginning of that of all, `expected`.
     pub(crate) fn of_arrays(
         device: &Device,
-        items: &[T],
+        items: &'a [T],
         lengths: Vec<usize>,
         expected: Vec<U>,
         digest: Digest<U>,
         bind: F,
     ) -> Result<Self> {
-        let inputs = on_device(device, items, &lengths)?;
-        let filled = |&length| Array::filled(device, length, poison::<U>());
-        let mut outputs: Vec<Array<U>> = lengths.iter().map(filled).collect::<Result<_>>()?;
-        let pairs = inputs.iter().zip(&mut outputs);
-        let limits = pairs.map(|(input, output)| device.bind_probe_copy(input, output));
-        let limits = limits.collect::<Result<_>>()?;
+        let limit: Limit<T, U> = |device, input, output| device.bind_probe_copy(input, output);
         let places = lengths.iter().map(|&length| 0..length).collect();
-        let (device, digest) = (device.clone(), Some(digest));
-        Ok(Self { device, digest, lengths, inputs, outputs, limits, expected, places, bind })
+        let (device, digest, pairs) = (device.clone(), Some(digest), Vec::new());
+        let all = Self { device, items, limit, digest, lengths, pairs, expected, places, bind };
+        all.with_pairs()
+    }
+
+    fn with_pairs(mut self) -> Result<Self> {
+        let pairs = (0..self.lengths.len()).map(|length| self.pair(length));
+        self.pairs = pairs.collect::<Result<_>>()?;
+        Ok(self)
+    }
+
+    /// New arrays of the first items, as many as a length says, and of its result.
+    fn pair(&self, length: usize) -> Result<Pair<T, U>> {
+        let input = Array::from_slice(&self.device, &self.items[..self.lengths[length]])?;
+        let mut output = Array::filled(&self.device, self.places[length].len(), poison::<U>())?;
+        let limit = (self.limit)(&self.device, &input, &mut output)?;
+        Ok(Pair { input, output, limit })
     }
 }
 
-/// The first items of an array, so many, for each length.
-fn on_device<T: Number>(device: &Device, items: &[T], lengths: &[usize]) -> Result<Vec<Array<T>>> {
-    lengths.iter().map(|&length| Array::from_slice(device, &items[..length])).collect()
-}
-
-impl<T, U, F> Jobs for Arrays<T, U, F>
+impl<T, U, F> Jobs for Arrays<'_, T, U, F>
 where
     T: Number,
     U: Number,
@@ -109,30 +124,37 @@ where
         &self.lengths
     }
 
+    fn move_arrays(&mut self, length: usize) -> Result<()> {
+        // The old ones are there until then, so that the new ones lie elsewhere.
+        self.pairs[length] = self.pair(length)?;
+        Ok(())
+    }
+
     fn bind(&mut self, device: &Device, length: usize) -> Result<Recording> {
-        (self.bind)(device, &self.inputs[length], &mut self.outputs[length])
+        let Pair { input, output, .. } = &mut self.pairs[length];
+        (self.bind)(device, input, output)
     }
 
     fn limit(&self, length: usize) -> &Recording {
-        &self.limits[length]
+        &self.pairs[length].limit
     }
 
     fn poison(&mut self, length: usize) -> Result<()> {
         let items = self.places[length].len();
         if items > COMPARED {
             // The items themselves are not their result.
-            return self.limits[length].submit();
+            return self.pairs[length].limit.submit();
         }
-        self.outputs[length].copy_from_slice(&vec![poison::<U>(); items])
+        self.pairs[length].output.copy_from_slice(&vec![poison::<U>(); items])
     }
 
     fn correct(&self, length: usize) -> Result<bool> {
         let expected = &self.expected[self.places[length].clone()];
         if let Some(digest) = self.digest.as_ref().filter(|_| expected.len() > COMPARED) {
-            let found = digest(&self.device, self.outputs[length].view())?;
+            let found = digest(&self.device, self.pairs[length].output.view())?;
             return Ok(found == digest(&Device::cpu(), expected.into())?);
         }
-        let found = self.outputs[length].to_vec()?;
+        let found = self.pairs[length].output.to_vec()?;
         Ok(cast_slice::<U, u8>(&found) == cast_slice::<U, u8>(expected))
     }
 }

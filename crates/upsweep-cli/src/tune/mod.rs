@@ -8,6 +8,7 @@ mod from_host;
 mod gpu;
 mod helpers;
 mod jobs;
+mod last;
 mod sweep;
 
 use std::fs;
@@ -241,6 +242,9 @@ fn on_gpu(
     let mut budget = Budget::new(span, pieces.len() + usize::from(!arguments.skip_host));
     let mut helpers = Helpers::of(device);
     let in_use = profile::find(device.limits()).profile.unwrap_or_default();
+    // A search that a choice is held against knows all that is known.
+    let shipped = arguments.check.then(|| profile::shipped(device.limits()).profile).flatten();
+    let shipped = shipped.unwrap_or_default();
     let awake = Awake::new(device)?;
     let mut wrong = 0;
     for Wanted { primitive, op, dtype, stored } in pieces {
@@ -268,6 +272,7 @@ fn on_gpu(
             awake: &awake,
             work,
             in_use: &in_use,
+            shipped: &shipped,
             checks: arguments.check,
             lengths,
             items: &items,

@@ -2,7 +2,7 @@
 //!
 //! Cells are tried in the order of their distance from the best so far, each in turns with what the device chooses by itself, so
 //! that neither a clock that changes nor a neighbour on the machine makes one look better. One that is hopeless at two lengths is not
-//! tried at the others. In the end the best of each length meet in turns with one another.
+//! tried at the others. In the end the best of each length meet (`last.rs`).
 
 use upsweep::profile::{Best, Measured};
 use upsweep::{Device, Error, Recording, WorkgroupPolicy};
@@ -12,32 +12,20 @@ use super::budget::{Budget, Deadline};
 use super::cells::{Cell, Space, Untried};
 use super::helpers::Helpers;
 use super::jobs::{COMPARED, Jobs};
-use crate::bench::measure::median;
+use crate::bench::measure::{median, middle_mean};
 use crate::bench::turns::seconds;
 use crate::error::{Failure, Result};
 
-/// Times that a cell is measured when it is tried; and in the end, at lengths that are compared and at longer ones.
+/// Times that a cell is measured when it is tried.
 const TURNS: usize = 3;
-const LAST_TURNS: [usize; 2] = [15, 9];
 
-/// Seconds of one sample when a cell is tried, and in the end; and most runs of one.
+/// Seconds of one sample, and its fewest and most runs.
 const SAMPLE: f64 = 3e-4;
-const LAST_SAMPLE: f64 = 1e-3;
 const MOST_RUNS: u32 = 200;
+const LEAST_RUNS: u32 = 3;
 
 /// A cell that takes so many times as long as what the device chooses is hopeless.
 const HOPELESS: f64 = 1.5;
-
-/// Cells that meet in the end: those within this part of the best, and so many at most. Three turns of a few microseconds are 3 %
-/// apart by chance.
-const CLOSE: f64 = 1.05;
-const MOST_CLOSE: usize = 8;
-
-/// What the device chooses stays if nothing is faster than it by more than this part, which is noise.
-const SAME: f64 = 1.003;
-
-/// What records say of times of the last turns, beside those of the same cells when they were tried.
-const LAST: &str = "ok in the end";
 
 /// The part of the time that is kept for the end.
 const FOR_THE_END: f64 = 0.25;
@@ -69,13 +57,14 @@ pub(crate) struct Searched<S> {
 }
 
 /// One length while cells are tried.
-struct Length<S> {
-    /// What the device chooses, as a run and as a cell.
+pub(super) struct Length<S> {
+    /// What the device chooses, as a run and as a cell, and its seconds.
     plain: Recording,
-    runs: u32,
-    limit: f64,
+    pub(super) own: Cell<S>,
+    pub(super) once: f64,
+    pub(super) limit: f64,
     /// Cells by the time they take, in times of what the device chooses.
-    found: Vec<(f64, Cell<S>)>,
+    pub(super) found: Vec<(f64, Cell<S>)>,
 }
 
 impl<S: Space> Length<S> {
@@ -136,8 +125,9 @@ impl<S: Space> Search<'_, S> {
         }
         let mut best = Vec::new();
         for (number, length) in lengths.iter().enumerate() {
-            let (row, right) = self.end(number, length)?;
-            wrong += usize::from(!right);
+            let part = 1.0 / (lengths.len() - number) as f64;
+            let (row, found) = self.end(number, length, self.deadline.before(1.0 - part))?;
+            wrong += found;
             best.extend(row);
             self.budget.moved();
         }
@@ -159,13 +149,13 @@ impl<S: Space> Search<'_, S> {
             let limit = median_of(seconds(self.device, self.jobs.limit(number), runs)?);
             let strategy = plain.strategy().and_then(S::of);
             let strategy = strategy.ok_or_else(|| Failure::usage("a run without a strategy"))?;
-            let cell = Cell { strategy, policy: (self.chosen)(items) };
-            lengths.push(Length { plain, runs, limit, found: vec![(1.0, cell)] });
+            let own = Cell { strategy, policy: (self.chosen)(items) };
+            lengths.push(Length { plain, own, once, limit, found: vec![(1.0, own)] });
         }
         Ok(lengths)
     }
 
-    fn told(&self, cell: Cell<S>) -> upsweep::Result<Device> {
+    pub(super) fn told(&self, cell: Cell<S>) -> upsweep::Result<Device> {
         self.device.with_gpu_options(cell.strategy.options(cell.policy))
     }
 
@@ -251,104 +241,24 @@ impl<S: Space> Search<'_, S> {
     /// Seconds of a run, and of what the device chooses, in turns; of a hopeless one in one turn.
     fn in_turns(&self, recording: &Recording, length: &Length<S>) -> Result<(f64, f64)> {
         let (mut own, mut plain) = (Vec::new(), Vec::new());
+        let runs = runs_of(SAMPLE, length.once);
         for turn in 0..TURNS {
-            plain.push(median_of(seconds(self.device, &length.plain, length.runs)?));
-            own.push(median_of(seconds(self.device, recording, length.runs)?));
+            plain.push(middle_mean(seconds(self.device, &length.plain, runs)?));
+            own.push(middle_mean(seconds(self.device, recording, runs)?));
             if turn == 0 && own[0] > HOPELESS * plain[0] {
                 break;
             }
         }
         Ok((median_of(own), median_of(plain)))
     }
-
-    /// The fastest at a length, and whether all results were right. Nothing if no cell was tried there.
-    fn end(&mut self, number: usize, length: &Length<S>) -> Result<(Option<Best<S>>, bool)> {
-        let awake = self.awake;
-        if length.found.len() == 1 {
-            return Ok((None, true));
-        }
-        let (_, by_itself) = length
-            .found
-            .iter()
-            .find(|(ratio, _)| *ratio == 1.0)
-            .copied()
-            .unwrap_or(length.found[0]);
-        let close = CLOSE * length.found[0].0;
-        let mut cells = vec![by_itself];
-        for &(ratio, cell) in &length.found {
-            if ratio <= close && !cells.contains(&cell) && cells.len() < MOST_CLOSE {
-                cells.push(cell);
-            }
-        }
-        // By itself the device knows best what its numbers are.
-        let mut runs = vec![(by_itself, self.jobs.bind(self.device, number)?, Vec::new())];
-        for &cell in &cells[1..] {
-            runs.push((cell, self.jobs.bind(&self.told(cell)?, number)?, Vec::new()));
-        }
-        let count = runs_of(LAST_SAMPLE, SAMPLE / f64::from(length.runs));
-        let mut limits = Vec::new();
-        awake.measuring(|| -> Result<()> {
-            let items = self.jobs.lengths()[number];
-            for _ in 0..LAST_TURNS[usize::from(items > COMPARED)] {
-                limits.push(median_of(seconds(self.device, self.jobs.limit(number), count)?));
-                for (_, recording, times) in &mut runs {
-                    times.push(median_of(seconds(self.device, recording, count)?));
-                }
-            }
-            Ok(())
-        })?;
-        let mut ended: Vec<(Cell<S>, Recording, f64)> = runs
-            .into_iter()
-            .map(|(cell, recording, times)| (cell, recording, median_of(times)))
-            .collect();
-        let plain = ended[0].2;
-        let limit = median_of(limits);
-        let items = self.jobs.lengths()[number];
-        let us = |seconds: f64| (seconds * 1e9).round() / 1e3;
-        let measured = |time: f64| Measured {
-            median_us: us(time),
-            limit_us: us(limit),
-            default_us: us(plain),
-        };
-        for &(cell, _, time) in &ended {
-            (self.tell)(&Tried {
-                operation: self.operation,
-                items,
-                strategy: &cell.strategy.name(),
-                policy: cell.policy,
-                times: Some(measured(time)),
-                checked: LAST.to_owned(),
-            })?;
-        }
-        ended.sort_by(|(.., one), (.., other)| one.total_cmp(other));
-        if plain <= SAME * ended[0].2 {
-            ended.sort_by_key(|(cell, ..)| *cell != by_itself);
-        }
-        // The fastest whose result is right, which all are.
-        let mut right = true;
-        let mut best = None;
-        for (cell, recording, time) in ended {
-            self.jobs.poison(number)?;
-            recording.submit()?;
-            if self.jobs.correct(number)? {
-                best = Some((cell, time));
-                break;
-            }
-            right = false;
-        }
-        let Some((cell, time)) = best else { return Ok((None, right)) };
-        let Cell { strategy, policy } = cell;
-        let (items, measured) = (items as u64, measured(time));
-        Ok((Some(Best { items, strategy, policy, measured }), right))
-    }
 }
 
 /// How many runs of so many seconds are a sample.
-fn runs_of(sample: f64, once: f64) -> u32 {
-    ((sample / once.max(1e-9)) as u32).clamp(1, MOST_RUNS)
+pub(super) fn runs_of(sample: f64, once: f64) -> u32 {
+    ((sample / once.max(1e-9)) as u32).clamp(LEAST_RUNS, MOST_RUNS)
 }
 
-fn median_of(mut times: Vec<f64>) -> f64 {
+pub(super) fn median_of(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     median(&times)
 }

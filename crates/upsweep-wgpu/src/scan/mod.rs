@@ -72,9 +72,13 @@ impl Form {
     };
 }
 
-/// The strategy and policy of a scan of so many bytes.
-pub(crate) fn choice(gpu: &Gpu, bytes: u64) -> (GpuScanStrategy, WorkgroupPolicy) {
-    (policy::strategy(&gpu.facts), policy::policy(&gpu.facts, bytes))
+/// The strategy and policy of a scan of so many items.
+pub(crate) fn choice(
+    gpu: &Gpu,
+    items: u64,
+    item_bytes: usize,
+) -> (GpuScanStrategy, WorkgroupPolicy) {
+    (policy::strategy(&gpu.facts), policy::policy(&gpu.facts, items, item_bytes as u64))
 }
 
 /// Workgroups that stay, for the strategy that wants such: more than run at once on the largest device, where the
@@ -131,8 +135,7 @@ impl Scanning {
             }
         }
         let nests = form.everywhere && !types.is_exact();
-        let item_bytes = types.item.size().max(types.output.size()) as u64;
-        let policy = policy.unwrap_or_else(|| policy::of_types(facts, types, items * item_bytes));
+        let policy = policy.unwrap_or_else(|| policy::of_kernel(facts, types, form, items));
         let shape = Shape::new(facts, types, &strategy, lies, policy);
         let mut parts = vec![
             include_str!("chunk.wgsl"),

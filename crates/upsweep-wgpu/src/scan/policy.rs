@@ -4,6 +4,7 @@ use upsweep_core::{
     AccessWidth, Arrangement, GpuScanStrategy, Load, ScanGlobal, ScanLocal, Tail, WorkgroupPolicy,
 };
 
+use super::Form;
 use crate::device::Facts;
 use crate::shader::Types;
 
@@ -29,28 +30,56 @@ pub(crate) fn strategy(facts: &Facts) -> GpuScanStrategy {
 
 /// The policy where none is asked for.
 ///
-/// Chunks must be many enough to fill the device and large enough to hide what they wait for: the more bytes are held
-/// in registers, the faster, until a workgroup fewer fits. On an H200 32 items of 512 threads scan 2^28 `u32` at 3,210
-/// GB/s and 2^24 at 2,384, of 256 threads at 3,046 and 2,337, 64 of 256 at 2,952 and 2,142; 8 of 512 scan 2^20 in
-/// 10.1 us instead of 11.5, but 2^22 in 19.4 instead of 16.4
-/// (`benches/record/nvidia-h200/2026-11-21-wgpu-early-total.csv`).
-pub(crate) fn policy(facts: &Facts, bytes: u64) -> WorkgroupPolicy {
-    let (threads_per_workgroup, items_per_thread) = match bytes {
+/// Chunks must be many enough to fill the device and large enough to hide what they wait for. So few items that all chunks run at
+/// once are spread over as many threads as there are; of many, a thread holds as much as it has registers for. On an H200, in
+/// times of what was chosen before, 512 threads with 8 items or, from 8 MiB on, with 32 (`benches/record/nvidia-h200/2026-11-23-tune-wgpu.csv`,
+/// `-tune-wgpu-2.csv`, `-scan-chunks-wgpu.csv`):
+///
+/// | items | chosen | `u8` | `u32`, `f32` | `u64`, `f64` |
+/// |---|---|---|---|---|
+/// | to 2^18 | 512 threads with 4 | 0.97 to 0.99 | 0.89 to 0.98 | 0.86 to 0.93 |
+/// | 2^20 | 512 with 8 | 1 | 1 | 0.74 to 0.77 |
+/// | 2^22 | 512 with 32; of 8 bytes 128 with 32 | 0.83 | 0.92 to 1 | 0.97 |
+/// | 2^24 and more | the same; of one byte 128 with 128 | 0.79 to 0.9 | 1 | 0.75 to 0.83 |
+///
+/// Of 2^24 `u32` and `f32` 128 threads with 32 items take 1.03 of what 512 take, of 2^28 1.07 and 1.11
+/// (`-scan-chunks-wgpu.csv`, `-check-quick-wgpu.csv`).
+pub(crate) fn policy(facts: &Facts, items: u64, item_bytes: u64) -> WorkgroupPolicy {
+    let (threads_per_workgroup, items_per_thread) = match () {
         // Devices with narrow subgroups have few registers.
-        0..=0x3f_ffff if facts.subgroup < 32 => (256, 8),
+        _ if facts.subgroup < 32 && items * item_bytes < 1 << 22 => (256, 8),
         _ if facts.subgroup < 32 => (256, 16),
-        0..=0x7f_ffff => (512, 8),
+        _ if items < 1 << 19 => (512, 4),
+        _ if items < 1 << 21 => (512, 8),
+        _ if item_bytes >= 8 => (128, 32),
+        _ if item_bytes == 1 && items >= 1 << 23 => (128, 128),
         _ => (512, 32),
     };
     WorkgroupPolicy { threads_per_workgroup, items_per_thread }
 }
 
-/// The same for items that are cut into segments: with what values know of these, registers hold half as many.
-pub(crate) fn of_types(facts: &Facts, types: &Types, bytes: u64) -> WorkgroupPolicy {
-    let policy = policy(facts, bytes);
-    let items_per_thread = match types.cut {
-        Some(_) => (policy.items_per_thread / 2).max(8),
-        None => policy.items_per_thread,
+/// The policy of a kernel whose chunks are not those of a scan of numbers: with what values know of segments, registers hold half as many;
+/// where nothing is written but the total, larger chunks pay. Measured as such, and with other numbers than above.
+fn of_others(facts: &Facts, types: &Types, bytes: u64) -> WorkgroupPolicy {
+    let (threads_per_workgroup, items_per_thread) = match bytes {
+        0..=0x3f_ffff if facts.subgroup < 32 => (256, 8),
+        _ if facts.subgroup < 32 => (256, 16),
+        0..=0x7f_ffff => (512, 8),
+        _ => (512, 32),
     };
-    WorkgroupPolicy { items_per_thread, ..policy }
+    let items_per_thread = match types.cut {
+        Some(_) => (items_per_thread / 2).max(8),
+        None => items_per_thread,
+    };
+    WorkgroupPolicy { threads_per_workgroup, items_per_thread }
+}
+
+/// The policy of a kernel.
+pub(crate) fn of_kernel(facts: &Facts, types: &Types, form: Form, items: u64) -> WorkgroupPolicy {
+    let item_bytes = types.item.size().max(types.output.size()) as u64;
+    if types.cut.is_some() || form.only_total {
+        of_others(facts, types, items * item_bytes)
+    } else {
+        policy(facts, items, item_bytes)
+    }
 }

@@ -145,8 +145,8 @@ fn of_file(limits: &Limits, path: &Path) -> Found {
     }
 }
 
-/// What the library brings.
-fn shipped(limits: &Limits) -> Found {
+/// The profile that the library brings for a device, if it does.
+pub fn shipped(limits: &Limits) -> Found {
     let all = SHIPPED.iter().filter_map(|content| parse(content).ok());
     let own =
         |profile: &Profile| profile.device == limits.name && profile.interface == limits.interface;

@@ -1,0 +1,221 @@
+//! The end of a search at one length: the best cells meet in turns, and what wins meets the device's own choice once more.
+//!
+//! Which of some cells is the fastest is one question, and how fast it is another: the best of sixteen medians looks faster than it is. So
+//! the turns that name the fastest do not say its time. Short runs are also some per cent faster or slower with where their arrays
+//! lie, which a caller does not choose: each round has them elsewhere.
+
+use upsweep::profile::{Best, Measured};
+use upsweep::{Error, Recording, Result as Done};
+
+use super::budget::Deadline;
+use super::cells::{Cell, Space};
+use super::jobs::COMPARED;
+use super::sweep::{Length, Search, Tried, median_of, runs_of};
+use crate::bench::measure::middle_mean;
+use crate::bench::turns::seconds;
+use crate::error::Result;
+
+/// Cells that meet: those within this part of the best, and so many at most. Three turns of a few microseconds are 3 % apart by chance.
+const CLOSE: f64 = 1.05;
+const MOST_CLOSE: usize = 16;
+
+/// Turns of each round, behind which the slower half leaves; of the last meeting; and how many there are at least, whatever the time.
+const ROUNDS: [usize; 3] = [5, 7, 9];
+const LAST_TURNS: usize = 15;
+const LEAST_TURNS: usize = 3;
+
+/// Seconds of one sample.
+const SAMPLE: f64 = 1e-3;
+
+/// The device's own choice stays if nothing is faster than it by more than this part, which is noise.
+const SAME: f64 = 1.003;
+
+/// What records say of times of the last meeting, beside those of the same cells when they were tried and in rounds.
+const LAST: &str = "ok in the end";
+
+/// A cell that may be the fastest.
+struct Close<S> {
+    cell: Cell<S>,
+    /// Its times, each in times of what the device chooses, in the same turn.
+    ratios: Vec<f64>,
+}
+
+impl<S: Space> Close<S> {
+    fn ratio(&self) -> f64 {
+        median_of(self.ratios.clone())
+    }
+}
+
+/// Those that meet, besides the device's own choice.
+fn close<S: Space>(length: &Length<S>, own: Cell<S>) -> Vec<Close<S>> {
+    let most = CLOSE * length.found[0].0;
+    let mut cells: Vec<Cell<S>> = Vec::new();
+    for &(ratio, cell) in &length.found {
+        if ratio <= most && cell != own && !cells.contains(&cell) {
+            cells.push(cell);
+        }
+    }
+    cells.truncate(MOST_CLOSE);
+    cells.into_iter().map(|cell| Close { cell, ratios: Vec::new() }).collect()
+}
+
+impl<S: Space> Search<'_, S> {
+    /// The fastest at a length, by itself or among the close ones, and how many results were wrong. Nothing if no cell was tried there.
+    pub(super) fn end(
+        &mut self,
+        number: usize,
+        length: &Length<S>,
+        deadline: Deadline,
+    ) -> Result<(Option<Best<S>>, usize)> {
+        let mut wrong = 0;
+        let own = length.own;
+        if length.found.len() == 1 {
+            return Ok((None, wrong));
+        }
+        let mut close = close(length, own);
+        let runs = runs_of(SAMPLE, length.once);
+        let meetings = ROUNDS.len() + 1;
+        for (round, &turns) in ROUNDS.iter().enumerate() {
+            if close.len() > 1 {
+                let until = deadline.before(1.0 - (round + 1) as f64 / meetings as f64);
+                self.round(number, &mut close, length.limit, runs, turns, until)?;
+                close.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
+                close.truncate(close.len().div_ceil(2));
+            }
+        }
+        self.move_arrays(number)?;
+        // By itself the device knows best what its numbers are.
+        let mut found = vec![(own, self.jobs.bind(self.device, number)?)];
+        for Close { cell, .. } in close {
+            let recording = self.jobs.bind(&self.told(cell)?, number)?;
+            if self.is_right(number, &recording)? {
+                found.push((cell, recording));
+                break;
+            }
+            wrong += 1;
+        }
+        let (limit, times) = self.last_meeting(number, &found, runs, deadline)?;
+        let measured = |time: f64| Measured {
+            median_us: us(time),
+            limit_us: us(limit),
+            default_us: us(times[0]),
+        };
+        for (&(cell, _), &time) in found.iter().zip(&times) {
+            self.tell_of(number, cell, measured(time), LAST.to_owned())?;
+        }
+        let winner = usize::from(times.get(1).is_some_and(|&time| SAME * time < times[0]));
+        let (Cell { strategy, policy }, recording) = &found[winner];
+        if winner == 0 && !self.is_right(number, recording)? {
+            return Ok((None, wrong + 1));
+        }
+        let items = self.jobs.lengths()[number] as u64;
+        let (strategy, policy, measured) = (*strategy, *policy, measured(times[winner]));
+        Ok((Some(Best { items, strategy, policy, measured }), wrong))
+    }
+
+    /// So many turns of the cells that are left, arrays being somewhere else than before.
+    fn round(
+        &mut self,
+        number: usize,
+        close: &mut [Close<S>],
+        limit: f64,
+        runs: u32,
+        turns: usize,
+        until: Deadline,
+    ) -> Result<()> {
+        self.move_arrays(number)?;
+        let own = self.jobs.bind(self.device, number)?;
+        let bound = close.iter().map(|one| self.told(one.cell));
+        let devices = bound.collect::<Done<Vec<_>>>()?;
+        let recordings = devices.iter().map(|device| self.jobs.bind(device, number));
+        let recordings = recordings.collect::<Done<Vec<_>>>()?;
+        let (awake, device) = (self.awake, self.device);
+        let sample = |recording| Ok::<f64, _>(middle_mean(seconds(device, recording, runs)?));
+        let mut own_times = Vec::new();
+        awake.measuring(|| -> Done<()> {
+            for turn in 0..turns {
+                if turn >= LEAST_TURNS && until.is_over() {
+                    break;
+                }
+                let own_time = sample(&own)?;
+                own_times.push(own_time);
+                for (one, recording) in close.iter_mut().zip(&recordings) {
+                    one.ratios.push(sample(recording)? / own_time);
+                }
+            }
+            Ok(())
+        })?;
+        let own_time = median_of(own_times);
+        for one in close.iter() {
+            let measured = Measured {
+                median_us: us(one.ratio() * own_time),
+                limit_us: us(limit),
+                default_us: us(own_time),
+            };
+            self.tell_of(number, one.cell, measured, format!("ok in turns with {}", close.len()))?;
+        }
+        Ok(())
+    }
+
+    /// Seconds of the limit, and of each of these, in turns.
+    fn last_meeting(
+        &self,
+        number: usize,
+        found: &[(Cell<S>, Recording)],
+        runs: u32,
+        until: Deadline,
+    ) -> Result<(f64, Vec<f64>)> {
+        let sample =
+            |recording| Ok::<f64, Error>(middle_mean(seconds(self.device, recording, runs)?));
+        let mut times = vec![Vec::new(); 1 + found.len()];
+        self.awake.measuring(|| -> Done<()> {
+            for turn in 0..LAST_TURNS {
+                if turn >= LEAST_TURNS && until.is_over() {
+                    break;
+                }
+                let recordings = [self.jobs.limit(number)].into_iter();
+                let recordings = recordings.chain(found.iter().map(|(_, recording)| recording));
+                for (times, recording) in times.iter_mut().zip(recordings) {
+                    times.push(sample(recording)?);
+                }
+            }
+            Ok(())
+        })?;
+        let limit = median_of(times.remove(0));
+        Ok((limit, times.into_iter().map(median_of).collect()))
+    }
+
+    /// Longer arrays stay: where they lie matters no more, and bringing them takes longer than measuring.
+    fn move_arrays(&mut self, number: usize) -> Done<()> {
+        if self.jobs.lengths()[number] > COMPARED { Ok(()) } else { self.jobs.move_arrays(number) }
+    }
+
+    /// Whether a run leaves what is right.
+    fn is_right(&mut self, number: usize, recording: &Recording) -> Done<bool> {
+        self.jobs.poison(number)?;
+        recording.submit()?;
+        self.jobs.correct(number)
+    }
+
+    fn tell_of(
+        &mut self,
+        number: usize,
+        cell: Cell<S>,
+        times: Measured,
+        checked: String,
+    ) -> Result<()> {
+        (self.tell)(&Tried {
+            operation: self.operation,
+            items: self.jobs.lengths()[number],
+            strategy: &cell.strategy.name(),
+            policy: cell.policy,
+            times: Some(times),
+            checked,
+        })
+    }
+}
+
+/// Microseconds, to the nanosecond.
+fn us(seconds: f64) -> f64 {
+    (seconds * 1e9).round() / 1e3
+}
