@@ -76,6 +76,9 @@ impl Recording {
     /// Runs it `runs` times, one after another, and returns how long each took on the device, by its
     /// own clock; `None` if it has none.
     ///
+    /// Nothing else should be begun on the device meanwhile: by CUDA its stream waits until all runs are in it, half a second at most,
+    /// and so does whatever comes behind them.
+    ///
     /// # Errors
     /// Those of the device.
     pub fn time(&self, runs: u32) -> Result<Option<Vec<Duration>>> {
