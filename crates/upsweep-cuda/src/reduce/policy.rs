@@ -38,7 +38,7 @@ pub(crate) fn sums_bytes(types: &Types, width: u32) -> bool {
     as_they_are && width >= 4 && sums.contains(&(types.item, types.acc))
 }
 
-/// Up to so many bytes are the work of one workgroup, which has nobody to wait for, and each of its threads has so many of them.
+/// Up to so many bytes a workgroup has a thread for each so many of them, 32 to 256 threads: few workgroups, or one, wait for little.
 const ONE_WORKGROUP_BYTES: u64 = 1 << 17;
 const BYTES_OF_THREAD: u64 = 128;
 
