@@ -120,7 +120,17 @@ fn a_gpu_gets_its_rows() {
 #[test]
 fn what_is_chosen_is_held_against_the_best() {
     let place = Place::new();
-    run(&place, "tune --device cpu --check").refused_for("upsweep bench --strategy");
+    // A scan that grows, whole numbers and floats, a position, lengths at which there are one way and many.
+    for what in ["--op reduce,argmax --dtype u32,f64", "--op inclusive_scan --dtype u8 --acc u32"] {
+        let check = format!("tune --device cpu --check {what} --n 1000,2^19 --budget 2s");
+        let text = run(&place, &format!("{check} --csv tried.csv")).text();
+        let tried = String::from_utf8(place.read("tried.csv")).expect("text");
+        let rows = tried.lines().filter(|line| line.contains(", in use\"")).count();
+        assert!(text.contains(&format!("Of {rows} rows the choice in use loses")), "{text}");
+        assert_eq!(rows, if what.contains("argmax") { 8 } else { 2 }, "{tried}");
+        assert!(tried.lines().skip(1).all(|line| line.ends_with(",ok in the end")), "{tried}");
+        assert!(!place.path("cache/profiles").exists(), "nothing is kept");
+    }
     for id in gpus(&place) {
         let place = Place::new();
         let check = format!("tune --device {id} --check --op reduce --dtype u32 --n 1000,5000");

@@ -278,22 +278,27 @@ impl Display for Strategy {
 /// The numbers of a CPU strategy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuPolicy {
-    /// Calls that read fewer bytes than this stay on one thread; above, each thread gets at least half as
-    /// many.
+    /// Calls that read fewer bytes than this stay on one thread; above, each sixteenth of it pays for a thread.
     pub serial_bytes: usize,
     /// The same of scans, and of the bytes that they read and write: several threads read each item twice, and hand on what comes into
     /// blocks.
     pub scan_serial_bytes: usize,
-    /// Bytes that a thread of a reduction takes at once.
+    /// Bytes that a thread of a reduction takes at once, at most; short calls are cut into more pieces, so that all threads have some.
     pub block_bytes: usize,
-    /// Bytes that a thread of a scan takes at once, and keeps in its own cache between the two
+    /// Bytes that a thread of a scan takes at once, at most, and keeps in its own cache between the two
     /// times it reads them.
     pub scan_block_bytes: usize,
     /// Outputs of at least this many bytes are written past the caches.
     pub streaming_bytes: usize,
     /// Inputs of a reduction of at least this many bytes are read in halves of lines where the
-    /// instruction set could read whole ones.
+    /// instruction set could read whole ones, and so written are outputs of a scan by several threads past the caches, if only
+    /// half a line at a time can be turned about in registers.
     pub half_line_bytes: usize,
+}
+
+impl CpuPolicy {
+    /// More bytes than any array has.
+    pub const NEVER: usize = isize::MAX as usize;
 }
 
 /// The numbers of a GPU strategy.

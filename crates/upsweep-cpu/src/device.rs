@@ -15,13 +15,13 @@ use crate::isa::half_lines;
 use crate::limits::{hardware_threads, limits};
 use crate::policy::policy;
 use crate::scan::Source;
-use crate::team::Team;
+use crate::team::{MOST_BLOCKS, Team};
 use crate::{InstructionSet, probe, reduce, scalar, scan};
 
 /// What to use of the CPU. Everything by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuOptions {
-    /// Threads of the device's own pool; by default one for each hardware thread.
+    /// Threads of a pool of the device's own; by default those that all such devices share, one for each hardware thread.
     pub threads: Option<usize>,
     /// Instruction set; by default the widest found.
     pub instruction_set: Option<InstructionSet>,
@@ -53,13 +53,34 @@ pub(crate) struct Means<'a> {
     pub(crate) level: Level,
     /// The threads.
     pub(crate) team: Team<'a>,
-    /// Whether the caller asked for threads.
-    pub(crate) forced: bool,
     /// The numbers.
     pub(crate) policy: &'a CpuPolicy,
 }
 
+/// Parts of `serial_bytes`, each of which pays for one more thread. From 2 MiB on a sum by all sixteen threads of a Xeon is faster than by
+/// fewer, whether they were awake (11.7 us; 14.6 by eight, 20.3 by four, 23.8 by two) or had slept for a millisecond (44, 61, 44, 46); the
+/// more so the longer it is (4 MiB: 17.4, 27.1, 41.9, 58.7; 2026-11-23, `2026-11-23-team.csv`).
+const SHARES: usize = 16;
+
+/// Blocks of a reduction for each thread, so that one that was late leaves its part to others; and the bytes of a block at least, which
+/// pay for handing it out. Sixteen threads of a Xeon sum 2 MiB in 11.7 us in blocks of 32 KiB, 13.5 in 128 and 21.5 in 512; 16 MiB in
+/// 213 us in 256 KiB and 198 in 128 (`2026-11-23-team.csv`, `-check-cpu-2.csv`).
+const BLOCKS_OF_A_THREAD: usize = 8;
+const LEAST_BLOCK: usize = 1 << 15;
+
 impl Means<'_> {
+    /// Bytes that a thread takes at once of a reduction of so many: all if the caller is alone.
+    #[inline]
+    pub(crate) fn block_bytes(&self, bytes: usize) -> usize {
+        let threads = self.team.threads();
+        if threads <= 1 {
+            return bytes;
+        }
+        let most = self.policy.block_bytes;
+        let even = bytes.div_ceil(BLOCKS_OF_A_THREAD * threads);
+        even.clamp(LEAST_BLOCK.min(most), most).max(bytes.div_ceil(MOST_BLOCKS))
+    }
+
     /// The means for reading `bytes` bytes with little arithmetic.
     #[inline]
     pub(crate) fn to_read(self, bytes: usize) -> Self {
@@ -100,15 +121,12 @@ impl Cpu {
         if threads == 0 {
             return Err(absent("0 threads cannot do anything".into()));
         }
-        let pool = if threads == 1 {
-            None
-        } else {
-            let named = ThreadPoolBuilder::new().thread_name(|i| format!("upsweep {i}"));
-            let pool = named.num_threads(threads).build();
-            Some(Arc::new(
-                pool.map_err(|error| absent(format!("cannot start {threads} threads: {error}")))?,
-            ))
+        let pool = match options.threads {
+            _ if threads == 1 => None,
+            None => Some(shared_pool()),
+            Some(threads) => Some(pool_of(threads)),
         };
+        let pool = pool.transpose().map_err(absent)?;
         let limits = limits(threads, set);
         let policy = options.policy.unwrap_or_else(|| policy(&limits));
         Ok(Cpu { limits, policy, level, strategy: options.strategy, pool })
@@ -198,12 +216,16 @@ impl Cpu {
         let alone_below = self.alone_below(traffic);
         let team = match &self.pool {
             Some(pool) if self.choose(bytes, alone_below) == CpuStrategy::SimdThreads => {
-                let paid = if forced { usize::MAX } else { 2 * bytes / alone_below.max(1) };
+                let paid = if forced {
+                    usize::MAX
+                } else {
+                    bytes.saturating_mul(SHARES) / alone_below.max(1)
+                };
                 Team::new(pool).at_most(paid)
             }
             _ => Team::ALONE,
         };
-        work(&Means { level: self.level, team, forced, policy: &self.policy })
+        work(&Means { level: self.level, team, policy: &self.policy })
     }
 
     fn is_scalar(&self) -> bool {
@@ -251,6 +273,21 @@ pub(crate) fn set_first<U: Element, O: Operator<U::Acc>>(
     if let Some(first) = first {
         *first = U::from_acc(problem.operator.identity());
     }
+}
+
+/// A pool of so many threads, or why there is none.
+fn pool_of(threads: usize) -> core::result::Result<Arc<ThreadPool>, String> {
+    let named = ThreadPoolBuilder::new().thread_name(|i| format!("upsweep {i}"));
+    let pool = named.num_threads(threads).build();
+    pool.map(Arc::new).map_err(|error| format!("cannot start {threads} threads: {error}"))
+}
+
+/// The threads of all devices that have one for each hardware thread. Devices with threads of their own would be in each other's way:
+/// those of the one look for work for a while after each call, and those of the other sleep meanwhile.
+fn shared_pool() -> core::result::Result<Arc<ThreadPool>, String> {
+    static SHARED: LazyLock<core::result::Result<Arc<ThreadPool>, String>> =
+        LazyLock::new(|| pool_of(hardware_threads()));
+    SHARED.clone()
 }
 
 fn check_lengths<T, U>(input: &[T], output: &[U]) -> Result<()> {

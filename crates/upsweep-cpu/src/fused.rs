@@ -166,8 +166,10 @@ fn block_tiles(means: &Means<'_>, items: usize, item_bytes: usize) -> usize {
     if means.team.threads() <= 1 {
         return tiles;
     }
-    let bytes = means.policy.block_bytes.div_ceil(item_bytes.max(1) * TILE);
-    bytes.max(tiles.div_ceil(MOST_BLOCKS)).max(1).next_power_of_two()
+    let item_bytes = item_bytes.max(1);
+    let bytes = means.block_bytes(items.saturating_mul(item_bytes));
+    let block = bytes.div_ceil(item_bytes * TILE).max(tiles.div_ceil(MOST_BLOCKS));
+    block.max(1).next_power_of_two()
 }
 
 /// Folds items of these numbers, of which there is at least one.

@@ -8,27 +8,32 @@ use upsweep_core::{CpuPolicy, Limits};
 ///   cores: 2 MiB are read at 87 GB/s by one and 114 to 139 by two (2026-11-21).
 /// - `scan_serial_bytes`: several threads read every item twice and hand on a carry for each block, so that they lose where one
 ///   thread's own cache is fast, and more threads gain sooner. In bytes read and written, two of a Zen 5 gain from 32 MiB on (L2
-///   1 MiB; 16 MiB take 222 us by one and 399 by two), two of a Xeon from 4 to 8 (L2 2 MiB), eight from 2. This is nearer to both than
-///   any number for all (2026-11-23, `2026-11-23-scan-threads.csv` in the records of both); `upsweep tune` finds the machine's own.
-/// - `block_bytes`: a quarter of the second-level cache; enough to pay for handing out the block.
+///   1 MiB; 16 MiB take 222 us by one and 399 by two), eight of a Xeon from 4 (L2 2 MiB), sixteen from 2 (81 us by one, 45 by all). This
+///   is near to all of them (2026-11-23, `2026-11-23-scan-threads.csv`, `-check-cpu-1.csv`); `upsweep tune` finds the machine's own.
+/// - `block_bytes`: pays for handing it out, and lets threads end together. Sixteen of a Xeon are 5 to 8 % faster with 128 KiB than with
+///   512 at 64 MiB (2026-11-24, `2026-11-24-check-cpu-default.csv`), two of a Zen 5 3 to 9 % slower than with 2 MiB at 16.
 /// - `scan_block_bytes`: a first-level cache full. Between the two times a block is read, the next
 ///   one is fetched line by line with the stores of this one; with blocks of 16 to 32 KiB two
 ///   threads then reach 96 % of the speed of copying, with blocks of 256 KiB 88 %
-///   (Zen 4, 2026-11-21, `benches/record/`).
+///   (Zen 4, 2026-11-21, `benches/record/`). Carries go from block to block one after another, however many threads there are, so
+///   that many of them need larger blocks: sixteen of a Xeon take 2.0 to 2.3 times as long with 16 KiB as with 128, 1.1 to 1.4 with 32,
+///   0.98 to 1.12 with 64 and 0.94 to 1.03 with 256 (2^20 to 2^24 `u32` and `f32`, 2026-11-24, `2026-11-24-tune-cpu.csv`).
 /// - `streaming_bytes`: an output that leaves no room for its input in the last-level cache is better
 ///   written past it. Below, a reader that comes next finds the output there.
-/// - `half_line_bytes`: what does not fit in the last-level cache. On two cores of a Zen 4 loads of 32
-///   bytes read memory 1 to 5 % faster than loads of 64; in the caches they are up to 20 % slower.
-///   Medians of five, interleaved, in GB/s: `u32` 35.1 and 34.0, `f32` 34.6 and 32.9, `i64` 34.1 and
-///   33.8, `i16` 34.7 and 34.2 (2026-11-21).
+/// - `half_line_bytes`: never. Past the caches loads of 32 bytes are 1 to 5 % faster than those of 64 on two cores of a Zen 4
+///   (2026-11-21), but 6 to 11 % slower on two of a Zen 5, and 11 to 25 % on sixteen of a Xeon (2026-11-23,
+///   `2026-11-23-check-half-lines.csv`, `-check-cpu-1.csv`). `upsweep tune` finds which machine this is.
 pub(crate) fn policy(limits: &Limits) -> CpuPolicy {
     let helpers = limits.compute_units.saturating_sub(1).max(1);
     CpuPolicy {
         serial_bytes: 2 << 20,
-        scan_serial_bytes: (24 * limits.l2_bytes / helpers).max(2 << 20),
-        block_bytes: (limits.l2_bytes / 4).max(1 << 16),
-        scan_block_bytes: limits.l1_bytes.max(1 << 14),
+        scan_serial_bytes: (24 * limits.l2_bytes / (2 * helpers - 1)).max(2 << 20),
+        block_bytes: 1 << 18,
+        scan_block_bytes: limits
+            .l1_bytes
+            .max(1 << 14)
+            .max((limits.compute_units << 13).min(limits.l2_bytes / 2)),
         streaming_bytes: (limits.l3_bytes / 2).max(limits.l2_bytes).max(1 << 22),
-        half_line_bytes: limits.l3_bytes.max(limits.l2_bytes),
+        half_line_bytes: CpuPolicy::NEVER,
     }
 }

@@ -16,14 +16,11 @@ pub(crate) fn read(means: &Means<'_>, bytes: &[u8]) -> u8 {
     if bytes.is_empty() { 0 } else { reduce::total(means, bytes, BitOr) }
 }
 
-/// Bytes that a thread copies at once.
-const COPIED: usize = 1 << 20;
-
 /// Copies all bytes, past the caches where a scan would write past them. Both slices have the
 /// same length.
 pub(crate) fn copy(means: &Means<'_>, input: &[u8], output: &mut [u8]) {
     let past_caches = output.len() >= means.policy.streaming_bytes;
-    let piece = if means.team.threads() > 1 { COPIED } else { input.len().max(1) };
+    let piece = means.block_bytes(input.len()).max(1);
     let pieces = Mutex::new(input.chunks(piece).zip(output.chunks_mut(piece)));
     means.team.run(&|| {
         while let Some((input, output)) = lock(&pieces).and_then(|mut pieces| pieces.next()) {

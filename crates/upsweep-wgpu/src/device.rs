@@ -228,13 +228,13 @@ impl Gpu {
         entry: &'static str,
     ) -> Result<wgpu::ComputePipeline> {
         let key = (shader.clone(), entry);
-        let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pipeline) = pipelines.get(&key) {
+        let pipelines = || self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = pipelines().get(&key) {
             return Ok(pipeline.clone());
         }
+        // Threads compile at once; of two that compile the same, all take what was done first.
         let pipeline = self.compile(&shader.text(), entry)?;
-        pipelines.insert(key, pipeline.clone());
-        Ok(pipeline)
+        Ok(pipelines().entry(key).or_insert(pipeline).clone())
     }
 
     /// Compiles an entry point of a shader.

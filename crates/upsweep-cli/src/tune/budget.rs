@@ -67,9 +67,16 @@ impl Budget {
 
     /// The next piece of work begins: until when it may take. What one leaves over, all others share.
     pub(crate) fn next(&mut self) -> Deadline {
-        let left = self.pieces.saturating_sub(self.done).max(1);
-        self.done += 1;
-        let share = self.span.map(|span| span.saturating_sub(self.begun.elapsed()) / left as u32);
+        self.next_as(1)
+    }
+
+    /// The same for work that counts as so many pieces.
+    pub(crate) fn next_as(&mut self, pieces: usize) -> Deadline {
+        let left = self.pieces.saturating_sub(self.done).max(pieces);
+        self.done += pieces;
+        let share = self.span.map(|span| {
+            span.saturating_sub(self.begun.elapsed()).mul_f64(pieces as f64 / left as f64)
+        });
         Deadline(share.map(|share| Instant::now() + share))
     }
 
@@ -107,6 +114,11 @@ impl Deadline {
         check_signals().is_err() || self.0.is_some_and(|end| Instant::now() >= end)
     }
 
+    /// How much time there is, if there is an end.
+    pub(crate) fn left(self) -> Option<Duration> {
+        self.0.map(|end| end.saturating_duration_since(Instant::now()))
+    }
+
     /// One that leaves out the last part of the time.
     pub(crate) fn before(self, part: f64) -> Self {
         Self(self.0.map(|end| {
@@ -139,6 +151,15 @@ mod tests {
         let Deadline(Some(second)) = budget.next() else { panic!("there is an end") };
         let apart = second - first;
         assert!((49..=51).contains(&apart.as_secs()), "{apart:?}");
+        let mut budget = Budget::new(Span(Some(Duration::from_secs(90))), 3);
+        let Deadline(Some(first)) = budget.next_as(2) else { panic!("there is an end") };
+        let Deadline(Some(second)) = budget.next() else { panic!("there is an end") };
+        let apart = second - first;
+        assert!((29..=31).contains(&apart.as_secs()), "{apart:?}");
+        assert!(
+            second > Instant::now() && Deadline(Some(second)).left() <= Some(first - budget.begun)
+        );
+        assert_eq!(Deadline(None).left(), None);
         assert!(!Deadline(None).is_over());
         assert!(Deadline(Some(Instant::now())).is_over());
     }

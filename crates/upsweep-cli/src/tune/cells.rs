@@ -1,7 +1,9 @@
 //! The cells that a tuning run may try, and which comes next: the nearest to one of the best so far.
 
+use upsweep::profile::Rows;
 use upsweep::{
-    GpuOptions, GpuReduceStrategy, GpuScanStrategy, Limits, Load, Strategy, WorkgroupPolicy,
+    GpuOptions, GpuReduceStrategy, GpuScanStrategy, Limits, Load, Profile, Strategy,
+    WorkgroupPolicy,
 };
 
 /// Items of a thread that are tried.
@@ -32,6 +34,9 @@ pub(crate) trait Space: Copy + PartialEq + 'static {
 
     /// As reports name it.
     fn name(self) -> String;
+
+    /// What a profile says of it.
+    fn rows(profile: &Profile) -> &Vec<Rows<Self>>;
 }
 
 fn loads_apart(one: Load, other: Load) -> u32 {
@@ -41,7 +46,7 @@ fn loads_apart(one: Load, other: Load) -> u32 {
 }
 
 macro_rules! space {
-    ($strategy:ident, $field:ident, $variant:ident) => {
+    ($strategy:ident, $field:ident, $variant:ident, $rows:ident) => {
         impl Space for $strategy {
             fn every() -> Vec<Self> {
                 Self::all().collect()
@@ -67,12 +72,16 @@ macro_rules! space {
             fn name(self) -> String {
                 Strategy::$variant(self).to_string()
             }
+
+            fn rows(profile: &Profile) -> &Vec<Rows<Self>> {
+                &profile.$rows
+            }
         }
     };
 }
 
-space!(GpuReduceStrategy, reduce, GpuReduce);
-space!(GpuScanStrategy, scan, GpuScan);
+space!(GpuReduceStrategy, reduce, GpuReduce, reductions);
+space!(GpuScanStrategy, scan, GpuScan, scans);
 
 /// A strategy and its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -135,6 +144,11 @@ impl<S: Space> Untried<S> {
         for cells in [&mut self.known, &mut self.others] {
             cells.retain(|cell| cell.strategy != strategy);
         }
+    }
+
+    /// At most `count` of those that are known, in their order. They are no longer untried.
+    pub(crate) fn take_known(&mut self, count: usize) -> Vec<Cell<S>> {
+        if self.known.is_empty() { Vec::new() } else { self.take(count, &[]) }
     }
 
     /// At most `count` of those that are known, or else of the nearest to one of `best`, the nearest first. They are no longer
@@ -203,7 +217,9 @@ mod tests {
         let all = untried.len();
         assert_eq!(all, 108 * 4 * 7);
         let best = cell("striped-16-exact/cooperative/atomic", 128, 16);
-        assert_eq!(untried.take(8, &[best]), known[..2]);
+        assert_eq!(untried.take_known(1), known[..1]);
+        assert_eq!(untried.take(8, &[best]), known[1..2]);
+        assert_eq!(untried.take_known(8), []);
         assert_eq!(untried.take(1, &[best]), [best]);
         assert_eq!(untried.len(), all - 3);
     }

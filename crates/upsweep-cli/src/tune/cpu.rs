@@ -1,49 +1,115 @@
 //! The numbers of a CPU: from how many bytes on threads, streaming stores and narrower loads pay, and how large blocks are.
 //!
 //! A bound is found by doing each length in both ways, in turns, and by cutting where the least time is lost on either side of it.
-//! The size of a block is the fastest of some, again in turns with the one so far.
+//! The size of a block is the fastest of some, again in turns with the one so far. Each number is best for what the others are, so all are
+//! found twice: with blocks of 32 KiB sixteen threads of a Xeon gain nothing from stores past the caches, with 128 KiB they do.
 
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytemuck::{cast_slice, zeroed_slice_box};
+use bytemuck::{cast_slice, cast_slice_mut, zeroed_slice_box};
 use upsweep::profile::Measured;
 use upsweep::{
-    CpuPolicy, Device, Dtype, Policy, Profile, Scan, Sum, WorkgroupPolicy, reduce, scan_into_with,
+    CpuPolicy, Device, Dtype, Number, Operator, Policy, Profile, Scan, Sum, Widen, WorkgroupPolicy,
+    reduce, scan_into_with,
 };
 
 use super::budget::{Budget, Deadline};
-use super::sweep::{Tell, Tried};
+use super::sweep::{Tried, median_of};
+use super::ways::WAKING;
 use crate::bench::input;
-use crate::bench::measure::median;
 use crate::error::Result;
 
 /// Most bytes of an array.
 const MOST_BYTES: usize = 1 << 28;
 
+/// Bytes of the arrays that tell which size of a block is the fastest.
+const BLOCK_BYTES: [usize; 3] = [1 << 22, 1 << 24, 1 << 26];
+
 /// Seconds of one sample.
 const SAMPLE: f64 = 1e-3;
+
+/// How often all numbers are found.
+const PASSES: usize = 2;
 
 /// A block of another size must be faster by this part, twice: less is noise.
 const FASTER: f64 = 0.985;
 
-/// Sums are of `u32`: what moves no more than its bytes. Their numbers serve all other types.
-const DTYPE: Dtype = Dtype::U32;
+/// A size that takes so many times as long at one length is not measured at the others.
+const HOPELESS: f64 = 1.3;
 
-/// What is done with an array.
+/// What is done with an array: sums of `u32`, which take no longer than the bytes that they move, and of `f32` where their order costs time.
+/// The numbers that are best for these serve all other types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Job {
     Reduce,
     Scan,
+    ScanFloats,
 }
+
+/// What a number of a scan is measured with.
+const SCANS: &[Job] = &[Job::Scan, Job::ScanFloats];
 
 impl Job {
     fn name(self) -> &'static str {
         match self {
             Job::Reduce => "reduce",
-            Job::Scan => "scan",
+            Job::Scan | Job::ScanFloats => "scan",
         }
+    }
+
+    fn dtype(self) -> Dtype {
+        match self {
+            Job::Reduce | Job::Scan => Dtype::U32,
+            Job::ScanFloats => Dtype::F32,
+        }
+    }
+}
+
+/// What jobs of a type read, write, and should write.
+struct Arrays<T> {
+    items: input::Buffer,
+    output: Box<[T]>,
+    expected: Box<[T]>,
+}
+
+impl<T> Arrays<T>
+where
+    T: Number<Acc = T> + Widen<T>,
+    Sum: Operator<T>,
+{
+    fn new(device: &Device) -> Result<Self> {
+        let count = MOST_BYTES / size_of::<T>();
+        let items = input::items(T::DTYPE, count, false)?;
+        let mut arrays =
+            Self { items, output: zeroed_slice_box(count), expected: zeroed_slice_box(count) };
+        arrays.scan(device, MOST_BYTES)?;
+        std::mem::swap(&mut arrays.output, &mut arrays.expected);
+        Ok(arrays)
+    }
+
+    fn items(&self, bytes: usize) -> &[T] {
+        black_box(&cast_slice(self.items.bytes())[..bytes / size_of::<T>()])
+    }
+
+    fn reduce(&self, device: &Device, bytes: usize) -> Result<T> {
+        Ok(black_box(reduce(device, self.items(bytes), Sum)?))
+    }
+
+    fn scan(&mut self, device: &Device, bytes: usize) -> Result<()> {
+        let count = bytes / size_of::<T>();
+        let items = black_box(&cast_slice::<u8, T>(self.items.bytes())[..count]);
+        Ok(scan_into_with(device, items, &mut self.output[..count], &Scan::inclusive(Sum))?)
+    }
+
+    /// Whether a scan leaves the bits that it should.
+    fn scans_right(&mut self, device: &Device, bytes: usize) -> Result<bool> {
+        let count = bytes / size_of::<T>();
+        cast_slice_mut::<T, u8>(&mut self.output[..count]).fill(crate::bench::POISON);
+        self.scan(device, bytes)?;
+        let [found, expected] = [&self.output, &self.expected];
+        Ok(cast_slice::<T, u8>(&found[..count]) == cast_slice::<T, u8>(&expected[..count]))
     }
 }
 
@@ -51,9 +117,11 @@ impl Job {
 struct Bound {
     name: &'static str,
     set: fn(&mut CpuPolicy, usize),
-    /// What is measured, and the bytes of its arrays.
-    job: Job,
+    /// What is measured, and the bytes of its items.
+    jobs: &'static [Job],
     bytes: Vec<usize>,
+    /// The number if the other way is slower at all of them.
+    never: usize,
 }
 
 /// The size of a block.
@@ -61,17 +129,19 @@ struct Block {
     name: &'static str,
     get: fn(&CpuPolicy) -> usize,
     set: fn(&mut CpuPolicy, usize),
-    job: Job,
+    jobs: &'static [Job],
     sizes: Vec<usize>,
 }
+
+/// Takes every row, and the type of its items.
+type Tell<'a> = &'a mut dyn FnMut(Dtype, &Tried<'_>) -> Result<()>;
 
 /// A search on the CPU.
 pub(crate) struct Cpu<'a> {
     device: &'a Device,
     turns: usize,
-    items: input::Buffer,
-    output: Box<[u32]>,
-    expected: Box<[u32]>,
+    integers: Arrays<u32>,
+    floats: Arrays<f32>,
     deadline: Deadline,
     budget: &'a Budget,
     tell: Tell<'a>,
@@ -94,17 +164,8 @@ impl<'a> Cpu<'a> {
         deadline: Deadline,
         tell: Tell<'a>,
     ) -> Result<Self> {
-        let count = MOST_BYTES / DTYPE.size();
-        let items = input::items(DTYPE, count, false)?;
-        let mut expected = zeroed_slice_box(count);
-        scan_into_with(
-            device,
-            cast_slice::<u8, u32>(items.bytes()),
-            &mut expected[..],
-            &Scan::inclusive(Sum),
-        )?;
-        let output = zeroed_slice_box(count);
-        Ok(Self { device, turns, items, output, expected, deadline, budget, tell, wrong: 0 })
+        let (integers, floats) = (Arrays::new(device)?, Arrays::new(device)?);
+        Ok(Self { device, turns, integers, floats, deadline, budget, tell, wrong: 0 })
     }
 
     /// The best numbers that were found in the time.
@@ -115,54 +176,62 @@ impl<'a> Cpu<'a> {
         let (_, Policy::Cpu(mut policy)) = self.device.reduce_choice(1, 1) else {
             unreachable!("a CPU has the policy of one");
         };
+        let threads = limits.compute_units > 1;
         let bounds = [
+            Bound {
+                name: "streaming_bytes",
+                set: |policy, bytes| policy.streaming_bytes = bytes,
+                jobs: SCANS,
+                bytes: powers(l2 / 4, 4 * l3),
+                never: CpuPolicy::NEVER,
+            },
+            Bound {
+                name: "half_line_bytes",
+                set: |policy, bytes| policy.half_line_bytes = bytes,
+                jobs: &[Job::Reduce],
+                bytes: powers(l2, 4 * l3),
+                never: CpuPolicy::NEVER,
+            },
             Bound {
                 name: "serial_bytes",
                 set: |policy, bytes| policy.serial_bytes = bytes.max(1),
-                job: Job::Reduce,
-                bytes: if limits.compute_units > 1 { powers(1 << 16, 1 << 24) } else { Vec::new() },
+                jobs: &[Job::Reduce],
+                bytes: if threads { powers(1 << 16, 1 << 24) } else { Vec::new() },
+                // What lies behind the longest is not known.
+                never: 1 << 25,
             },
             Bound {
                 name: "scan_serial_bytes",
                 // A scan writes as many bytes as it reads.
                 set: |policy, bytes| policy.scan_serial_bytes = bytes.saturating_mul(2).max(1),
-                job: Job::Scan,
-                bytes: if limits.compute_units > 1 { powers(1 << 16, 1 << 26) } else { Vec::new() },
-            },
-            Bound {
-                name: "streaming_bytes",
-                set: |policy, bytes| policy.streaming_bytes = bytes,
-                job: Job::Scan,
-                bytes: powers(l2, 4 * l3),
-            },
-            Bound {
-                name: "half_line_bytes",
-                set: |policy, bytes| policy.half_line_bytes = bytes,
-                job: Job::Reduce,
-                bytes: powers(l2, 4 * l3),
+                jobs: SCANS,
+                bytes: if threads { powers(1 << 16, 1 << 26) } else { Vec::new() },
+                never: 1 << 27,
             },
         ];
-        for bound in &bounds {
-            self.find(bound, &mut policy)?;
-        }
         let blocks = [
             Block {
                 name: "block_bytes",
                 get: |policy| policy.block_bytes,
                 set: |policy, bytes| policy.block_bytes = bytes,
-                job: Job::Reduce,
-                sizes: powers(1 << 15, 1 << 21),
+                jobs: &[Job::Reduce],
+                sizes: powers(1 << 17, 1 << 21),
             },
             Block {
                 name: "scan_block_bytes",
                 get: |policy| policy.scan_block_bytes,
                 set: |policy, bytes| policy.scan_block_bytes = bytes,
-                job: Job::Scan,
-                sizes: powers(1 << 13, 1 << 19),
+                jobs: SCANS,
+                sizes: powers(1 << 14, 1 << 18),
             },
         ];
-        for block in &blocks {
-            self.choose(block, &mut policy)?;
+        for _ in 0..PASSES {
+            for block in &blocks {
+                self.choose(block, &mut policy)?;
+            }
+            for bound in &bounds {
+                self.find(bound, &mut policy)?;
+            }
         }
         Ok(policy)
     }
@@ -171,15 +240,17 @@ impl<'a> Cpu<'a> {
     fn find(&mut self, bound: &Bound, policy: &mut CpuPolicy) -> Result<()> {
         let mut measured = Vec::new();
         for &bytes in &bound.bytes {
-            if self.deadline.is_over() {
-                return Ok(());
-            }
             let [mut below, mut above] = [*policy; 2];
             (bound.set)(&mut below, usize::MAX);
             (bound.set)(&mut above, 0);
-            let times = self.in_turns(bound.job, bytes, [&below, &above])?;
-            self.row(bound.name, bound.job, bytes, [("below", times[0]), ("above", times[1])])?;
-            measured.push((bytes, times));
+            for &job in bound.jobs {
+                if self.deadline.is_over() {
+                    return Ok(());
+                }
+                let times = self.in_turns(job, bytes, [&below, &above])?;
+                self.row(bound.name, job, bytes, [("below", times[0]), ("above", times[1])])?;
+                measured.push((bytes, times));
+            }
         }
         let lost = |cut: usize| -> f64 {
             let of = |&(bytes, [below, above]): &(usize, [f64; 2])| {
@@ -189,8 +260,7 @@ impl<'a> Cpu<'a> {
             measured.iter().map(of).sum()
         };
         let cuts = measured.iter().map(|&(bytes, _)| bytes);
-        // Behind the longest is where nobody measured.
-        let cuts = cuts.chain(measured.last().map(|&(bytes, _)| 2 * bytes));
+        let cuts = cuts.chain(measured.last().map(|_| bound.never));
         if let Some(best) = cuts.min_by(|&one, &other| lost(one).total_cmp(&lost(other))) {
             (bound.set)(policy, best);
         }
@@ -199,32 +269,55 @@ impl<'a> Cpu<'a> {
 
     /// Takes the fastest size.
     fn choose(&mut self, block: &Block, policy: &mut CpuPolicy) -> Result<()> {
-        let bytes = MOST_BYTES / 4;
         for &size in &block.sizes {
-            if self.deadline.is_over() {
-                return Ok(());
-            }
             let mut other = *policy;
             (block.set)(&mut other, size);
             if other == *policy {
                 continue;
             }
             // Twice: what is faster by chance is not faster again.
-            let first = self.in_turns(block.job, bytes, [policy, &other])?;
-            if first[1] >= FASTER * first[0] {
-                continue;
+            let mut faster = true;
+            for _ in 0..2 {
+                if self.deadline.is_over() {
+                    return Ok(());
+                }
+                faster = faster && self.in_all(block, policy, &other, size)? < FASTER;
             }
-            let times = self.in_turns(block.job, bytes, [policy, &other])?;
-            let names = [(block.get)(policy), size].map(|size| size.to_string());
-            self.row(block.name, block.job, bytes, [(&names[0], times[0]), (&names[1], times[1])])?;
-            if times[1] < FASTER * times[0] {
+            if faster {
                 *policy = other;
             }
         }
         Ok(())
     }
 
-    /// Seconds of a job with each of two policies, in turns.
+    /// How long a job takes with a size, in times of what it takes with the one so far: the geometric mean of
+    /// all lengths, unless it is hopeless at one.
+    fn in_all(
+        &mut self,
+        block: &Block,
+        policy: &CpuPolicy,
+        other: &CpuPolicy,
+        size: usize,
+    ) -> Result<f64> {
+        let names = [(block.get)(policy), size].map(|size| size.to_string());
+        let (mut product, mut count) = (1.0, 0);
+        for bytes in BLOCK_BYTES {
+            for &job in block.jobs {
+                let times = self.in_turns(job, bytes, [policy, other])?;
+                self.row(block.name, job, bytes, [(&names[0], times[0]), (&names[1], times[1])])?;
+                let ratio = times[1] / times[0];
+                if ratio > HOPELESS {
+                    return Ok(ratio);
+                }
+                product *= ratio;
+                count += 1;
+            }
+        }
+        Ok(f64::powf(product, 1.0 / f64::from(count)))
+    }
+
+    /// Seconds of a job with each of two policies: of the first the median, of the second that times the median of what it took in times of
+    /// the first in the same turn. A machine that is slow in half of the turns does not make one look better.
     fn in_turns(&mut self, job: Job, bytes: usize, policies: [&CpuPolicy; 2]) -> Result<[f64; 2]> {
         let devices = policies.map(|policy| {
             let profile = Profile { cpu: Some(*policy), ..Profile::default() };
@@ -241,43 +334,44 @@ impl<'a> Cpu<'a> {
             self.wrong += usize::from(!self.is_right(job, device, bytes)?);
         }
         let runs = ((SAMPLE / once.max(1e-9)) as u32).clamp(1, 1 << 16);
-        let mut times = [Vec::new(), Vec::new()];
+        let (mut first, mut ratios) = (Vec::new(), Vec::new());
         for _ in 0..self.turns {
-            for (device, times) in devices.iter().zip(&mut times) {
+            let mut turn = [0.0; 2];
+            for (device, time) in devices.iter().zip(&mut turn) {
+                if runs > 1 {
+                    (0..WAKING).try_for_each(|_| self.call(job, device, bytes))?;
+                }
                 let begun = Instant::now();
                 for _ in 0..runs {
                     self.call(job, device, bytes)?;
                 }
-                times.push(begun.elapsed().as_secs_f64() / f64::from(runs));
+                *time = begun.elapsed().as_secs_f64() / f64::from(runs);
             }
+            first.push(turn[0]);
+            ratios.push(turn[1] / turn[0]);
         }
         self.budget.moved();
-        Ok(times.map(|mut times| {
-            times.sort_by(f64::total_cmp);
-            median(&times)
-        }))
+        let first = median_of(first);
+        Ok([first, first * median_of(ratios)])
     }
 
-    fn call(&mut self, job: Job, device: &Device, bytes: usize) -> Result<u32> {
-        let count = bytes / DTYPE.size();
-        let items = black_box(&cast_slice::<u8, u32>(self.items.bytes())[..count]);
-        Ok(match job {
-            Job::Reduce => black_box(reduce(device, items, Sum)?),
-            Job::Scan => {
-                scan_into_with(device, items, &mut self.output[..count], &Scan::inclusive(Sum))?;
-                0
-            }
-        })
+    fn call(&mut self, job: Job, device: &Device, bytes: usize) -> Result<()> {
+        match job {
+            Job::Reduce => self.integers.reduce(device, bytes).map(drop),
+            Job::Scan => self.integers.scan(device, bytes),
+            Job::ScanFloats => self.floats.scan(device, bytes),
+        }
     }
 
     fn is_right(&mut self, job: Job, device: &Device, bytes: usize) -> Result<bool> {
-        let count = bytes / DTYPE.size();
-        self.output[..count].fill(u32::from_le_bytes([crate::bench::POISON; 4]));
-        let found = self.call(job, device, bytes)?;
-        Ok(match job {
-            Job::Reduce => self.expected[..count].last() == Some(&found),
-            Job::Scan => self.output[..count] == self.expected[..count],
-        })
+        match job {
+            Job::Reduce => {
+                let last = self.integers.expected[bytes / size_of::<u32>() - 1];
+                Ok(self.integers.reduce(device, bytes)? == last)
+            }
+            Job::Scan => self.integers.scans_right(device, bytes),
+            Job::ScanFloats => self.floats.scans_right(device, bytes),
+        }
     }
 
     /// Tells of a pair of measurements.
@@ -288,15 +382,14 @@ impl<'a> Cpu<'a> {
         let strategy = format!("{number}: {second} against {first}");
         let times =
             Measured { median_us: us(second_time), limit_us: 0.0, default_us: us(first_time) };
-        let items = bytes / DTYPE.size();
         let row = Tried {
             operation: job.name(),
-            items,
+            items: bytes / job.dtype().size(),
             strategy: &strategy,
             policy,
             times: Some(times),
             checked: "ok".to_owned(),
         };
-        (self.tell)(&row)
+        (self.tell)(job.dtype(), &row)
     }
 }

@@ -13,7 +13,7 @@ use super::budget::{Budget, Deadline};
 use super::cells::{Cell, Space, Untried};
 use super::helpers::{self, Helpers};
 use super::jobs::{Arrays, Jobs};
-use super::sweep::{Search, Searched, Tell};
+use super::sweep::{Search, Searched, Tell, kernels_of};
 use crate::bench::input::Buffer;
 use crate::dispatch::{PositionKernel, ReduceKernel, ScanKernel};
 use crate::error::Result;
@@ -27,9 +27,9 @@ pub(crate) struct Piece<'a> {
     pub(crate) helpers: &'a mut Helpers,
     pub(crate) awake: &'a Awake,
     pub(crate) work: Work,
-    /// What calls read, and what they read where nobody tuned.
+    /// What calls read, and what the library brings for this device and others.
     pub(crate) in_use: &'a Profile,
-    pub(crate) shipped: &'a Profile,
+    pub(crate) shipped: &'a [Profile],
     /// Whether the device reads it too, so that it is what is held against the best.
     pub(crate) checks: bool,
     pub(crate) lengths: Vec<usize>,
@@ -62,15 +62,23 @@ fn keep<S: Copy>(all: &mut Vec<Rows<S>>, rows: Rows<S>) {
 }
 
 /// Cells that were the best before: of this work first, then of items that are as large, then of all others.
-fn known_cells<S: Space>(known: [&Vec<Rows<S>>; 3], work: Work) -> Vec<Cell<S>> {
+fn known_cells<'a, S: Space>(known: impl Iterator<Item = &'a Profile>, work: Work) -> Vec<Cell<S>> {
     let apart = |other: Work| {
         let size = |work: Work| (work.item.size(), work.output.size());
         (other != work, size(other) != size(work))
     };
-    let mut rows: Vec<&Rows<S>> = known.into_iter().flatten().collect();
+    let mut rows: Vec<&Rows<S>> = known.flat_map(S::rows).collect();
     rows.sort_by_key(|rows| apart(rows.work()));
     let best = rows.into_iter().flat_map(Rows::best);
     best.map(|&Best { strategy, policy, .. }| Cell { strategy, policy }).collect()
+}
+
+/// What a search tries, of which the first are being made already.
+struct Cells<S> {
+    /// What helpers call the work.
+    name: String,
+    first: Vec<Cell<S>>,
+    untried: Untried<S>,
 }
 
 fn numbers(policy: Policy) -> WorkgroupPolicy {
@@ -81,8 +89,25 @@ fn numbers(policy: Policy) -> WorkgroupPolicy {
 }
 
 impl Piece<'_> {
+    /// Has the first kernels made, while arrays are: those of what the device chooses, and of cells that are known.
+    fn begin<S: Space>(&mut self, scans: bool) -> Cells<S> {
+        let known = [self.in_use, &*self.profile].into_iter().chain(self.shipped);
+        let known = known_cells::<S>(known, self.work);
+        let mut untried = Untried::on(self.device.limits(), &known);
+        let first = untried.take_known(self.helpers.at_once());
+        let name = helpers::name_of(scans, self.work);
+        let own = self.lengths.iter().map(|&items| (items, None));
+        let kernels: Vec<_> = own.chain(kernels_of(&self.lengths, &first)).collect();
+        self.helpers.ask(&name, &kernels);
+        Cells { name, first, untried }
+    }
+
     /// A reduction, or a search for a position.
-    fn reduces<T: Number>(self, mut jobs: impl Jobs) -> Result<Extent> {
+    fn reduces<T: Number>(
+        self,
+        cells: Cells<GpuReduceStrategy>,
+        mut jobs: impl Jobs,
+    ) -> Result<Extent> {
         let Self {
             device,
             operation,
@@ -90,7 +115,6 @@ impl Piece<'_> {
             awake,
             work,
             in_use,
-            shipped,
             checks,
             budget,
             deadline,
@@ -98,9 +122,7 @@ impl Piece<'_> {
             profile,
             ..
         } = self;
-        let name = helpers::name_of(false, work);
-        let known = [&in_use.reductions, &profile.reductions, &shipped.reductions];
-        let untried = Untried::<GpuReduceStrategy>::on(device.limits(), &known_cells(known, work));
+        let Cells { name, first, untried } = cells;
         let chosen = |items| match in_use.reduction(work, items as u64).filter(|_| checks) {
             Some(best) => best.policy,
             None => numbers(device.reduce_choice(items, size_of::<T>()).1),
@@ -116,6 +138,7 @@ impl Piece<'_> {
             budget,
             deadline,
             tell,
+            first,
             untried,
         };
         let searched = search.run()?;
@@ -128,12 +151,13 @@ impl Piece<'_> {
 impl ReduceKernel for Piece<'_> {
     type Output = Result<Extent>;
 
-    fn run<T, A, O>(self, operator: O) -> Result<Extent>
+    fn run<T, A, O>(mut self, operator: O) -> Result<Extent>
     where
         T: Number + Widen<A>,
         A: Number,
         O: Operator<A>,
     {
+        let cells = self.begin(false);
         let items: &[T] = cast_slice(self.items.bytes());
         let (cpu, problem) = (Device::cpu(), Reduce::new(operator));
         let expected = self.lengths.iter().map(|&n| reduce_with(&cpu, &items[..n], &problem));
@@ -142,20 +166,21 @@ impl ReduceKernel for Piece<'_> {
             ReducePlan::<T, A, O>::new(device, input.len(), problem)?.bind(input, result)
         };
         let jobs = Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)?;
-        self.reduces::<T>(jobs)
+        self.reduces::<T>(cells, jobs)
     }
 }
 
 impl PositionKernel for Piece<'_> {
     type Output = Result<Extent>;
 
-    fn run<T>(self) -> Result<Extent>
+    fn run<T>(mut self) -> Result<Extent>
     where
         T: Number,
         T::Acc: Number,
         Min: Operator<T::Acc>,
         Max: Operator<T::Acc>,
     {
+        let cells = self.begin(false);
         let items: &[T] = cast_slice(self.items.bytes());
         let (cpu, largest) = (Device::cpu(), self.work.operator == "argmax");
         let find = if largest { argmax::<T> } else { argmin::<T> };
@@ -167,20 +192,21 @@ impl PositionKernel for Piece<'_> {
             plan(device, input.len())?.bind(input, result)
         };
         let jobs = Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)?;
-        self.reduces::<T>(jobs)
+        self.reduces::<T>(cells, jobs)
     }
 }
 
 impl ScanKernel for Piece<'_> {
     type Output = Result<Extent>;
 
-    fn run<T, U, O>(self, operator: O) -> Result<Extent>
+    fn run<T, U, O>(mut self, operator: O) -> Result<Extent>
     where
         T: Number + Widen<U::Acc>,
         U: Number,
         U::Acc: Number,
         O: Operator<U::Acc>,
     {
+        let cells = self.begin::<GpuScanStrategy>(true);
         let items: &[T] = cast_slice(self.items.bytes());
         let problem = Scan::inclusive(operator);
         let mut output = Buffer::new(size_of_val(items) / size_of::<T>() * size_of::<U>())?;
@@ -203,7 +229,6 @@ impl ScanKernel for Piece<'_> {
             awake,
             work,
             in_use,
-            shipped,
             checks,
             budget,
             deadline,
@@ -211,9 +236,7 @@ impl ScanKernel for Piece<'_> {
             profile,
             ..
         } = self;
-        let name = helpers::name_of(true, work);
-        let known = [&in_use.scans, &profile.scans, &shipped.scans];
-        let untried = Untried::<GpuScanStrategy>::on(device.limits(), &known_cells(known, work));
+        let Cells { name, first, untried } = cells;
         let size = size_of::<T>().max(size_of::<U>());
         let chosen = |items| match in_use.scan(work, items as u64).filter(|_| checks) {
             Some(best) => best.policy,
@@ -230,6 +253,7 @@ impl ScanKernel for Piece<'_> {
             budget,
             deadline,
             tell,
+            first,
             untried,
         };
         let searched = search.run()?;

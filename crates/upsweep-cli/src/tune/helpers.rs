@@ -1,12 +1,14 @@
-//! Programs beside this one that make kernels for it.
+//! Kernels that are made beside the search, while it prepares arrays or waits.
 //!
 //! CUDA's compiler takes its time over a kernel, and threads of one program take turns at it. Several programs do not; what one
 //! makes is kept on disk, where this one finds it. Each is this program again, which reads a line for each kernel and answers with
-//! another.
+//! another. Compilers behind wgpu work in as many threads as there are.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{self, JoinHandle};
 
 use upsweep::profile::{self, Work};
 use upsweep::{
@@ -20,60 +22,106 @@ use crate::device;
 use crate::dispatch::{self, Op, PositionKernel, ReduceKernel, ScanKernel, same_bits};
 use crate::error::{Failure, Result};
 
-/// Most programs: each has a context on the device.
+/// Most programs, each of which has a context on the device, or threads.
 const MOST: usize = 16;
+
+/// What stands for a strategy in the line of what the device chooses by itself.
+const OWN: &str = "-";
 
 /// A program that makes kernels.
 struct Helper {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
+    /// Answers that it owes.
+    asked: usize,
 }
 
-/// All of them.
-pub(crate) struct Helpers(Vec<Helper>);
+/// Whoever makes kernels.
+pub(crate) struct Helpers {
+    device: Device,
+    programs: Vec<Helper>,
+    /// How many threads there may be, and those that work now.
+    threads: usize,
+    working: Vec<JoinHandle<()>>,
+}
 
 impl Helpers {
-    /// As many as this machine has threads besides this program's; none where kernels are not kept, or not by CUDA's compiler.
+    /// As many as this machine has threads besides this program's; no programs where kernels are not kept.
     pub(crate) fn of(device: &Device) -> Self {
-        let is_kept =
-            device.limits().interface == "cuda" && profile::path(device.limits()).is_some();
-        let threads = thread::available_parallelism().map_or(1, usize::from);
-        let count = if is_kept { (threads - 1).min(MOST) } else { 0 };
-        Self((0..count).filter_map(|_| Helper::start(device.id()).ok()).collect())
+        let others = (thread::available_parallelism().map_or(1, usize::from) - 1).min(MOST);
+        let by_cuda = device.limits().interface == "cuda";
+        let is_kept = profile::path(device.limits()).is_some();
+        let programs = if by_cuda && is_kept { others } else { 0 };
+        let programs = (0..programs).filter_map(|_| Helper::start(device.id()).ok()).collect();
+        let threads = if by_cuda { 0 } else { others };
+        Self { device: device.clone(), programs, threads, working: Vec::new() }
     }
 
     /// How many kernels are made at once.
     pub(crate) fn at_once(&self) -> usize {
-        self.0.len().max(1)
+        self.programs.len().max(self.threads).max(1)
     }
 
-    /// Has the kernels of these cells made, for arrays of at most these numbers of items. What cannot be made is seen when a cell is
-    /// tried.
-    pub(crate) fn make<S: Space>(&mut self, what: &str, lengths: &[usize], cells: &[Cell<S>]) {
-        let kernels: Vec<(usize, Cell<S>)> = cells
-            .iter()
-            .flat_map(|&cell| lengths.iter().map(move |&items| (items, cell)))
-            .collect();
-        let line = |(items, cell): &(usize, Cell<S>)| {
-            let [threads, each] = [cell.policy.threads_per_workgroup, cell.policy.items_per_thread];
-            format!("{what} {items} {} {threads} {each}\n", cell.strategy.name())
+    /// Begins to make the kernels of these cells, or of what the device chooses by itself, each for arrays of at most so many items. What
+    /// cannot be made is seen when a cell is tried.
+    pub(crate) fn ask<S: Space>(&mut self, what: &str, kernels: &[(usize, Option<Cell<S>>)]) {
+        let line = |&(items, cell): &(usize, Option<Cell<S>>)| match cell {
+            None => format!("{what} {items} {OWN} 0 0\n"),
+            Some(Cell { strategy, policy }) => {
+                let [threads, each] = [policy.threads_per_workgroup, policy.items_per_thread];
+                format!("{what} {items} {} {threads} {each}\n", strategy.name())
+            }
         };
-        let count = self.at_once();
-        let asked = self.0.iter_mut().enumerate().map(|(number, helper)| {
-            let own = kernels.iter().skip(number).step_by(count);
-            own.take_while(|kernel| helper.to.write_all(line(kernel).as_bytes()).is_ok()).count()
-        });
-        let asked: Vec<usize> = asked.collect();
-        for (helper, asked) in self.0.iter_mut().zip(asked) {
+        let lines: Vec<String> = kernels.iter().map(line).collect();
+        if !self.programs.is_empty() {
+            let count = self.programs.len();
+            for (number, line) in lines.iter().enumerate() {
+                let program = &mut self.programs[number % count];
+                program.asked += usize::from(program.to.write_all(line.as_bytes()).is_ok());
+            }
+        } else if self.threads > 0 {
+            let (lines, next) = (Arc::new(lines), Arc::new(AtomicUsize::new(0)));
+            for _ in 0..self.threads.min(lines.len()) {
+                let (device, lines, next) =
+                    (self.device.clone(), Arc::clone(&lines), Arc::clone(&next));
+                self.working.push(thread::spawn(move || {
+                    while let Some(line) = lines.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        // Whoever asked tries it too, and learns why it cannot be made.
+                        let _ = make(&device, line.trim_end());
+                    }
+                }));
+            }
+        }
+    }
+
+    /// Waits until everything that was asked for is made.
+    pub(crate) fn wait(&mut self) {
+        for program in &mut self.programs {
             let mut answer = String::new();
-            for _ in 0..asked {
+            for _ in 0..std::mem::take(&mut program.asked) {
                 // One that has ended answers nothing, and is missed by nobody.
-                if helper.from.read_line(&mut answer).is_err() {
+                if program.from.read_line(&mut answer).is_err() {
                     break;
                 }
             }
         }
+        for thread in self.working.drain(..) {
+            // What one could not make is made later.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Helpers {
+    fn drop(&mut self) {
+        for program in &mut self.programs {
+            // It would end by itself when its input does, but for the kernel that it is at.
+            let _ = program.child.kill();
+            let _ = program.child.wait();
+        }
+        self.programs.clear();
+        self.wait();
     }
 }
 
@@ -84,17 +132,9 @@ impl Helper {
         program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = program.spawn()?;
         match (child.stdin.take(), child.stdout.take()) {
-            (Some(to), Some(from)) => Ok(Self { child, to, from: BufReader::new(from) }),
+            (Some(to), Some(from)) => Ok(Self { child, to, from: BufReader::new(from), asked: 0 }),
             _ => Err(io::Error::other("a program without pipes")),
         }
-    }
-}
-
-impl Drop for Helper {
-    fn drop(&mut self) {
-        // It would end by itself when its input does, but for the kernel that it is at.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -134,6 +174,7 @@ fn make(device: &Device, line: &str) -> Result<()> {
     let items: usize = number(items)?;
     let scans = primitive == "scan";
     let options: GpuOptions = match scans {
+        _ if strategy == OWN => GpuOptions::default(),
         true => strategy.parse::<GpuScanStrategy>()?.options(policy),
         false => strategy.parse::<GpuReduceStrategy>()?.options(policy),
     };

@@ -10,6 +10,7 @@ mod helpers;
 mod jobs;
 mod last;
 mod sweep;
+mod ways;
 
 use std::fs;
 use std::io::{self, Write};
@@ -18,13 +19,13 @@ use std::sync::Arc;
 
 use time::OffsetDateTime;
 use upsweep::profile::{self, Crossing, FromHost, Work};
-use upsweep::{CpuOptions, Device, Dtype, Profile};
+use upsweep::{CpuOptions, CpuPolicy, Device, Dtype, Profile};
 
 use crate::args::TuneArguments;
 use crate::bench::report::{Record, quoted};
 use crate::bench::{Primitive, input};
 use crate::device;
-use crate::dispatch::{self, Op, combined_in, same_bits};
+use crate::dispatch::{self, Op, PositionKernel, ReduceKernel, ScanKernel, combined_in, same_bits};
 use crate::error::{Failure, Result};
 use crate::progress::{check_signals, watch_signals};
 use crate::reduce::check_accumulator;
@@ -38,13 +39,13 @@ use sweep::Tried;
 
 /// The time of a run, and of a quick one.
 const BUDGET: &str = "60s";
-const QUICK_BUDGET: &str = "25s";
+const QUICK_BUDGET: &str = "26s";
 
 /// Types and lengths that are measured unless others are asked for.
 const DTYPES: [Dtype; 5] = [Dtype::U8, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64];
 const QUICK_DTYPES: [Dtype; 3] = [Dtype::U8, Dtype::U32, Dtype::F32];
 const POWERS: [u32; 10] = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
-const QUICK_POWERS: [u32; 7] = [10, 12, 14, 17, 20, 23, 26];
+const QUICK_POWERS: [u32; 9] = [10, 12, 14, 16, 18, 20, 22, 24, 26];
 
 /// Turns of each pair of measurements on a CPU.
 const TURNS: usize = 31;
@@ -89,30 +90,36 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
 /// Holds what calls choose now against the best that a search finds.
 fn check(arguments: &TuneArguments) -> Result<()> {
     let device = device::open(&arguments.device, CpuOptions::default())?;
-    if device.id() == "cpu" {
-        let other = "of a CPU, `upsweep bench --strategy auto,simd,simd+threads` measures what its choice loses";
-        return Err(Failure::usage(other));
-    }
     let mut record = Record::create(arguments.csv.as_deref())?;
     record.line(COLUMNS)?;
-    let mut found = Profile::default();
-    let wrong = search(arguments, &device, span(arguments)?, &mut record, &mut found)?;
+    let span = span(arguments)?;
+    let (text, wrong) = if device.id() == "cpu" {
+        let found = on_cpu_in_turns(arguments, &device, span, &mut record)?;
+        (lost(found.percent), found.wrong)
+    } else {
+        let mut found = Profile::default();
+        let wrong = search(arguments, &device, span, &mut record, &mut found)?;
+        (table(&found) + &lost(lost_of(&found)), wrong)
+    };
     record.finish()?;
     if record.is_table {
-        let text = table(&found) + &lost(&found);
         io::stdout().write_all(text.as_bytes()).map_err(Failure::stdout)?;
     }
     check_signals()?;
     if wrong > 0 { Err(Failure::Mismatch(wrong)) } else { Ok(()) }
 }
 
-/// In how many rows the choice was as good as the best, and where it was worst.
-fn lost(found: &Profile) -> String {
+/// How much longer than the best the choice took in each row, in per cent.
+fn lost_of(found: &Profile) -> Vec<f64> {
     let reductions =
         found.reductions.iter().flat_map(|rows| rows.best().iter().map(|b| b.measured));
     let scans = found.scans.iter().flat_map(|rows| rows.best().iter().map(|b| b.measured));
     let lost = reductions.chain(scans).map(|row| 100.0 * (row.default_us / row.median_us - 1.0));
-    let mut lost: Vec<f64> = lost.collect();
+    lost.collect()
+}
+
+/// In how many rows the choice was as good as the best, and where it was worst.
+fn lost(mut lost: Vec<f64>) -> String {
     lost.sort_by(f64::total_cmp);
     let within = |percent: f64| lost.partition_point(|&row| row <= percent);
     match lost.last() {
@@ -224,11 +231,52 @@ fn on_cpu(
     let mut budget = Budget::new(span, 1);
     let deadline = budget.next();
     budget.say("threads, streaming stores, blocks");
-    let mut tell = |row: &Tried<'_>| record.line(&line("cpu", "u32", row));
+    let mut tell =
+        |dtype: Dtype, row: &Tried<'_>| record.line(&line("cpu", &dtype.to_string(), row));
     let turns = if arguments.quick { QUICK_TURNS } else { TURNS };
     let mut search = cpu::Cpu::new(device, turns, &budget, deadline, &mut tell)?;
     profile.cpu = Some(search.run()?);
     Ok(search.wrong)
+}
+
+/// Holds what a CPU does by itself against its other ways.
+fn on_cpu_in_turns(
+    arguments: &TuneArguments,
+    device: &Device,
+    span: Span,
+    record: &mut Record,
+) -> Result<ways::Lost> {
+    let pieces = pieces(arguments)?;
+    let mut budget = Budget::new(span, pieces.len());
+    let mut all = ways::Lost::default();
+    for wanted in pieces {
+        if check_signals().is_err() {
+            break;
+        }
+        let deadline = budget.next();
+        let Wanted { op, dtype, stored, .. } = wanted;
+        let (operation, types) = wanted.names();
+        budget.say(&format!("{operation} of {types}"));
+        let lengths = lengths(arguments, device, dtype.size() + 2 * stored.size());
+        let Some(&longest) = lengths.last() else { continue };
+        let items = input::items(dtype, longest, op == Op::Product)?;
+        let mut tell = |row: &Tried<'_>| record.line(&line("cpu", &types, row));
+        let ways = ways::Ways {
+            device,
+            operation: &operation,
+            lengths: &lengths,
+            items: &items,
+            largest: op == Op::ArgMax,
+            budget: &budget,
+            deadline,
+            tell: &mut tell,
+        };
+        let Some(found) = dispatched(wanted, ways) else { continue };
+        let found = found?;
+        all.percent.extend(found.percent);
+        all.wrong += found.wrong;
+    }
+    Ok(all)
 }
 
 fn on_gpu(
@@ -239,26 +287,22 @@ fn on_gpu(
     profile: &mut Profile,
 ) -> Result<usize> {
     let pieces = pieces(arguments)?;
-    let mut budget = Budget::new(span, pieces.len() + usize::from(!arguments.skip_host));
+    let all = pieces.iter().map(Wanted::parts).sum::<usize>();
+    let mut budget = Budget::new(span, all + usize::from(!arguments.skip_host));
     let mut helpers = Helpers::of(device);
     let in_use = profile::find(device.limits()).profile.unwrap_or_default();
-    // A search that a choice is held against knows all that is known.
-    let shipped = arguments.check.then(|| profile::shipped(device.limits()).profile).flatten();
-    let shipped = shipped.unwrap_or_default();
+    let shipped = shipped_beside(device);
     let awake = Awake::new(device)?;
     let mut wrong = 0;
-    for Wanted { primitive, op, dtype, stored } in pieces {
+    for wanted in pieces {
         if check_signals().is_err() {
             break;
         }
-        let deadline = budget.next();
-        let name = format!("{primitive} of {dtype}", primitive = primitive.name());
+        let deadline = budget.next_as(wanted.parts());
+        let Wanted { primitive, op, dtype, stored } = wanted;
+        let (operation, types) = wanted.names();
+        let name = format!("{operation} of {types}");
         budget.say(&name);
-        let operation = match op {
-            Op::Sum | Op::ArgMin | Op::ArgMax => primitive.name().to_owned(),
-            op => format!("{}/{op}", primitive.name()),
-        };
-        let types = if stored == dtype { dtype.to_string() } else { format!("{dtype}->{stored}") };
         let lengths = lengths(arguments, device, dtype.size() + stored.size());
         let Some(&longest) = lengths.last() else { continue };
         let items = input::repeated(dtype, longest, op == Op::Product)?;
@@ -281,18 +325,7 @@ fn on_gpu(
             tell: &mut tell,
             profile,
         };
-        let done = match primitive {
-            Primitive::ArgMin | Primitive::ArgMax => Some(dispatch::position(dtype, piece)),
-            Primitive::Reduce => {
-                let (from, to) = same_bits(op, dtype, combined_in(stored));
-                dispatch::reduce(op, from, to, piece)
-            }
-            Primitive::InclusiveScan | Primitive::ExclusiveScan => {
-                let (from, to) = same_bits(op, dtype, stored);
-                dispatch::scan(op, from, to, piece)
-            }
-        };
-        let done = match done {
+        let done = match dispatched(wanted, piece) {
             None => continue,
             // Types that this device does not know are no mistake of a list of types.
             Some(Err(Failure::Library(error @ upsweep::Error::ElementUnsupported { .. }))) => {
@@ -317,12 +350,59 @@ fn on_gpu(
     Ok(wrong)
 }
 
+/// What the library brings for devices that are reached in the same way as this one.
+fn shipped_beside(device: &Device) -> Vec<Profile> {
+    let by_cuda = |interface: &str| interface == "cuda";
+    let own = by_cuda(&device.limits().interface);
+    let all = profile::all_shipped().into_iter();
+    all.filter(|profile| by_cuda(&profile.interface) == own).collect()
+}
+
 /// A piece of work that is wanted.
+#[derive(Clone, Copy)]
 struct Wanted {
     primitive: Primitive,
     op: Op,
     dtype: Dtype,
     stored: Dtype,
+}
+
+impl Wanted {
+    /// The part of the time that it gets, where arrays in the host's memory get 1, the longest of which are not for short runs: scans write
+    /// and compare their outputs, and their kernels take longer to compile.
+    fn parts(&self) -> usize {
+        if self.primitive.scans() { 3 } else { 2 }
+    }
+
+    /// What records call the operation and its types.
+    fn names(self) -> (String, String) {
+        let (dtype, stored) = (self.dtype, self.stored);
+        let operation = match self.op {
+            Op::Sum | Op::ArgMin | Op::ArgMax => self.primitive.name().to_owned(),
+            op => format!("{}/{op}", self.primitive.name()),
+        };
+        let types = if stored == dtype { dtype.to_string() } else { format!("{dtype}->{stored}") };
+        (operation, types)
+    }
+}
+
+/// Does a piece of work with its types, if there is such a kernel.
+fn dispatched<R, K>(wanted: Wanted, kernel: K) -> Option<R>
+where
+    K: ReduceKernel<Output = R> + ScanKernel<Output = R> + PositionKernel<Output = R>,
+{
+    let Wanted { primitive, op, dtype, stored } = wanted;
+    match primitive {
+        Primitive::ArgMin | Primitive::ArgMax => Some(dispatch::position(dtype, kernel)),
+        Primitive::Reduce => {
+            let (from, to) = same_bits(op, dtype, combined_in(stored));
+            dispatch::reduce(op, from, to, kernel)
+        }
+        Primitive::InclusiveScan | Primitive::ExclusiveScan => {
+            let (from, to) = same_bits(op, dtype, stored);
+            dispatch::scan(op, from, to, kernel)
+        }
+    }
 }
 
 /// Every piece of work that is wanted and exists; scans with and without their own item are one.
@@ -380,6 +460,8 @@ fn table(profile: &Profile) -> String {
             ("streaming_bytes", cpu.streaming_bytes),
             ("half_line_bytes", cpu.half_line_bytes),
         ] {
+            let bytes =
+                if bytes == CpuPolicy::NEVER { "never".to_owned() } else { bytes.to_string() };
             text.push_str(&format!("{name:<18}{bytes:>12}\n"));
         }
     }

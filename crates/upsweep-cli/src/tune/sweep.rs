@@ -15,6 +15,7 @@ use super::jobs::{COMPARED, Jobs};
 use crate::bench::measure::{median, middle_mean};
 use crate::bench::turns::seconds;
 use crate::error::{Failure, Result};
+use crate::progress::check_signals;
 
 /// Times that a cell is measured when it is tried.
 const TURNS: usize = 3;
@@ -93,7 +94,23 @@ pub(crate) struct Search<'a, S> {
     pub(crate) budget: &'a Budget,
     pub(crate) deadline: Deadline,
     pub(crate) tell: Tell<'a>,
+    /// Cells whose kernels are being made already, and the others.
+    pub(crate) first: Vec<Cell<S>>,
     pub(crate) untried: Untried<S>,
+}
+
+/// The number of the longest length at which results are compared item by item.
+fn middle(lengths: &[usize]) -> usize {
+    lengths.partition_point(|&items| items <= COMPARED).saturating_sub(1)
+}
+
+/// The kernels that some cells need: those of long arrays may differ from those of others.
+pub(super) fn kernels_of<S: Space>(
+    lengths: &[usize],
+    cells: &[Cell<S>],
+) -> Vec<(usize, Option<Cell<S>>)> {
+    let items = [middle(lengths), lengths.len() - 1].map(|number| lengths[number]);
+    cells.iter().flat_map(|&cell| items.map(|items| (items, Some(cell)))).collect()
 }
 
 impl<S: Space> Search<'_, S> {
@@ -101,21 +118,28 @@ impl<S: Space> Search<'_, S> {
     pub(crate) fn run(mut self) -> Result<Searched<S>> {
         let all = self.untried.len();
         let awake = self.awake;
+        self.helpers.wait();
         let mut lengths = awake.measuring(|| self.begin())?;
         let trying = self.deadline.before(FOR_THE_END);
         let (mut tried, mut wrong) = (0, 0);
-        while !trying.is_over() {
-            let best: Vec<Cell<S>> = lengths.iter().map(Length::best).collect();
-            let cells = self.untried.take(self.helpers.at_once(), &best);
+        // Where preparing took all the time one cell is measured all the same: otherwise it was for nothing.
+        let is_over = |lengths: &[Length<S>]| {
+            let nothing = lengths.iter().all(|length| length.found.len() == 1);
+            trying.is_over() && (!nothing || check_signals().is_err())
+        };
+        while !is_over(&lengths) {
+            let mut cells = std::mem::take(&mut self.first);
+            if cells.is_empty() {
+                let best: Vec<Cell<S>> = lengths.iter().map(Length::best).collect();
+                cells = self.untried.take(self.helpers.at_once(), &best);
+                self.helpers.ask(self.name, &kernels_of(self.jobs.lengths(), &cells));
+                self.helpers.wait();
+            }
             if cells.is_empty() {
                 break;
             }
-            // Kernels of long arrays may differ from those of others.
-            let items = self.jobs.lengths();
-            let made = [self.middle(), items.len() - 1].map(|number| items[number]);
-            self.helpers.make(self.name, &made, &cells);
             for cell in cells {
-                if trying.is_over() {
+                if is_over(&lengths) {
                     break;
                 }
                 wrong += usize::from(!self.try_cell(cell, &mut lengths)?);
@@ -159,19 +183,13 @@ impl<S: Space> Search<'_, S> {
         self.device.with_gpu_options(cell.strategy.options(cell.policy))
     }
 
-    /// The longest of those that are compared.
-    fn middle(&self) -> usize {
-        let compared = self.jobs.lengths().partition_point(|&items| items <= COMPARED);
-        compared.saturating_sub(1)
-    }
-
     /// Measures a cell at every length; false if a result is wrong.
     fn try_cell(&mut self, cell: Cell<S>, lengths: &mut [Length<S>]) -> Result<bool> {
         let awake = self.awake;
         let device = self.told(cell)?;
         let name = cell.strategy.name();
         // Where it can be compared, where memory is the limit, where starting is; then all others.
-        let (middle, last) = (self.middle(), lengths.len() - 1);
+        let (middle, last) = (middle(self.jobs.lengths()), lengths.len() - 1);
         let first = [middle, last, 0];
         let mut order: Vec<usize> = Vec::new();
         for number in first.into_iter().chain(0..=last) {

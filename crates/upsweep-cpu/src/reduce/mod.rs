@@ -21,7 +21,6 @@ use crate::device::Means;
 use crate::isa;
 use crate::scan::total_in_order;
 use crate::simd::lanes::Lane;
-use crate::team::MOST_BLOCKS;
 use position::PositionOperator;
 use position::{Best, FindBest, FindFirst};
 use tile::FoldTiles;
@@ -75,8 +74,7 @@ fn block_items<T>(means: &Means<'_>, items: &[T]) -> usize {
     if means.team.threads() <= 1 {
         return items.len();
     }
-    let bytes = means.policy.block_bytes.max(size_of_val(items).div_ceil(MOST_BLOCKS));
-    let tiles = bytes.div_ceil(size_of::<T>().max(1) * TILE);
+    let tiles = means.block_bytes(size_of_val(items)).div_ceil(size_of::<T>().max(1) * TILE);
     tiles.max(1).next_power_of_two() * TILE
 }
 

@@ -24,7 +24,7 @@ use in_turn::InTurn;
 pub(crate) use range::Source;
 use range::{Settings, scan_range, total_of_block};
 use upsweep_core::summation::{TILE, WINDOW};
-use upsweep_core::{Carry, CpuPolicy, Direction, Element, Flipped, Operator, Scan, Widen};
+use upsweep_core::{Carry, Direction, Element, Flipped, Operator, Scan, Widen};
 
 use crate::device::Means;
 #[cfg(target_arch = "x86_64")]
@@ -84,13 +84,14 @@ fn scan_with<T, U, O>(
     U: Element,
     O: Operator<U::Acc>,
 {
-    let block = block_items(means.policy, size_of::<T>().max(size_of::<U>()));
-    if means.team.threads() <= 1 || output.len() <= block || one_is_enough(means, settings) {
+    let block = block_items(means, output.len(), size_of::<T>().max(size_of::<U>()));
+    if means.team.threads() <= 1 || output.len() <= block {
         scan_range(settings, source, output, carry, &[]);
         fence();
         return;
     }
-    let settings = &Settings { level: level_for_threads::<U::Acc, _>(settings), ..*settings };
+    let settings =
+        &Settings { level: level_for_threads(means, settings, size_of_val(output)), ..*settings };
     let team = means.team.at_most(output.len().div_ceil(block));
     let blocks = Mutex::new(Blocks { index: 0, source, output, direction: settings.direction });
     let reverse = settings.direction == Direction::Reverse;
@@ -113,23 +114,18 @@ fn scan_with<T, U, O>(
     *carry = carries.into_state();
 }
 
-/// Whether a second core would only get in the way of the first.
-///
-/// Two cores read every block twice and hand over carries. Out of cache an exact scan takes one core
-/// no longer than copying does; in the last-level cache that is so for every scan. Measured on a
-/// Zen 4 with two cores, in per cent of copying with both: `u32` and `i64`, one core 90 to 95, two 80
-/// to 90; `f32` and `f64`, which are bound by arithmetic, one core 73 to 78, two 82 to 91
-/// (`benches/record/`). With more than two cores threads gain everywhere.
-fn one_is_enough<A: Element, O: Operator<A>>(means: &Means<'_>, settings: &Settings<O>) -> bool {
-    means.team.threads() <= 2 && !means.forced && (O::EXACT || !settings.streaming)
-}
-
-/// The level for several threads that scan rows of floats past the caches: there AVX2, which writes lines
-/// in halves, is faster than AVX-512. Measured on a Zen 4 with two cores, in GB/s: `f32` 41 and 31,
-/// `f64` 45 and 33; one thread alone gets 33 and 38, 38 and 36.
-fn level_for_threads<A: Element, O: Operator<A>>(settings: &Settings<O>) -> Level {
+/// The level for several threads that scan rows of floats past the caches: where half lines are faster, AVX2 instead of AVX-512.
+/// Measured on a Zen 4 with two cores, in GB/s: `f32` 41 and 31, `f64` 45 and 33; one thread alone gets 33 and 38, 38 and 36.
+fn level_for_threads<A: Element, O: Operator<A>>(
+    means: &Means<'_>,
+    settings: &Settings<O>,
+    bytes: usize,
+) -> Level {
     #[cfg(target_arch = "x86_64")]
-    if settings.streaming && rows::find::<A, O>(settings.level).is_some() {
+    if settings.streaming
+        && bytes >= means.policy.half_line_bytes
+        && rows::find::<A, O>(settings.level).is_some()
+    {
         return half_lines(settings.level);
     }
     settings.level
@@ -222,10 +218,18 @@ fn advanced<A: Element, O: Operator<A>>(
     carry
 }
 
+/// Blocks of a scan for each thread, and the bytes of a block at least: what comes out of a smaller one is not handed on as fast as many
+/// threads scan (`policy.rs`).
+const BLOCKS_OF_A_THREAD: usize = 2;
+const LEAST_BLOCK: usize = 1 << 16;
+
 /// Items of a block: a power of two of tiles, of which a window is a multiple, of at most
-/// `scan_block_bytes` bytes.
-fn block_items(policy: &CpuPolicy, item_bytes: usize) -> usize {
-    let tiles = (policy.scan_block_bytes / (item_bytes.max(1) * TILE)).max(1);
+/// `scan_block_bytes` bytes, or fewer so that all threads have some.
+fn block_items(means: &Means<'_>, items: usize, item_bytes: usize) -> usize {
+    let (item_bytes, most) = (item_bytes.max(1), means.policy.scan_block_bytes);
+    let even = items.saturating_mul(item_bytes) / (BLOCKS_OF_A_THREAD * means.team.threads());
+    let bytes = even.clamp(LEAST_BLOCK.min(most), most);
+    let tiles = (bytes / (item_bytes * TILE)).max(1);
     ((1 << tiles.ilog2()) * TILE).min(WINDOW)
 }
 

@@ -44,6 +44,8 @@ pub(crate) fn strategy(facts: &Facts) -> GpuScanStrategy {
 ///
 /// Of 2^22 items and less that is as cells were tried. Of more, where single runs made the second of two look faster, it is what the last turns
 /// said; for `u8` and `u64` the product of those of two runs.
+/// Of 2^28 `u8` 512 threads with 128 items take 0.96 of what 128 take (`-tune-wgpu-3.csv`; with 256 items 0.92,
+/// `2026-11-24-check-quick-wgpu.csv`), of 2^26 as long.
 /// Of 2^24 `u32` and `f32` 128 threads with 32 items take 1.03 of what 512 take, of 2^28 1.07 and 1.11
 /// (`-scan-chunks-wgpu.csv`, `-check-quick-wgpu.csv`).
 pub(crate) fn policy(facts: &Facts, items: u64, item_bytes: u64) -> WorkgroupPolicy {
@@ -54,6 +56,7 @@ pub(crate) fn policy(facts: &Facts, items: u64, item_bytes: u64) -> WorkgroupPol
         _ if items < 1 << 19 => (512, 4),
         _ if items < 1 << 21 => (512, 8),
         _ if item_bytes >= 8 => (128, 32),
+        _ if item_bytes == 1 && items >= 1 << 27 => (512, 128),
         _ if item_bytes == 1 && items >= 1 << 23 => (128, 128),
         _ => (512, 32),
     };

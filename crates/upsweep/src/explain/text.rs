@@ -4,7 +4,7 @@ use core::fmt;
 use std::time::Duration;
 
 use super::{Bound, Report};
-use crate::{Launch, Policy, Quartiles, Why};
+use crate::{CpuPolicy, Launch, Policy, Quartiles, Why};
 
 /// Microseconds, with as many places as mean something.
 fn micros(time: Duration) -> String {
@@ -77,12 +77,15 @@ impl Report {
     fn numbers(&self) -> Option<String> {
         Some(match self.policy? {
             Policy::Cpu(policy) => format!(
-                "several threads from {} on, of scans {}, blocks of {}, of scans {}, past the caches from {} on",
+                "several threads from {} on, of scans {}, blocks of {}, of scans {}, past the caches {}",
                 size(policy.serial_bytes as u64),
                 size(policy.scan_serial_bytes as u64),
                 size(policy.block_bytes as u64),
                 size(policy.scan_block_bytes as u64),
-                size(policy.streaming_bytes as u64),
+                match policy.streaming_bytes {
+                    CpuPolicy::NEVER => "never".to_owned(),
+                    bytes => format!("from {} on", size(bytes as u64)),
+                },
             ),
             Policy::Workgroup(policy) => format!(
                 "{} threads per workgroup, {} items per thread",

@@ -145,12 +145,16 @@ fn of_file(limits: &Limits, path: &Path) -> Found {
     }
 }
 
+/// Every profile that the library brings, whatever device is here: what was the best on one is where a search on another may begin.
+pub fn all_shipped() -> Vec<Profile> {
+    SHIPPED.iter().filter_map(|content| parse(content).ok()).collect()
+}
+
 /// The profile that the library brings for a device, if it does.
-pub fn shipped(limits: &Limits) -> Found {
-    let all = SHIPPED.iter().filter_map(|content| parse(content).ok());
+fn shipped(limits: &Limits) -> Found {
     let own =
         |profile: &Profile| profile.device == limits.name && profile.interface == limits.interface;
-    match all.into_iter().find(own) {
+    match all_shipped().into_iter().find(own) {
         Some(profile) => Found {
             profile: Some(Arc::new(profile)),
             origin: Some("shipped".to_owned()),

@@ -1,0 +1,358 @@
+//! What the choice of a CPU loses: at each length the ways of doing the job meet in turns, the slower half leaving each time, and what is
+//! left meets the choice in use once more, as at the end of a search on a GPU.
+//!
+//! The ways of a reduction are one thread or all, blocks of four sizes, and whole or half lines; those of a scan one thread or all, blocks
+//! of six sizes, and stores past the caches or not, of floats in half lines too.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Instant;
+
+use bytemuck::{bytes_of, cast_slice};
+use upsweep::profile::{Measured, Traffic};
+use upsweep::{
+    CpuOptions, CpuPolicy, CpuStrategy, Device, Max, Min, Number, Operator, Policy, Profile,
+    Reduce, Scan, Widen, WorkgroupPolicy, argmax, argmin, reduce_with, scan_into_with,
+};
+
+use super::budget::{Budget, Deadline};
+use super::last::{LAST, LEAST_TURNS, ROUNDS, SAME, SAMPLE, us};
+use super::sweep::{Tell, Tried, median_of};
+use crate::bench::POISON;
+use crate::bench::input::Buffer;
+use crate::dispatch::{PositionKernel, ReduceKernel, ScanKernel};
+use crate::error::Result;
+
+/// Blocks that are tried.
+const BLOCKS: [usize; 4] = [1 << 15, 1 << 17, 1 << 19, 1 << 21];
+const SCAN_BLOCKS: [usize; 6] = [1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18];
+
+/// From how many bytes on lines are written past the caches, and halves of them are read and written.
+const LINES: [(&str, usize, usize); 2] =
+    [("", CpuPolicy::NEVER, CpuPolicy::NEVER), (", half lines", CpuPolicy::NEVER, 0)];
+const SCAN_LINES: [(&str, usize, usize); 3] = [
+    ("", CpuPolicy::NEVER, CpuPolicy::NEVER),
+    (", past the caches", 0, CpuPolicy::NEVER),
+    (", past the caches in half lines", 0, 0),
+];
+
+/// Calls that move fewer bytes stay in every cache: how lines are read and written is not asked.
+const CACHED: usize = 1 << 20;
+
+/// A way that takes so many times as long as the fastest in all of its first runs does not meet the others.
+const HOPELESS: f64 = 1.5;
+const FIRST_RUNS: usize = 3;
+
+/// Turns of the last meeting.
+const LAST_TURNS: usize = 31;
+
+/// Runs before each sample that are not timed, of ways that take less than a sample: threads that slept during the turn of another way are
+/// awake then, as they are in a loop of calls.
+pub(super) const WAKING: usize = 2;
+
+/// One piece of work at every length.
+pub(crate) struct Ways<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) operation: &'a str,
+    pub(crate) lengths: &'a [usize],
+    pub(crate) items: &'a Buffer,
+    /// Of a search for a position: the largest and not the smallest item.
+    pub(crate) largest: bool,
+    pub(crate) budget: &'a Budget,
+    pub(crate) deadline: Deadline,
+    pub(crate) tell: Tell<'a>,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Lost {
+    /// For each length how much longer the choice takes than the best, in per cent.
+    pub(crate) percent: Vec<f64>,
+    /// Results that were wrong.
+    pub(crate) wrong: usize,
+}
+
+/// A job at one length.
+struct Asked {
+    items: usize,
+    traffic: Traffic,
+    /// Bytes that are moved.
+    bytes: usize,
+    floats: bool,
+}
+
+/// A way of doing a job.
+struct Way {
+    name: String,
+    device: Device,
+    /// Its times, each in times of the choice in use, in the same turn.
+    ratios: Vec<f64>,
+}
+
+/// A job on arrays of one length.
+trait Run {
+    fn call(&mut self, device: &Device) -> Result<()>;
+    /// Moves the bytes and does nothing else.
+    fn limit(&mut self, device: &Device) -> Result<()>;
+    /// Whether a call leaves what one thread without vectors does.
+    fn is_right(&mut self, device: &Device) -> Result<bool>;
+}
+
+fn scalar() -> Result<Device> {
+    let strategy = Some(CpuStrategy::Scalar);
+    Ok(Device::cpu_with(CpuOptions { threads: Some(1), strategy, ..<_>::default() })?)
+}
+
+impl Ways<'_> {
+    /// The ways besides the choice in use.
+    fn others(&self, asked: &Asked, own: CpuPolicy) -> Vec<Way> {
+        let lines: &[(&str, usize, usize)] = match asked.traffic {
+            _ if asked.bytes < CACHED => &LINES[..1],
+            Traffic::Reads => &LINES[..2],
+            Traffic::Copies if asked.floats => &SCAN_LINES,
+            Traffic::Copies => &SCAN_LINES[..2],
+        };
+        let mut ways = Vec::new();
+        let mut add = |name: String, policy: CpuPolicy| {
+            let profile = Profile { cpu: Some(policy), ..Profile::default() };
+            let device = self.device.with_profile(Some(Arc::new(profile)));
+            ways.push(Way { name, device, ratios: Vec::new() });
+        };
+        for &(said, streaming_bytes, half_line_bytes) in lines {
+            let own = CpuPolicy { streaming_bytes, half_line_bytes, ..own };
+            let [alone, together] = [CpuPolicy::NEVER, 1];
+            let alone = CpuPolicy { serial_bytes: alone, scan_serial_bytes: alone, ..own };
+            add(format!("simd{said}"), alone);
+            let own = CpuPolicy { serial_bytes: together, scan_serial_bytes: together, ..own };
+            let blocks = match asked.traffic {
+                Traffic::Reads => &BLOCKS[..],
+                Traffic::Copies => &SCAN_BLOCKS,
+            };
+            for &block in blocks.iter().filter(|&&block| 2 * block <= asked.bytes) {
+                let policy = CpuPolicy { block_bytes: block, scan_block_bytes: block, ..own };
+                add(format!("simd+threads, blocks of {block}{said}"), policy);
+            }
+        }
+        ways
+    }
+
+    /// One length: how much the choice loses, in per cent, if there was time for it.
+    fn row(&mut self, asked: &Asked, run: &mut dyn Run, lost: &mut Lost) -> Result<()> {
+        let own = self.device;
+        // A scan is asked by its items, which read and write as many bytes.
+        let (strategy, policy) = match asked.traffic {
+            Traffic::Reads => own.reduce_choice(asked.bytes, 1),
+            Traffic::Copies => own.scan_choice(asked.bytes / 2, 1),
+        };
+        let Policy::Cpu(policy) = policy else { unreachable!("a CPU has the policy of one") };
+        if self.deadline.is_over() {
+            return Ok(());
+        }
+        let mut ways = self.others(asked, policy);
+        let mut first = Vec::new();
+        for device in std::iter::once(own).chain(ways.iter().map(|way| &way.device)) {
+            lost.wrong += usize::from(!run.is_right(device)?);
+            let times = (0..FIRST_RUNS).map(|_| timed(run, device, 1));
+            first.push(times.collect::<Result<Vec<_>>>()?.into_iter().fold(f64::MAX, f64::min));
+        }
+        let fastest = first.iter().copied().fold(f64::MAX, f64::min);
+        let mut times = first[1..].iter();
+        ways.retain(|_| times.next().is_some_and(|&time| time <= HOPELESS * fastest));
+        let runs = ((SAMPLE / fastest.max(1e-9)) as u32).clamp(1, 1 << 16);
+        let mut sample = |device: &Device| {
+            if runs > 1 {
+                (0..WAKING).try_for_each(|_| run.call(device))?;
+            }
+            timed(run, device, runs)
+        };
+        let ratio = |way: &Way| median_of(way.ratios.clone());
+        let mut own_times = Vec::new();
+        for (round, turns) in ROUNDS.into_iter().chain([LAST_TURNS]).enumerate() {
+            let is_last = round == ROUNDS.len();
+            if is_last {
+                ways.truncate(1);
+                ways.iter_mut().for_each(|way| way.ratios.clear());
+            }
+            for turn in 0..turns {
+                if !is_last && ways.len() == 1 || turn >= LEAST_TURNS && self.deadline.is_over() {
+                    break;
+                }
+                let own_time = sample(own)?;
+                for way in &mut ways {
+                    let time = sample(&way.device)?;
+                    way.ratios.push(time / own_time);
+                }
+                if is_last {
+                    own_times.push(own_time);
+                }
+            }
+            ways.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
+            ways.truncate(ways.len().div_ceil(2));
+        }
+        let own_time = median_of(own_times);
+        let begun = Instant::now();
+        (0..runs).try_for_each(|_| run.limit(own))?;
+        let limit = begun.elapsed().as_secs_f64() / f64::from(runs);
+        let measured = |time: f64| Measured {
+            median_us: us(time),
+            default_us: us(own_time),
+            limit_us: us(limit),
+        };
+        self.tell(asked.items, &format!("{strategy}, in use"), measured(own_time))?;
+        let mut percent = 0.0;
+        if let Some(way) = ways.first() {
+            let ratio = ratio(way);
+            self.tell(asked.items, &way.name, measured(ratio * own_time))?;
+            if SAME * ratio < 1.0 {
+                percent = 100.0 * (1.0 / ratio - 1.0);
+            }
+        }
+        lost.percent.push(percent);
+        self.budget.moved();
+        Ok(())
+    }
+
+    fn tell(&mut self, items: usize, strategy: &str, times: Measured) -> Result<()> {
+        let policy = WorkgroupPolicy { threads_per_workgroup: 0, items_per_thread: 0 };
+        let operation = self.operation;
+        let checked = LAST.to_owned();
+        (self.tell)(&Tried { operation, items, strategy, policy, times: Some(times), checked })
+    }
+}
+
+/// Seconds of each of some calls, one after another.
+fn timed(run: &mut dyn Run, device: &Device, runs: u32) -> Result<f64> {
+    let begun = Instant::now();
+    (0..runs).try_for_each(|_| run.call(device))?;
+    Ok(begun.elapsed().as_secs_f64() / f64::from(runs))
+}
+
+/// A job that gives one value: `call` does it.
+struct ToValue<'a, V, F> {
+    call: F,
+    bytes: &'a [u8],
+    expected: V,
+    equal: fn(&V, &V) -> bool,
+}
+
+impl<V, F: Fn(&Device) -> upsweep::Result<V>> Run for ToValue<'_, V, F> {
+    fn call(&mut self, device: &Device) -> Result<()> {
+        black_box((self.call)(device)?);
+        Ok(())
+    }
+
+    fn limit(&mut self, device: &Device) -> Result<()> {
+        black_box(device.probe_read(black_box(self.bytes))?);
+        Ok(())
+    }
+
+    fn is_right(&mut self, device: &Device) -> Result<bool> {
+        Ok((self.equal)(&(self.call)(device)?, &self.expected))
+    }
+}
+
+impl ReduceKernel for Ways<'_> {
+    type Output = Result<Lost>;
+
+    fn run<T, A, O>(mut self, operator: O) -> Result<Lost>
+    where
+        T: Number + Widen<A>,
+        A: Number,
+        O: Operator<A>,
+    {
+        let (problem, mut lost) = (Reduce::new(operator), Lost::default());
+        for &count in self.lengths {
+            let items = &cast_slice::<u8, T>(self.items.bytes())[..count];
+            let expected = reduce_with(&scalar()?, items, &problem)?;
+            let call = |device: &Device| reduce_with(device, black_box(items), &problem);
+            let equal: fn(&A, &A) -> bool = |found, expected| bytes_of(found) == bytes_of(expected);
+            let mut run = ToValue { call, bytes: cast_slice(items), expected, equal };
+            let (traffic, bytes) = (Traffic::Reads, size_of_val(items));
+            let asked = Asked { items: count, traffic, bytes, floats: T::DTYPE.is_float() };
+            self.row(&asked, &mut run, &mut lost)?;
+        }
+        Ok(lost)
+    }
+}
+
+impl PositionKernel for Ways<'_> {
+    type Output = Result<Lost>;
+
+    fn run<T>(mut self) -> Result<Lost>
+    where
+        T: Number,
+        T::Acc: Number,
+        Min: Operator<T::Acc>,
+        Max: Operator<T::Acc>,
+    {
+        let (find, mut lost) = (if self.largest { argmax } else { argmin }, Lost::default());
+        for &count in self.lengths {
+            let items = &cast_slice::<u8, T>(self.items.bytes())[..count];
+            let expected = find(&scalar()?, items)?;
+            let call = |device: &Device| find(device, black_box(items));
+            let bytes = cast_slice(items);
+            let mut run = ToValue { call, bytes, expected, equal: PartialEq::eq };
+            let (traffic, bytes) = (Traffic::Reads, bytes.len());
+            let asked = Asked { items: count, traffic, bytes, floats: T::DTYPE.is_float() };
+            self.row(&asked, &mut run, &mut lost)?;
+        }
+        Ok(lost)
+    }
+}
+
+/// A scan.
+struct ToArray<'a, T, U, F> {
+    call: F,
+    items: &'a [T],
+    output: Buffer,
+    expected: Vec<U>,
+}
+
+impl<T: Number, U: Number, F> Run for ToArray<'_, T, U, F>
+where
+    F: Fn(&Device, &[T], &mut [U]) -> upsweep::Result<()>,
+{
+    fn call(&mut self, device: &Device) -> Result<()> {
+        Ok((self.call)(device, black_box(self.items), self.output.items_mut())?)
+    }
+
+    fn limit(&mut self, device: &Device) -> Result<()> {
+        let items: &[u8] = cast_slice(black_box(self.items));
+        // Of a scan whose items grow it is the items alone.
+        let count = items.len().min(self.output.bytes().len());
+        Ok(device.probe_copy(&items[..count], &mut self.output.bytes_mut()[..count])?)
+    }
+
+    fn is_right(&mut self, device: &Device) -> Result<bool> {
+        self.output.bytes_mut().fill(POISON);
+        self.call(device)?;
+        Ok(self.output.bytes() == cast_slice::<U, u8>(&self.expected))
+    }
+}
+
+impl ScanKernel for Ways<'_> {
+    type Output = Result<Lost>;
+
+    fn run<T, U, O>(mut self, operator: O) -> Result<Lost>
+    where
+        T: Number + Widen<U::Acc>,
+        U: Number,
+        U::Acc: Number,
+        O: Operator<U::Acc>,
+    {
+        let (problem, mut lost) = (Scan::inclusive(operator), Lost::default());
+        for &count in self.lengths {
+            let items = &cast_slice::<u8, T>(self.items.bytes())[..count];
+            let mut expected = vec![U::zeroed(); count];
+            scan_into_with(&scalar()?, items, &mut expected[..], &problem)?;
+            let call = |device: &Device, items: &[T], output: &mut [U]| {
+                scan_into_with(device, items, output, &problem)
+            };
+            let output = Buffer::new(size_of_val(&expected[..]))?;
+            let (traffic, bytes) = (Traffic::Copies, size_of_val(items) + output.bytes().len());
+            let asked = Asked { items: count, traffic, bytes, floats: U::DTYPE.is_float() };
+            self.row(&asked, &mut ToArray { call, items, output, expected }, &mut lost)?;
+        }
+        Ok(lost)
+    }
+}
