@@ -156,9 +156,8 @@ mod tests {
         let Deadline(Some(second)) = budget.next() else { panic!("there is an end") };
         let apart = second - first;
         assert!((29..=31).contains(&apart.as_secs()), "{apart:?}");
-        assert!(
-            second > Instant::now() && Deadline(Some(second)).left() <= Some(first - budget.begun)
-        );
+        let left = Deadline(Some(second)).left().map_or(0, |left| left.as_secs());
+        assert!((88..=90).contains(&left), "{left} s");
         assert_eq!(Deadline(None).left(), None);
         assert!(!Deadline(None).is_over());
         assert!(Deadline(Some(Instant::now())).is_over());
