@@ -20,6 +20,7 @@ use super::last::{LAST, LEAST_TURNS, ROUNDS, SAME, SAMPLE, us};
 use super::sweep::{Tell, Tried, median_of};
 use crate::bench::POISON;
 use crate::bench::input::Buffer;
+use crate::bench::report::WRONG;
 use crate::dispatch::{PositionKernel, ReduceKernel, ScanKernel};
 use crate::error::Result;
 
@@ -89,6 +90,12 @@ struct Way {
     ratios: Vec<f64>,
 }
 
+impl Way {
+    fn ratio(&self) -> f64 {
+        median_of(self.ratios.clone())
+    }
+}
+
 /// A job on arrays of one length.
 trait Run {
     fn call(&mut self, device: &Device) -> Result<()>;
@@ -136,7 +143,7 @@ impl Ways<'_> {
         ways
     }
 
-    /// One length: how much the choice loses, in per cent, if there was time for it.
+    /// One length: how much the choice loses.
     fn row(&mut self, asked: &Asked, run: &mut dyn Run, lost: &mut Lost) -> Result<()> {
         let own = self.device;
         // A scan is asked by its items, which read and write as many bytes.
@@ -145,64 +152,32 @@ impl Ways<'_> {
             Traffic::Copies => own.scan_choice(asked.bytes / 2, 1),
         };
         let Policy::Cpu(policy) = policy else { unreachable!("a CPU has the policy of one") };
-        if self.deadline.is_over() {
+        let in_use = format!("{strategy}, in use");
+        let Some(mut fastest) = self.first_runs(asked, &in_use, own, run, lost)? else {
             return Ok(());
-        }
-        let mut ways = self.others(asked, policy);
-        let mut first = Vec::new();
-        for device in std::iter::once(own).chain(ways.iter().map(|way| &way.device)) {
-            lost.wrong += usize::from(!run.is_right(device)?);
-            let times = (0..FIRST_RUNS).map(|_| timed(run, device, 1));
-            first.push(times.collect::<Result<Vec<_>>>()?.into_iter().fold(f64::MAX, f64::min));
-        }
-        let fastest = first.iter().copied().fold(f64::MAX, f64::min);
-        let mut times = first[1..].iter();
-        ways.retain(|_| times.next().is_some_and(|&time| time <= HOPELESS * fastest));
-        let runs = ((SAMPLE / fastest.max(1e-9)) as u32).clamp(1, 1 << 16);
-        let mut sample = |device: &Device| {
-            if runs > 1 {
-                (0..WAKING).try_for_each(|_| run.call(device))?;
-            }
-            timed(run, device, runs)
         };
-        let ratio = |way: &Way| median_of(way.ratios.clone());
-        let mut own_times = Vec::new();
-        for (round, turns) in ROUNDS.into_iter().chain([LAST_TURNS]).enumerate() {
-            let is_last = round == ROUNDS.len();
-            if is_last {
-                ways.truncate(1);
-                ways.iter_mut().for_each(|way| way.ratios.clear());
+        let mut ways = Vec::new();
+        for way in self.others(asked, policy) {
+            if let Some(time) = self.first_runs(asked, &way.name, &way.device, run, lost)? {
+                fastest = fastest.min(time);
+                ways.push((time, way));
             }
-            for turn in 0..turns {
-                if !is_last && ways.len() == 1 || turn >= LEAST_TURNS && self.deadline.is_over() {
-                    break;
-                }
-                let own_time = sample(own)?;
-                for way in &mut ways {
-                    let time = sample(&way.device)?;
-                    way.ratios.push(time / own_time);
-                }
-                if is_last {
-                    own_times.push(own_time);
-                }
-            }
-            ways.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
-            ways.truncate(ways.len().div_ceil(2));
         }
-        let own_time = median_of(own_times);
+        ways.retain(|(time, _)| *time <= HOPELESS * fastest);
+        let ways = ways.into_iter().map(|(_, way)| way).collect();
+        let runs = ((SAMPLE / fastest.max(1e-9)) as u32).clamp(1, 1 << 16);
+        let (own_time, best) = self.meet(ways, runs, run)?;
         let begun = Instant::now();
         (0..runs).try_for_each(|_| run.limit(own))?;
         let limit = begun.elapsed().as_secs_f64() / f64::from(runs);
-        let measured = |time: f64| Measured {
-            median_us: us(time),
-            default_us: us(own_time),
-            limit_us: us(limit),
+        let measured = |time: f64| {
+            Some(Measured { median_us: us(time), default_us: us(own_time), limit_us: us(limit) })
         };
-        self.tell(asked.items, &format!("{strategy}, in use"), measured(own_time))?;
+        self.tell(asked.items, &in_use, measured(own_time))?;
         let mut percent = 0.0;
-        if let Some(way) = ways.first() {
-            let ratio = ratio(way);
-            self.tell(asked.items, &way.name, measured(ratio * own_time))?;
+        if let Some(best) = best {
+            let ratio = best.ratio();
+            self.tell(asked.items, &best.name, measured(ratio * own_time))?;
             if SAME * ratio < 1.0 {
                 percent = 100.0 * (1.0 / ratio - 1.0);
             }
@@ -212,11 +187,67 @@ impl Ways<'_> {
         Ok(())
     }
 
-    fn tell(&mut self, items: usize, strategy: &str, times: Measured) -> Result<()> {
+    /// The seconds of the fastest of some runs of a way, unless its result is wrong.
+    fn first_runs(
+        &mut self,
+        asked: &Asked,
+        name: &str,
+        device: &Device,
+        run: &mut dyn Run,
+        lost: &mut Lost,
+    ) -> Result<Option<f64>> {
+        if !run.is_right(device)? {
+            lost.wrong += 1;
+            self.tell(asked.items, name, None)?;
+            return Ok(None);
+        }
+        let times = (0..FIRST_RUNS).map(|_| timed(run, device, 1));
+        Ok(times.collect::<Result<Vec<_>>>()?.into_iter().reduce(f64::min))
+    }
+
+    /// The seconds of the choice in use, and the fastest of the other ways, with its times from the last meeting alone.
+    fn meet(&self, mut ways: Vec<Way>, runs: u32, run: &mut dyn Run) -> Result<(f64, Option<Way>)> {
+        let mut sample = |device: &Device| {
+            if runs > 1 {
+                (0..WAKING).try_for_each(|_| run.call(device))?;
+            }
+            timed(run, device, runs)
+        };
+        for turns in ROUNDS {
+            for turn in 0..turns {
+                if ways.len() == 1 || turn >= LEAST_TURNS && self.deadline.is_over() {
+                    break;
+                }
+                let own_time = sample(self.device)?;
+                for way in &mut ways {
+                    way.ratios.push(sample(&way.device)? / own_time);
+                }
+            }
+            ways.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
+            ways.truncate(ways.len().div_ceil(2));
+        }
+        let mut best = ways.into_iter().next();
+        best.iter_mut().for_each(|way| way.ratios.clear());
+        let mut own_times = Vec::new();
+        for turn in 0..LAST_TURNS {
+            if turn >= LEAST_TURNS && self.deadline.is_over() {
+                break;
+            }
+            let own_time = sample(self.device)?;
+            own_times.push(own_time);
+            if let Some(way) = &mut best {
+                way.ratios.push(sample(&way.device)? / own_time);
+            }
+        }
+        Ok((median_of(own_times), best))
+    }
+
+    /// Tells of a way: its times, or that its result was wrong.
+    fn tell(&mut self, items: usize, strategy: &str, times: Option<Measured>) -> Result<()> {
         let policy = WorkgroupPolicy { threads_per_workgroup: 0, items_per_thread: 0 };
         let operation = self.operation;
-        let checked = LAST.to_owned();
-        (self.tell)(&Tried { operation, items, strategy, policy, times: Some(times), checked })
+        let checked = if times.is_some() { LAST } else { WRONG }.to_owned();
+        (self.tell)(&Tried { operation, items, strategy, policy, times, checked })
     }
 }
 
@@ -262,6 +293,9 @@ impl ReduceKernel for Ways<'_> {
     {
         let (problem, mut lost) = (Reduce::new(operator), Lost::default());
         for &count in self.lengths {
+            if self.deadline.is_over() {
+                break;
+            }
             let items = &cast_slice::<u8, T>(self.items.bytes())[..count];
             let expected = reduce_with(&scalar()?, items, &problem)?;
             let call = |device: &Device| reduce_with(device, black_box(items), &problem);
@@ -287,6 +321,9 @@ impl PositionKernel for Ways<'_> {
     {
         let (find, mut lost) = (if self.largest { argmax } else { argmin }, Lost::default());
         for &count in self.lengths {
+            if self.deadline.is_over() {
+                break;
+            }
             let items = &cast_slice::<u8, T>(self.items.bytes())[..count];
             let expected = find(&scalar()?, items)?;
             let call = |device: &Device| find(device, black_box(items));
@@ -342,6 +379,9 @@ impl ScanKernel for Ways<'_> {
     {
         let (problem, mut lost) = (Scan::inclusive(operator), Lost::default());
         for &count in self.lengths {
+            if self.deadline.is_over() {
+                break;
+            }
             let items = &cast_slice::<u8, T>(self.items.bytes())[..count];
             let mut expected = vec![U::zeroed(); count];
             scan_into_with(&scalar()?, items, &mut expected[..], &problem)?;
