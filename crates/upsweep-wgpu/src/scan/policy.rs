@@ -40,12 +40,12 @@ pub(crate) fn strategy(facts: &Facts) -> GpuScanStrategy {
 /// | to 2^18 | 512 threads with 4 | 0.97 to 0.99 | 0.89 to 0.98 | 0.86 to 0.93 |
 /// | 2^20 | 512 with 8 | 1 | 1 | 0.74 to 0.77 |
 /// | 2^22 | 512 with 32; of 8 bytes 128 with 32 | 0.83 | 0.92 to 1 | 0.97 |
-/// | 2^24 and more | the same; of one byte 128 with 128 | 0.86 to 0.91 | 1 | 0.9 to 0.94 |
+/// | 2^24 and more | the same; of one byte 128 with 128, from 2^27 on 512 with 128 | 0.86 to 0.91 | 1 | 0.9 to 0.94 |
 ///
 /// Of 2^22 items and less that is as cells were tried. Of more, where single runs made the second of two look faster, it is what the last turns
 /// said; for `u8` and `u64` the product of those of two runs.
-/// Of 2^28 `u8` 512 threads with 128 items take 0.96 of what 128 take (`-tune-wgpu-3.csv`; with 256 items 0.92,
-/// `2026-11-24-check-quick-wgpu.csv`), of 2^26 as long.
+/// Of 2^28 `u8` 512 threads with 128 items take 0.96 of what 128 take (`-tune-wgpu-3.csv`), with 256 items as long
+/// (`2026-11-24-check-quick-wgpu.csv`), of 2^26 0.98 (`2026-11-23-check-wgpu-2.csv`).
 /// Of 2^24 `u32` and `f32` 128 threads with 32 items take 1.03 of what 512 take, of 2^28 1.07 and 1.11
 /// (`-scan-chunks-wgpu.csv`, `-check-quick-wgpu.csv`).
 pub(crate) fn policy(facts: &Facts, items: u64, item_bytes: u64) -> WorkgroupPolicy {
