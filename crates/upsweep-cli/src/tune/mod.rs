@@ -9,6 +9,8 @@ mod gpu;
 mod helpers;
 mod jobs;
 mod last;
+mod pieces;
+mod said;
 mod sweep;
 mod ways;
 
@@ -18,41 +20,33 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use time::OffsetDateTime;
-use upsweep::profile::{self, Crossing, FromHost, Work};
-use upsweep::{CpuOptions, CpuPolicy, Device, Dtype, Profile};
+use upsweep::profile::{self, Work};
+use upsweep::{CpuOptions, Device, Dtype, Profile};
 
 use crate::args::TuneArguments;
-use crate::bench::report::{Record, quoted};
-use crate::bench::{Primitive, input};
+use crate::bench::input;
+use crate::bench::report::Record;
 use crate::device;
-use crate::dispatch::{self, Op, PositionKernel, ReduceKernel, ScanKernel, combined_in, same_bits};
+use crate::dispatch::Op;
 use crate::error::{Failure, Result};
 use crate::progress::{check_signals, watch_signals};
-use crate::reduce::check_accumulator;
 
 use awake::Awake;
 pub(crate) use budget::Budget;
 pub(crate) use budget::Span;
 use gpu::{Extent, Piece};
 use helpers::Helpers;
+use pieces::{Wanted, dispatched, lengths, pieces};
+use said::{COLUMNS, line, lost, lost_of, table};
 use sweep::Tried;
 
 /// The time of a run, and of a quick one.
 const BUDGET: &str = "60s";
 const QUICK_BUDGET: &str = "25s";
 
-/// Types and lengths that are measured unless others are asked for.
-const DTYPES: [Dtype; 5] = [Dtype::U8, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64];
-const QUICK_DTYPES: [Dtype; 3] = [Dtype::U8, Dtype::U32, Dtype::F32];
-const POWERS: [u32; 10] = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
-const QUICK_POWERS: [u32; 9] = [10, 12, 14, 16, 18, 20, 22, 24, 26];
-
 /// Turns of each pair of measurements on a CPU.
 const TURNS: usize = 31;
 const QUICK_TURNS: usize = 11;
-
-/// The columns of what was tried.
-const COLUMNS: &str = "device,op,dtype,n,strategy,threads_per_workgroup,items_per_thread,median_us,default_us,limit_us,checked";
 
 /// Tunes, or brings a profile from elsewhere, or takes one there.
 pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
@@ -107,30 +101,6 @@ fn check(arguments: &TuneArguments) -> Result<()> {
     }
     check_signals()?;
     if wrong > 0 { Err(Failure::Mismatch(wrong)) } else { Ok(()) }
-}
-
-/// How much longer than the best the choice took in each row, in per cent.
-fn lost_of(found: &Profile) -> Vec<f64> {
-    let reductions =
-        found.reductions.iter().flat_map(|rows| rows.best().iter().map(|b| b.measured));
-    let scans = found.scans.iter().flat_map(|rows| rows.best().iter().map(|b| b.measured));
-    let lost = reductions.chain(scans).map(|row| 100.0 * (row.default_us / row.median_us - 1.0));
-    lost.collect()
-}
-
-/// In how many rows the choice was as good as the best, and where it was worst.
-fn lost(mut lost: Vec<f64>) -> String {
-    lost.sort_by(f64::total_cmp);
-    let within = |percent: f64| lost.partition_point(|&row| row <= percent);
-    match lost.last() {
-        None => String::new(),
-        Some(worst) => format!(
-            "\nOf {} rows the choice in use loses 2 % at most in {}, 5 % at most in {}, and {worst:.1} % in the worst.\n",
-            lost.len(),
-            within(2.0),
-            within(5.0),
-        ),
-    }
 }
 
 /// Finds out now, and not when everything is measured, whether a file can be written.
@@ -204,21 +174,6 @@ fn tune(arguments: &TuneArguments, device: &Device, place: &Path) -> Result<()> 
     // What there is was kept; whoever asked for the end is told so.
     check_signals()?;
     if wrong > 0 { Err(Failure::Mismatch(wrong)) } else { Ok(()) }
-}
-
-fn line(device: &str, dtype: &str, row: &Tried<'_>) -> String {
-    let [median, default, limit] = match row.times {
-        Some(times) => {
-            [times.median_us, times.default_us, times.limit_us].map(|us| format!("{us:.3}"))
-        }
-        None => Default::default(),
-    };
-    let (strategy, checked) = (quoted(row.strategy), quoted(&row.checked));
-    let [threads, items] = [row.policy.threads_per_workgroup, row.policy.items_per_thread];
-    let (device, operation, n) = (quoted(device), quoted(row.operation), row.items);
-    format!(
-        "{device},{operation},{dtype},{n},{strategy},{threads},{items},{median},{default},{limit},{checked}"
-    )
 }
 
 fn on_cpu(
@@ -356,185 +311,4 @@ fn shipped_beside(device: &Device) -> Vec<Profile> {
     let own = by_cuda(&device.limits().interface);
     let all = profile::all_shipped().into_iter();
     all.filter(|profile| by_cuda(&profile.interface) == own).collect()
-}
-
-/// A piece of work that is wanted.
-#[derive(Clone, Copy)]
-struct Wanted {
-    primitive: Primitive,
-    op: Op,
-    dtype: Dtype,
-    stored: Dtype,
-}
-
-impl Wanted {
-    /// The part of the time that it gets, where arrays in the host's memory get 1, the longest of which are not for short runs: scans write
-    /// and compare their outputs, and their kernels take longer to compile.
-    fn parts(&self) -> usize {
-        if self.primitive.scans() { 3 } else { 2 }
-    }
-
-    /// What records call the operation and its types.
-    fn names(self) -> (String, String) {
-        let (dtype, stored) = (self.dtype, self.stored);
-        let operation = match self.op {
-            Op::Sum | Op::ArgMin | Op::ArgMax => self.primitive.name().to_owned(),
-            op => format!("{}/{op}", self.primitive.name()),
-        };
-        let types = if stored == dtype { dtype.to_string() } else { format!("{dtype}->{stored}") };
-        (operation, types)
-    }
-}
-
-/// Does a piece of work with its types, if there is such a kernel.
-fn dispatched<R, K>(wanted: Wanted, kernel: K) -> Option<R>
-where
-    K: ReduceKernel<Output = R> + ScanKernel<Output = R> + PositionKernel<Output = R>,
-{
-    let Wanted { primitive, op, dtype, stored } = wanted;
-    match primitive {
-        Primitive::ArgMin | Primitive::ArgMax => Some(dispatch::position(dtype, kernel)),
-        Primitive::Reduce => {
-            let (from, to) = same_bits(op, dtype, combined_in(stored));
-            dispatch::reduce(op, from, to, kernel)
-        }
-        Primitive::InclusiveScan | Primitive::ExclusiveScan => {
-            let (from, to) = same_bits(op, dtype, stored);
-            dispatch::scan(op, from, to, kernel)
-        }
-    }
-}
-
-/// Every piece of work that is wanted and exists; scans with and without their own item are one.
-fn pieces(arguments: &TuneArguments) -> Result<Vec<Wanted>> {
-    let dtypes = match &arguments.dtype {
-        Some(names) => names.0.clone(),
-        None if arguments.quick => QUICK_DTYPES.to_vec(),
-        None => DTYPES.to_vec(),
-    };
-    let mut scans = false;
-    let mut wanted = Vec::new();
-    for &primitive in &arguments.op.0 {
-        if primitive.scans() && std::mem::replace(&mut scans, true) {
-            continue;
-        }
-        let op = primitive.op(arguments.operator);
-        for &dtype in &dtypes {
-            let stored = arguments.acc.filter(|_| !primitive.is_position()).unwrap_or(dtype);
-            if !primitive.is_position() {
-                check_accumulator(dtype, stored)?;
-                op.check(dtype)?;
-            }
-            wanted.push(Wanted { primitive, op, dtype, stored });
-        }
-    }
-    Ok(wanted)
-}
-
-/// The lengths to measure at: those of which the device and the host hold all arrays, half of each memory being left.
-fn lengths(arguments: &TuneArguments, device: &Device, bytes: usize) -> Vec<usize> {
-    let mut lengths = match &arguments.n {
-        Some(lengths) => lengths.0.clone(),
-        None if arguments.quick => QUICK_POWERS.map(|power| 1 << power).to_vec(),
-        None => POWERS.map(|power| 1 << power).to_vec(),
-    };
-    lengths.sort_unstable();
-    lengths.dedup();
-    let limits = device.limits();
-    let memories = [limits.memory_bytes, input::available_memory()];
-    let least = memories.into_iter().flatten().min().unwrap_or(u64::MAX);
-    // Shorter lengths together are as long as the longest.
-    lengths.retain(|&n| n > 0 && (2 * n as u64).saturating_mul(bytes as u64) <= least / 2);
-    lengths
-}
-
-/// What a profile says, for people.
-fn table(profile: &Profile) -> String {
-    let mut text = String::new();
-    if let Some(cpu) = profile.cpu {
-        for (name, bytes) in [
-            ("serial_bytes", cpu.serial_bytes),
-            ("scan_serial_bytes", cpu.scan_serial_bytes),
-            ("block_bytes", cpu.block_bytes),
-            ("scan_block_bytes", cpu.scan_block_bytes),
-            ("streaming_bytes", cpu.streaming_bytes),
-            ("half_line_bytes", cpu.half_line_bytes),
-        ] {
-            let bytes =
-                if bytes == CpuPolicy::NEVER { "never".to_owned() } else { bytes.to_string() };
-            text.push_str(&format!("{name:<18}{bytes:>12}\n"));
-        }
-    }
-    let reductions = profile.reductions.iter().flat_map(|rows| {
-        rows.best().iter().map(move |best| {
-            (
-                "reduce",
-                rows.work(),
-                best.items,
-                cells::Space::name(best.strategy),
-                best.policy,
-                best.measured,
-            )
-        })
-    });
-    let scans = profile.scans.iter().flat_map(|rows| {
-        rows.best().iter().map(move |best| {
-            (
-                "scan",
-                rows.work(),
-                best.items,
-                cells::Space::name(best.strategy),
-                best.policy,
-                best.measured,
-            )
-        })
-    });
-    for (number, (primitive, work, items, strategy, policy, measured)) in
-        reductions.chain(scans).enumerate()
-    {
-        if number == 0 {
-            text.push_str(&format!(
-                "{:<8} {:<8} {:<9} {:>11} {:<48} {:>7} {:>5} {:>12} {:>7} {:>8}\n",
-                "",
-                "operator",
-                "dtype",
-                "n",
-                "strategy",
-                "threads",
-                "items",
-                "median µs",
-                "% limit",
-                "gained %",
-            ));
-        }
-        let types = format!("{}->{}", work.item, work.output);
-        let of_limit = 100.0 * measured.limit_us / measured.median_us;
-        let gained = 100.0 * (measured.default_us / measured.median_us - 1.0);
-        text.push_str(&format!(
-            "{primitive:<8} {:<8} {types:<9} {items:>11} {strategy:<48} {:>7} {:>5} {:>12.3} {of_limit:>7.1} {gained:>8.1}\n",
-            work.operator, policy.threads_per_workgroup, policy.items_per_thread, measured.median_us,
-        ));
-    }
-    if let Some(from_host) = &profile.from_host {
-        text.push_str(&crossings(from_host));
-    }
-    text
-}
-
-/// What arrays of the host's take, and where that is the better place.
-fn crossings(from_host: &FromHost) -> String {
-    let mut text = format!(
-        "\nArrays in the host's memory, from call to result; CPU: {}\n{:<8} {:>12} {:>12} {:>12}  faster\n",
-        from_host.cpu, "", "bytes", "GPU µs", "CPU µs",
-    );
-    for (name, rows) in [("reduce", &from_host.reads), ("scan", &from_host.copies)] {
-        for &Crossing { bytes, gpu_us, cpu_us } in rows {
-            let faster = if gpu_us < cpu_us { "GPU" } else { "CPU" };
-            text.push_str(&format!(
-                "{name:<8} {bytes:>12} {gpu_us:>12.2} {cpu_us:>12.2}  {faster}, {:.1} times\n",
-                (gpu_us / cpu_us).max(cpu_us / gpu_us),
-            ));
-        }
-    }
-    text
 }

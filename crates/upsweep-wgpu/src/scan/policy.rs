@@ -50,9 +50,7 @@ pub(crate) fn strategy(facts: &Facts) -> GpuScanStrategy {
 /// (`-scan-chunks-wgpu.csv`, `-check-quick-wgpu.csv`).
 pub(crate) fn policy(facts: &Facts, items: u64, item_bytes: u64) -> WorkgroupPolicy {
     let (threads_per_workgroup, items_per_thread) = match () {
-        // Devices with narrow subgroups have few registers.
-        _ if facts.subgroup < 32 && items * item_bytes < 1 << 22 => (256, 8),
-        _ if facts.subgroup < 32 => (256, 16),
+        _ if facts.subgroup < 32 => narrow(items * item_bytes),
         _ if items < 1 << 19 => (512, 4),
         _ if items < 1 << 21 => (512, 8),
         _ if item_bytes >= 8 => (128, 32),
@@ -63,12 +61,16 @@ pub(crate) fn policy(facts: &Facts, items: u64, item_bytes: u64) -> WorkgroupPol
     WorkgroupPolicy { threads_per_workgroup, items_per_thread }
 }
 
+/// Threads and items of devices with narrow subgroups, which have few registers.
+fn narrow(bytes: u64) -> (u32, u32) {
+    (256, if bytes < 1 << 22 { 8 } else { 16 })
+}
+
 /// The policy of kernels that were not measured with the numbers above and keep what they had: with what values know of segments,
 /// registers hold half as many items; where only the total is written, as many.
 fn of_others(facts: &Facts, types: &Types, bytes: u64) -> WorkgroupPolicy {
     let (threads_per_workgroup, items_per_thread) = match bytes {
-        0..=0x3f_ffff if facts.subgroup < 32 => (256, 8),
-        _ if facts.subgroup < 32 => (256, 16),
+        _ if facts.subgroup < 32 => narrow(bytes),
         0..=0x7f_ffff => (512, 8),
         _ => (512, 32),
     };

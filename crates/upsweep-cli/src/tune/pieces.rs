@@ -1,0 +1,105 @@
+//! The pieces of work of a tuning run: primitives with their types, and lengths.
+
+use upsweep::{Device, Dtype};
+
+use crate::args::TuneArguments;
+use crate::bench::{Primitive, input};
+use crate::dispatch::{self, Op, PositionKernel, ReduceKernel, ScanKernel, combined_in, same_bits};
+use crate::error::Result;
+use crate::reduce::check_accumulator;
+
+/// Types and lengths that are measured unless others are asked for.
+const DTYPES: [Dtype; 5] = [Dtype::U8, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64];
+const QUICK_DTYPES: [Dtype; 3] = [Dtype::U8, Dtype::U32, Dtype::F32];
+const POWERS: [u32; 10] = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
+const QUICK_POWERS: [u32; 9] = [10, 12, 14, 16, 18, 20, 22, 24, 26];
+
+/// A piece of work that is wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) primitive: Primitive,
+    pub(super) op: Op,
+    pub(super) dtype: Dtype,
+    pub(super) stored: Dtype,
+}
+
+impl Wanted {
+    /// The part of the time that it gets, where arrays in the host's memory get 1, the longest of which are not for short runs: scans write
+    /// and compare their outputs, and their kernels take longer to compile.
+    pub(super) fn parts(&self) -> usize {
+        if self.primitive.scans() { 3 } else { 2 }
+    }
+
+    /// What records call the operation and its types.
+    pub(super) fn names(self) -> (String, String) {
+        let (dtype, stored) = (self.dtype, self.stored);
+        let operation = match self.op {
+            Op::Sum | Op::ArgMin | Op::ArgMax => self.primitive.name().to_owned(),
+            op => format!("{}/{op}", self.primitive.name()),
+        };
+        let types = if stored == dtype { dtype.to_string() } else { format!("{dtype}->{stored}") };
+        (operation, types)
+    }
+}
+
+/// Does a piece of work with its types, if there is such a kernel.
+pub(super) fn dispatched<R, K>(wanted: Wanted, kernel: K) -> Option<R>
+where
+    K: ReduceKernel<Output = R> + ScanKernel<Output = R> + PositionKernel<Output = R>,
+{
+    let Wanted { primitive, op, dtype, stored } = wanted;
+    match primitive {
+        Primitive::ArgMin | Primitive::ArgMax => Some(dispatch::position(dtype, kernel)),
+        Primitive::Reduce => {
+            let (from, to) = same_bits(op, dtype, combined_in(stored));
+            dispatch::reduce(op, from, to, kernel)
+        }
+        Primitive::InclusiveScan | Primitive::ExclusiveScan => {
+            let (from, to) = same_bits(op, dtype, stored);
+            dispatch::scan(op, from, to, kernel)
+        }
+    }
+}
+
+/// Every piece of work that is wanted and exists; scans with and without their own item are one.
+pub(super) fn pieces(arguments: &TuneArguments) -> Result<Vec<Wanted>> {
+    let dtypes = match &arguments.dtype {
+        Some(names) => names.0.clone(),
+        None if arguments.quick => QUICK_DTYPES.to_vec(),
+        None => DTYPES.to_vec(),
+    };
+    let mut scans = false;
+    let mut wanted = Vec::new();
+    for &primitive in &arguments.op.0 {
+        if primitive.scans() && std::mem::replace(&mut scans, true) {
+            continue;
+        }
+        let op = primitive.op(arguments.operator);
+        for &dtype in &dtypes {
+            let stored = arguments.acc.filter(|_| !primitive.is_position()).unwrap_or(dtype);
+            if !primitive.is_position() {
+                check_accumulator(dtype, stored)?;
+                op.check(dtype)?;
+            }
+            wanted.push(Wanted { primitive, op, dtype, stored });
+        }
+    }
+    Ok(wanted)
+}
+
+/// The lengths to measure at: those of which the device and the host hold all arrays, half of each memory being left.
+pub(super) fn lengths(arguments: &TuneArguments, device: &Device, bytes: usize) -> Vec<usize> {
+    let mut lengths = match &arguments.n {
+        Some(lengths) => lengths.0.clone(),
+        None if arguments.quick => QUICK_POWERS.map(|power| 1 << power).to_vec(),
+        None => POWERS.map(|power| 1 << power).to_vec(),
+    };
+    lengths.sort_unstable();
+    lengths.dedup();
+    let limits = device.limits();
+    let memories = [limits.memory_bytes, input::available_memory()];
+    let least = memories.into_iter().flatten().min().unwrap_or(u64::MAX);
+    // Shorter lengths together are as long as the longest.
+    lengths.retain(|&n| n > 0 && (2 * n as u64).saturating_mul(bytes as u64) <= least / 2);
+    lengths
+}

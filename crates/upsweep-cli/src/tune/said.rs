@@ -1,0 +1,142 @@
+//! What a tuning run says: rows of a record for programs, a table for people.
+
+use upsweep::profile::{Crossing, FromHost};
+use upsweep::{CpuPolicy, Profile};
+
+use super::cells;
+use super::sweep::Tried;
+use crate::bench::report::quoted;
+
+/// The columns of what was tried.
+pub(super) const COLUMNS: &str = "device,op,dtype,n,strategy,threads_per_workgroup,items_per_thread,median_us,default_us,limit_us,checked";
+
+/// A row of it.
+pub(super) fn line(device: &str, dtype: &str, row: &Tried<'_>) -> String {
+    let [median, default, limit] = match row.times {
+        Some(times) => {
+            [times.median_us, times.default_us, times.limit_us].map(|us| format!("{us:.3}"))
+        }
+        None => Default::default(),
+    };
+    let (strategy, checked) = (quoted(row.strategy), quoted(&row.checked));
+    let [threads, items] = [row.policy.threads_per_workgroup, row.policy.items_per_thread];
+    let (device, operation, n) = (quoted(device), quoted(row.operation), row.items);
+    format!(
+        "{device},{operation},{dtype},{n},{strategy},{threads},{items},{median},{default},{limit},{checked}"
+    )
+}
+
+/// How much longer than the best the choice took in each row, in per cent.
+pub(super) fn lost_of(found: &Profile) -> Vec<f64> {
+    let reductions =
+        found.reductions.iter().flat_map(|rows| rows.best().iter().map(|b| b.measured));
+    let scans = found.scans.iter().flat_map(|rows| rows.best().iter().map(|b| b.measured));
+    let lost = reductions.chain(scans).map(|row| 100.0 * (row.default_us / row.median_us - 1.0));
+    lost.collect()
+}
+
+/// In how many rows the choice was as good as the best, and where it was worst.
+pub(super) fn lost(mut lost: Vec<f64>) -> String {
+    lost.sort_by(f64::total_cmp);
+    let within = |percent: f64| lost.partition_point(|&row| row <= percent);
+    match lost.last() {
+        None => String::new(),
+        Some(worst) => format!(
+            "\nOf {} rows the choice in use loses 2 % at most in {}, 5 % at most in {}, and {worst:.1} % in the worst.\n",
+            lost.len(),
+            within(2.0),
+            within(5.0),
+        ),
+    }
+}
+
+/// What a profile says, for people.
+pub(super) fn table(profile: &Profile) -> String {
+    let mut text = String::new();
+    if let Some(cpu) = profile.cpu {
+        for (name, bytes) in [
+            ("serial_bytes", cpu.serial_bytes),
+            ("scan_serial_bytes", cpu.scan_serial_bytes),
+            ("block_bytes", cpu.block_bytes),
+            ("scan_block_bytes", cpu.scan_block_bytes),
+            ("streaming_bytes", cpu.streaming_bytes),
+            ("half_line_bytes", cpu.half_line_bytes),
+        ] {
+            let bytes =
+                if bytes == CpuPolicy::NEVER { "never".to_owned() } else { bytes.to_string() };
+            text.push_str(&format!("{name:<18}{bytes:>12}\n"));
+        }
+    }
+    let reductions = profile.reductions.iter().flat_map(|rows| {
+        rows.best().iter().map(move |best| {
+            (
+                "reduce",
+                rows.work(),
+                best.items,
+                cells::Space::name(best.strategy),
+                best.policy,
+                best.measured,
+            )
+        })
+    });
+    let scans = profile.scans.iter().flat_map(|rows| {
+        rows.best().iter().map(move |best| {
+            (
+                "scan",
+                rows.work(),
+                best.items,
+                cells::Space::name(best.strategy),
+                best.policy,
+                best.measured,
+            )
+        })
+    });
+    for (number, (primitive, work, items, strategy, policy, measured)) in
+        reductions.chain(scans).enumerate()
+    {
+        if number == 0 {
+            text.push_str(&format!(
+                "{:<8} {:<8} {:<9} {:>11} {:<48} {:>7} {:>5} {:>12} {:>7} {:>8}\n",
+                "",
+                "operator",
+                "dtype",
+                "n",
+                "strategy",
+                "threads",
+                "items",
+                "median µs",
+                "% limit",
+                "gained %",
+            ));
+        }
+        let types = format!("{}->{}", work.item, work.output);
+        let of_limit = 100.0 * measured.limit_us / measured.median_us;
+        let gained = 100.0 * (measured.default_us / measured.median_us - 1.0);
+        text.push_str(&format!(
+            "{primitive:<8} {:<8} {types:<9} {items:>11} {strategy:<48} {:>7} {:>5} {:>12.3} {of_limit:>7.1} {gained:>8.1}\n",
+            work.operator, policy.threads_per_workgroup, policy.items_per_thread, measured.median_us,
+        ));
+    }
+    if let Some(from_host) = &profile.from_host {
+        text.push_str(&crossings(from_host));
+    }
+    text
+}
+
+/// What arrays of the host's take, and where that is the better place.
+fn crossings(from_host: &FromHost) -> String {
+    let mut text = format!(
+        "\nArrays in the host's memory, from call to result; CPU: {}\n{:<8} {:>12} {:>12} {:>12}  faster\n",
+        from_host.cpu, "", "bytes", "GPU µs", "CPU µs",
+    );
+    for (name, rows) in [("reduce", &from_host.reads), ("scan", &from_host.copies)] {
+        for &Crossing { bytes, gpu_us, cpu_us } in rows {
+            let faster = if gpu_us < cpu_us { "GPU" } else { "CPU" };
+            text.push_str(&format!(
+                "{name:<8} {bytes:>12} {gpu_us:>12.2} {cpu_us:>12.2}  {faster}, {:.1} times\n",
+                (gpu_us / cpu_us).max(cpu_us / gpu_us),
+            ));
+        }
+    }
+    text
+}
