@@ -37,15 +37,20 @@ fn main() -> ExitCode {
         Ok(arguments) => run(&arguments.command),
         Err(error) => refuse(&error),
     };
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
+    let status = match ended {
+        Ok(()) => 0,
         Err(failure) => {
             if !matches!(failure, Failure::ReaderGone) {
                 complain(&failure.to_string());
             }
-            ExitCode::from(failure.status())
+            failure.status()
         }
+    };
+    if tune::were_left() {
+        // Everything is written. What drivers do at the end of a program is not meant for one whose threads compile.
+        signal_hook::low_level::exit(status.into());
     }
+    ExitCode::from(status)
 }
 
 fn run(command: &Command) -> Result<()> {

@@ -48,6 +48,8 @@ mod ladder {
 mod tune {
     mod budget;
     mod cells;
+    mod order;
+    mod threads;
 }
 
 /// The modules of `upsweep report`.

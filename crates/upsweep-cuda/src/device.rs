@@ -121,6 +121,8 @@ pub struct Gpu {
     limits: Limits,
     compiler: Compiler,
     pub(crate) modules: Mutex<HashMap<Shader, Arc<Module>>>,
+    /// Whether kernels are made and kept on disk, but not loaded.
+    only_makes: AtomicBool,
     /// What made the context useless, if something did.
     lost: OnceLock<String>,
     /// Whether anything was launched into a stream of the caller's, so that freeing memory must wait for it.
@@ -193,7 +195,8 @@ impl Gpu {
         let facts = Facts::of(context).map_err(known)?;
         let limits = facts.limits(context.name().map_err(known)?);
         let in_vain = Mapped::new(context).map_err(known)?;
-        let (id, (modules, lost, elsewhere, captured)) = (id.to_owned(), <_>::default());
+        let (id, (modules, only_makes, lost, elsewhere, captured)) =
+            (id.to_owned(), <_>::default());
         Ok(Self {
             id,
             stream,
@@ -201,6 +204,7 @@ impl Gpu {
             limits,
             compiler,
             modules,
+            only_makes,
             lost,
             elsewhere,
             captured,
@@ -246,9 +250,28 @@ impl Gpu {
 
     /// Compiles a text, or takes what was made of it before, and loads it.
     pub(crate) fn load(&self, text: &str, entries: &[&'static str]) -> Result<Module> {
-        let failed = |reason| self.failed(reason);
-        let compiled = self.compiler.cubin(text, self.facts.arch, &[]).map_err(failed)?;
-        Module::load(self, &compiled.cubin, entries)
+        Module::load(self, &self.make(text)?, entries)
+    }
+
+    /// The cubin of a text, compiled unless that was done before.
+    fn make(&self, text: &str) -> Result<Vec<u8>> {
+        let compiled = self.compiler.cubin(text, self.facts.arch, &[]);
+        compiled.map(|compiled| compiled.cubin).map_err(|reason| self.failed(reason))
+    }
+
+    /// From now on kernels that calls need are made and kept on disk, but neither loaded nor run: each such call ends with
+    /// [`Error::DeviceFailed`]. For programs that make kernels for others.
+    pub fn only_make_kernels(&self) {
+        self.only_makes.store(true, Ordering::Relaxed);
+    }
+
+    /// Makes all kernels of a call and ends it, if that is [wanted](Gpu::only_make_kernels).
+    pub(crate) fn make_only(&self, shaders: &[Shader]) -> Result<()> {
+        if !self.only_makes.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        shaders.iter().try_for_each(|shader| self.make(&shader.text()).map(drop))?;
+        Err(self.failed("kernels are made only"))
     }
 
     /// The version of the compiler, as far as it is known.

@@ -11,7 +11,7 @@ use upsweep_gpu::bits::MOST_WORDS;
 use crate::launch::{Arguments, Kernel, Launch};
 use crate::mailbox::{self, Mailbox};
 use crate::memory::{Buffer, POISON};
-use crate::{Gpu, Memory, ReduceOptions, ScanOptions, Slice, Workspace, testing};
+use crate::{Gpu, Memory, ReduceOptions, ScanOptions, Slice, Source, Workspace, testing};
 
 /// The only kernel of a text.
 fn kernel(gpu: &Gpu, text: &str, entry: &'static str) -> Arc<Kernel> {
@@ -44,6 +44,18 @@ fn a_number_that_no_device_has_is_an_error() {
     let Some(_) = testing::gpu() else { return };
     let error = Gpu::open(1000).map(drop).expect_err("there are not as many").to_string();
     assert!(error.starts_with("no device 'cuda:1000': the driver sees "), "{error}");
+}
+
+#[test]
+fn kernels_are_made_without_being_run() {
+    let Some(_) = testing::gpu() else { return };
+    let gpu = Arc::new(Gpu::open(0).expect("it was there before"));
+    gpu.only_make_kernels();
+    let mut workspace = Workspace::default();
+    let (problem, options) = (Reduce::<u32, _>::new(Sum), ReduceOptions::default());
+    let sum = gpu.reduce(&mut workspace, Source::Host(&[1u32, 2]), &problem, &options);
+    let error = sum.expect_err("nothing is run").to_string();
+    assert!(error.contains("kernels are made only"), "{error}");
 }
 
 #[test]

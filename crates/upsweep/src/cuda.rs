@@ -44,6 +44,11 @@ pub(crate) fn open(id: &str, number: &str, options: GpuOptions) -> Result<Cuda> 
     }
 }
 
+/// From now on kernels are made, and not run.
+pub(crate) fn only_make_kernels(gpu: &Cuda) {
+    gpu.gpu().only_make_kernels();
+}
+
 /// A GPU with what was measured on it.
 fn with_profile(gpu: Arc<Gpu>, options: GpuOptions) -> Cuda {
     let profile = profile::found(gpu.limits());

@@ -165,6 +165,15 @@ impl Device {
         }
     }
 
+    /// From now on CUDA kernels that calls need are made and kept on disk, but not run: each such call fails. For programs that make
+    /// kernels for others; nothing on other devices, whose compilers keep what they like.
+    #[doc(hidden)]
+    pub fn only_make_kernels(&self) {
+        if let Kind::Cuda(gpu) = &self.kind {
+            cuda::only_make_kernels(gpu);
+        }
+    }
+
     /// The same device with a profile, or without one: see [`profile`](crate::profile). Arrays of the one are arrays of the other.
     #[must_use]
     pub fn with_profile(&self, profile: Option<Arc<Profile>>) -> Self {

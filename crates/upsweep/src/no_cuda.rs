@@ -1,8 +1,8 @@
 //! In the place of `cuda.rs` where feature `cuda` is off: the same words, of which there is nothing.
 
 pub(crate) use crate::nothing::{
-    NoBound as Bound, NoGpu as Cuda, NoMemory as Memory, NoRange as Range, reduce_made, scan_made,
-    segmented_reduce, segmented_scan,
+    NoBound as Bound, NoGpu as Cuda, NoMemory as Memory, NoRange as Range, only_make_kernels,
+    reduce_made, scan_made, segmented_reduce, segmented_scan,
 };
 use crate::{Error, GpuOptions, Result};
 

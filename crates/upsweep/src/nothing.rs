@@ -56,6 +56,12 @@ pub(crate) fn rungs(gpu: &NoGpu, _: &[u32]) -> Result<Box<dyn Rungs>> {
     match gpu.0 {}
 }
 
+/// Kernels that are made and not run.
+#[cfg(not(feature = "cuda"))]
+pub(crate) fn only_make_kernels(gpu: &NoGpu) {
+    match gpu.0 {}
+}
+
 /// A reduction of items that are made.
 pub(crate) fn reduce_made<A: Element, O: Operator<A>>(
     gpu: &NoGpu,

@@ -1,5 +1,7 @@
 //! Pieces of work on a GPU, from their names to their types.
 
+use std::collections::HashSet;
+
 use bytemuck::{bytes_of, cast_slice};
 use upsweep::profile::{Best, Rows, Work};
 use upsweep::{
@@ -11,9 +13,10 @@ use upsweep::{
 use super::awake::Awake;
 use super::budget::{Budget, Deadline};
 use super::cells::{Cell, Space, Untried};
-use super::helpers::{self, Helpers};
+use super::helpers::Helpers;
 use super::jobs::{Arrays, Jobs};
-use super::sweep::{Search, Searched, Tell, kernels_of};
+use super::kernels::{line, name_of};
+use super::sweep::{Search, Searched, Spent, Tell, lengths_of_kernels};
 use crate::bench::input::Buffer;
 use crate::dispatch::{PositionKernel, ReduceKernel, ScanKernel};
 use crate::error::Result;
@@ -47,10 +50,12 @@ pub(crate) struct Extent {
     pub(crate) tried: usize,
     pub(crate) all: usize,
     pub(crate) wrong: usize,
+    pub(crate) spent: Spent,
 }
 
 fn extent<S>(searched: &Searched<S>) -> Extent {
-    Extent { tried: searched.tried, all: searched.all, wrong: searched.wrong }
+    let Searched { tried, all, wrong, spent, .. } = *searched;
+    Extent { tried, all, wrong, spent }
 }
 
 /// Replaces the rows of a piece of work, if there are any.
@@ -95,10 +100,11 @@ impl Piece<'_> {
         let known = known_cells::<S>(known, self.work);
         let mut untried = Untried::on(self.device.limits(), &known);
         let first = untried.take_known(self.helpers.at_once());
-        let name = helpers::name_of(scans, self.work);
-        let own = self.lengths.iter().map(|&items| (items, None));
-        let kernels: Vec<_> = own.chain(kernels_of(&self.lengths, &first)).collect();
-        self.helpers.ask(&name, &kernels);
+        let name = name_of(scans, self.work);
+        let own = self.lengths.iter().map(|&items| line::<S>(&name, &[items], None));
+        let others = lengths_of_kernels(&self.lengths);
+        let others = first.iter().map(|&cell| line(&name, others, Some(cell)));
+        self.helpers.ask(own.chain(others).collect());
         Cells { name, first, untried }
     }
 
@@ -140,6 +146,8 @@ impl Piece<'_> {
             tell,
             first,
             untried,
+            launched: HashSet::new(),
+            spent: Spent::default(),
         };
         let searched = search.run()?;
         let extent = extent(&searched);
@@ -255,6 +263,8 @@ impl ScanKernel for Piece<'_> {
             tell,
             first,
             untried,
+            launched: HashSet::new(),
+            spent: Spent::default(),
         };
         let searched = search.run()?;
         let extent = extent(&searched);

@@ -78,7 +78,7 @@ impl<S: Space> Search<'_, S> {
         deadline: Deadline,
     ) -> Result<(Option<Best<S>>, usize)> {
         let mut wrong = 0;
-        let own = length.own;
+        let (own, awake) = (length.own, self.awake);
         if length.found.len() == 1 {
             return Ok((None, wrong));
         }
@@ -88,7 +88,9 @@ impl<S: Space> Search<'_, S> {
         for (round, &turns) in ROUNDS.iter().enumerate() {
             if close.len() > 1 {
                 let until = deadline.before(1.0 - (round + 1) as f64 / meetings as f64);
-                self.round(number, &mut close, length.limit, runs, turns, until)?;
+                awake.measuring(|| {
+                    self.round(number, &mut close, length.limit, runs, turns, until)
+                })?;
                 close.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
                 close.truncate(close.len().div_ceil(2));
             }
@@ -139,22 +141,19 @@ impl<S: Space> Search<'_, S> {
         let devices = bound.collect::<Done<Vec<_>>>()?;
         let recordings = devices.iter().map(|device| self.jobs.bind(device, number));
         let recordings = recordings.collect::<Done<Vec<_>>>()?;
-        let (awake, device) = (self.awake, self.device);
-        let sample = |recording| Ok::<f64, _>(middle_mean(seconds(device, recording, runs)?));
+        let device = self.device;
+        let sample = |recording| Ok::<f64, Error>(middle_mean(seconds(device, recording, runs)?));
         let mut own_times = Vec::new();
-        awake.measuring(|| -> Done<()> {
-            for turn in 0..turns {
-                if turn >= LEAST_TURNS && until.is_over() {
-                    break;
-                }
-                let own_time = sample(&own)?;
-                own_times.push(own_time);
-                for (one, recording) in close.iter_mut().zip(&recordings) {
-                    one.ratios.push(sample(recording)? / own_time);
-                }
+        for turn in 0..turns {
+            if turn >= LEAST_TURNS && until.is_over() {
+                break;
             }
-            Ok(())
-        })?;
+            let own_time = sample(&own)?;
+            own_times.push(own_time);
+            for (one, recording) in close.iter_mut().zip(&recordings) {
+                one.ratios.push(sample(recording)? / own_time);
+            }
+        }
         let own_time = median_of(own_times);
         for one in close.iter() {
             let measured = Measured {

@@ -8,10 +8,13 @@ mod from_host;
 mod gpu;
 mod helpers;
 mod jobs;
+mod kernels;
 mod last;
+mod order;
 mod pieces;
 mod said;
 mod sweep;
+mod threads;
 mod ways;
 
 use std::fs;
@@ -39,6 +42,7 @@ use helpers::Helpers;
 use pieces::{Wanted, dispatched, lengths, pieces};
 use said::{COLUMNS, line, lost, lost_of, table};
 use sweep::Tried;
+pub(crate) use threads::were_left;
 
 /// The time of a run, and of a quick one.
 const BUDGET: &str = "60s";
@@ -51,7 +55,7 @@ const QUICK_TURNS: usize = 11;
 /// Tunes, or brings a profile from elsewhere, or takes one there.
 pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
     if arguments.make_kernels {
-        return helpers::serve(&arguments.device);
+        return kernels::serve(&arguments.device);
     }
     if arguments.check {
         watch_signals()?;
@@ -289,8 +293,9 @@ fn on_gpu(
             }
             Some(done) => done?,
         };
-        let Extent { tried, all, wrong: found } = done;
-        crate::log::log!("{name}: {tried} of {all} cells, {:.1} s", budget.elapsed().as_secs_f64());
+        let Extent { tried, all, wrong: found, spent } = done;
+        let elapsed = budget.elapsed().as_secs_f64();
+        crate::log::log!("{name}: {tried} of {all} cells, {elapsed:.1} s: {spent}");
         wrong += found;
     }
     if !arguments.skip_host && check_signals().is_ok() {

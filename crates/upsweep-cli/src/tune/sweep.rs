@@ -4,14 +4,20 @@
 //! that neither a clock that changes nor a neighbour on the machine makes one look better. One that is hopeless at two lengths is not
 //! tried at the others. In the end the best of each length meet (`last.rs`).
 
+use std::collections::HashSet;
+use std::fmt::{self, Display, Formatter};
+use std::time::{Duration, Instant};
+
 use upsweep::profile::{Best, Measured};
-use upsweep::{Device, Error, Recording, WorkgroupPolicy};
+use upsweep::{Device, Error, Recording, Result as Done, WorkgroupPolicy};
 
 use super::awake::Awake;
 use super::budget::{Budget, Deadline};
 use super::cells::{Cell, Space, Untried};
 use super::helpers::Helpers;
 use super::jobs::{COMPARED, Jobs};
+use super::kernels::line;
+use super::order::{is_slow_around, longest_within, order};
 use crate::bench::measure::{median, middle_mean};
 use crate::bench::turns::seconds;
 use crate::error::{Failure, Result};
@@ -30,9 +36,6 @@ const HOPELESS: f64 = 1.5;
 
 /// The part of the time that is kept for the end.
 const FOR_THE_END: f64 = 0.25;
-
-/// A cell that takes so many times as long at three lengths, a short, a long and one in between, is not tried at the others.
-const SLOW: f64 = 1.1;
 
 /// A row of what was tried.
 pub(crate) struct Tried<'a> {
@@ -55,6 +58,39 @@ pub(crate) struct Searched<S> {
     pub(crate) all: usize,
     /// Whether a result was wrong.
     pub(crate) wrong: usize,
+    pub(crate) spent: Spent,
+}
+
+/// Where the time of a search went.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Spent {
+    /// Waiting for kernels, binding them to arrays, comparing results, measuring, and what the best of each length take.
+    pub(crate) kernels: Duration,
+    pub(crate) binding: Duration,
+    pub(crate) comparing: Duration,
+    pub(crate) measuring: Duration,
+    pub(crate) meeting: Duration,
+}
+
+impl Display for Spent {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let [kernels, binding, comparing, measuring, meeting] =
+            [self.kernels, self.binding, self.comparing, self.measuring, self.meeting]
+                .map(|time| time.as_secs_f64());
+        write!(
+            f,
+            "{kernels:.1} s for kernels, {binding:.1} binding, {comparing:.1} comparing, {measuring:.1} measuring, {meeting:.1} in \
+             the end"
+        )
+    }
+}
+
+/// Does something, whose time is added.
+fn spend<R>(time: &mut Duration, work: impl FnOnce() -> R) -> R {
+    let begun = Instant::now();
+    let result = work();
+    *time += begun.elapsed();
+    result
 }
 
 /// One length while cells are tried.
@@ -97,20 +133,14 @@ pub(crate) struct Search<'a, S> {
     /// Cells whose kernels are being made already, and the others.
     pub(crate) first: Vec<Cell<S>>,
     pub(crate) untried: Untried<S>,
+    /// What was launched of every cell so far.
+    pub(crate) launched: HashSet<String>,
+    pub(crate) spent: Spent,
 }
 
-/// The number of the longest length at which results are compared item by item.
-fn middle(lengths: &[usize]) -> usize {
-    lengths.partition_point(|&items| items <= COMPARED).saturating_sub(1)
-}
-
-/// The kernels that some cells need: those of long arrays may differ from those of others.
-pub(super) fn kernels_of<S: Space>(
-    lengths: &[usize],
-    cells: &[Cell<S>],
-) -> Vec<(usize, Option<Cell<S>>)> {
-    let items = [middle(lengths), lengths.len() - 1].map(|number| lengths[number]);
-    cells.iter().flat_map(|&cell| items.map(|items| (items, Some(cell)))).collect()
+/// The lengths whose kernels may differ: shorter ones have those of the longest at which results are compared.
+pub(super) fn lengths_of_kernels(lengths: &[usize]) -> &[usize] {
+    &lengths[longest_within(lengths, COMPARED)..]
 }
 
 impl<S: Space> Search<'_, S> {
@@ -118,7 +148,7 @@ impl<S: Space> Search<'_, S> {
     pub(crate) fn run(mut self) -> Result<Searched<S>> {
         let all = self.untried.len();
         let awake = self.awake;
-        self.helpers.wait();
+        spend(&mut self.spent.kernels, || self.helpers.wait());
         let mut lengths = awake.measuring(|| self.begin())?;
         let trying = self.deadline.before(FOR_THE_END);
         let (mut tried, mut wrong) = (0, 0);
@@ -127,26 +157,40 @@ impl<S: Space> Search<'_, S> {
             let nothing = lengths.iter().all(|length| length.found.len() == 1);
             trying.is_over() && (!nothing || check_signals().is_err())
         };
+        let mut cells = std::mem::take(&mut self.first);
+        let mut turn = Duration::ZERO;
         while !is_over(&lengths) {
-            let mut cells = std::mem::take(&mut self.first);
-            if cells.is_empty() {
-                let best: Vec<Cell<S>> = lengths.iter().map(Length::best).collect();
-                cells = self.untried.take(self.helpers.at_once(), &best);
-                self.helpers.ask(self.name, &kernels_of(self.jobs.lengths(), &cells));
-                self.helpers.wait();
-            }
-            if cells.is_empty() {
+            let begun = Instant::now();
+            // The kernels of the next ones are made while these are measured, so what comes next is known one turn late; but none where there
+            // is no time to measure them.
+            let nothing = tried == 0 && cells.is_empty();
+            let goes_on = nothing || trying.left().is_none_or(|left| left > turn);
+            let count = if goes_on { self.helpers.at_once() } else { 0 };
+            let best: Vec<Cell<S>> = lengths.iter().map(Length::best).collect();
+            let next = self.untried.take(count, &best);
+            let lengths_of_kernels = lengths_of_kernels(self.jobs.lengths());
+            let lines = next.iter().map(|&cell| line(self.name, lengths_of_kernels, Some(cell)));
+            self.helpers.ask(lines.collect());
+            if cells.is_empty() && next.is_empty() {
                 break;
             }
-            for cell in cells {
-                if is_over(&lengths) {
-                    break;
+            // Not each for itself: whoever keeps the device awake made CUDA's copies and allocations wait, 75 ms of the 120 of a cell.
+            awake.measuring(|| -> Result<()> {
+                for cell in cells {
+                    if is_over(&lengths) {
+                        break;
+                    }
+                    wrong += usize::from(!self.try_cell(cell, &mut lengths)?);
+                    tried += 1;
+                    self.budget.moved();
                 }
-                wrong += usize::from(!self.try_cell(cell, &mut lengths)?);
-                tried += 1;
-                self.budget.moved();
-            }
+                Ok(())
+            })?;
+            spend(&mut self.spent.kernels, || self.helpers.wait());
+            cells = next;
+            turn = begun.elapsed();
         }
+        let met = Instant::now();
         let mut best = Vec::new();
         for (number, length) in lengths.iter().enumerate() {
             let part = 1.0 / (lengths.len() - number) as f64;
@@ -155,7 +199,8 @@ impl<S: Space> Search<'_, S> {
             best.extend(row);
             self.budget.moved();
         }
-        Ok(Searched { best, tried, all, wrong })
+        self.spent.meeting = met.elapsed();
+        Ok(Searched { best, tried, all, wrong, spent: self.spent })
     }
 
     /// What the device chooses by itself, at every length.
@@ -183,22 +228,34 @@ impl<S: Space> Search<'_, S> {
         self.device.with_gpu_options(cell.strategy.options(cell.policy))
     }
 
-    /// Measures a cell at every length; false if a result is wrong.
+    /// Measures a cell at every length, having the device to itself; false if a result is wrong.
     fn try_cell(&mut self, cell: Cell<S>, lengths: &mut [Length<S>]) -> Result<bool> {
-        let awake = self.awake;
         let device = self.told(cell)?;
         let name = cell.strategy.name();
-        // Where it can be compared, where memory is the limit, where starting is; then all others.
-        let (middle, last) = (middle(self.jobs.lengths()), lengths.len() - 1);
-        let first = [middle, last, 0];
-        let mut order: Vec<usize> = Vec::new();
-        for number in first.into_iter().chain(0..=last) {
-            if !order.contains(&number) {
-                order.push(number);
-            }
+        let lengths_of_all = self.jobs.lengths();
+        if self.helpers.is_late(self.name, lengths_of_kernels(lengths_of_all), cell) {
+            (self.tell)(&Tried {
+                operation: self.operation,
+                items: lengths_of_all[lengths_of_all.len() - 1],
+                strategy: &name,
+                policy: cell.policy,
+                times: None,
+                checked: "its kernels took too long to make".to_owned(),
+            })?;
+            return Ok(true);
         }
-        let (mut hopeless, mut slow) = (0, 0);
+        let (order, first) = order(lengths.len(), longest_within(lengths_of_all, COMPARED));
+        let mut bind =
+            |number: usize| spend(&mut self.spent.binding, || self.jobs.bind(&device, number));
+        let mut bound: Vec<_> = order[..first].iter().rev().map(|&number| bind(number)).collect();
+        if !self.is_new(&name, &bound)? {
+            return Ok(true);
+        }
+        let mut ratios = vec![None; lengths.len()];
         for (place, number) in order.into_iter().enumerate() {
+            if is_slow_around(&ratios, number) {
+                continue;
+            }
             let items = self.jobs.lengths()[number];
             let length = &mut lengths[number];
             let operation = self.operation;
@@ -210,7 +267,10 @@ impl<S: Space> Search<'_, S> {
                 times: None,
                 checked: "ok".to_owned(),
             };
-            let recording = match self.jobs.bind(&device, number) {
+            let bound = bound.pop().unwrap_or_else(|| {
+                spend(&mut self.spent.binding, || self.jobs.bind(&device, number))
+            });
+            let recording = match bound {
                 Ok(recording) => recording,
                 Err(error @ Error::StrategyRefused { .. }) => {
                     row.checked = error.to_string();
@@ -231,15 +291,20 @@ impl<S: Space> Search<'_, S> {
                 Err(error) => return Err(error.into()),
             };
             if items <= COMPARED {
-                self.jobs.poison(number)?;
-                recording.submit()?;
-                if !self.jobs.correct(number)? {
+                let correct = spend(&mut self.spent.comparing, || {
+                    self.jobs.poison(number)?;
+                    recording.submit()?;
+                    self.jobs.correct(number)
+                });
+                if !correct? {
                     row.checked = crate::bench::report::WRONG.to_owned();
                     (self.tell)(&row)?;
                     return Ok(false);
                 }
             }
-            let (own, plain) = awake.measuring(|| self.in_turns(&recording, length))?;
+            let begun = Instant::now();
+            let (own, plain) = self.in_turns(&recording, length)?;
+            self.spent.measuring += begun.elapsed();
             let ratio = own / plain;
             let us = |seconds: f64| seconds * 1e6;
             let times =
@@ -247,13 +312,23 @@ impl<S: Space> Search<'_, S> {
             row.times = Some(times);
             (self.tell)(&row)?;
             length.add(ratio, cell);
-            hopeless += usize::from(ratio > HOPELESS);
-            slow += usize::from(ratio > SLOW);
-            if (place == 1 && hopeless == 2) || (place == 2 && slow == 3) {
+            ratios[number] = Some(ratio);
+            if place == 1 && ratios.iter().flatten().all(|&ratio| ratio > HOPELESS) {
                 break;
             }
         }
         Ok(true)
+    }
+
+    /// Whether no cell of this strategy had the same launches: policies that do not fit are brought to the nearest that do.
+    fn is_new(&mut self, name: &str, bound: &[Done<Recording>]) -> Result<bool> {
+        let mut described = Vec::new();
+        for recording in bound {
+            // What could not be bound is said when it is tried.
+            let Ok(recording) = recording else { return Ok(true) };
+            described.push(recording.described()?);
+        }
+        Ok(self.launched.insert(format!("{name} {described:?}")))
     }
 
     /// Seconds of a run, and of what the device chooses, in turns; of a hopeless one in one turn.

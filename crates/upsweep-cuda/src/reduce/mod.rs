@@ -397,6 +397,7 @@ impl Reduction {
         options: &ReduceOptions,
     ) -> Result<Self> {
         let (shape, shader) = Self::kernel(gpu.id(), &types, options, items, reads)?;
+        gpu.make_only(core::slice::from_ref(&shader))?;
         let kernel = gpu.kernel(&shader, "reduce")?;
         let state = state(gpu, &types, shape.workgroups(reads.most_dealt(&types, items)))?;
         let global = options.strategy.unwrap_or_else(|| policy::strategy(&types)).global;

@@ -236,6 +236,7 @@ impl Scanning {
     ) -> Result<Self> {
         let (shape, shaders) =
             Self::kernels((gpu.id(), &gpu.facts), &types, form, items, lies, options)?;
+        gpu.make_only(&shaders)?;
         let mut kernels = Vec::new();
         for shader in &shaders {
             for entry in &shader.entries {
