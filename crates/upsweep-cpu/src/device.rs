@@ -84,8 +84,14 @@ impl Means<'_> {
     /// The means for reading `bytes` bytes with little arithmetic.
     #[inline]
     pub(crate) fn to_read(self, bytes: usize) -> Self {
-        let past_caches = bytes >= self.policy.half_line_bytes;
-        Self { level: if past_caches { half_lines(self.level) } else { self.level }, ..self }
+        let halves = self.reads_half_lines(bytes);
+        Self { level: if halves { half_lines(self.level) } else { self.level }, ..self }
+    }
+
+    /// Whether so many bytes are read in half lines.
+    #[inline]
+    pub(crate) fn reads_half_lines(&self, bytes: usize) -> bool {
+        bytes >= self.policy.half_line_bytes
     }
 }
 
@@ -228,7 +234,7 @@ impl Cpu {
         work(&Means { level: self.level, team, policy: &self.policy })
     }
 
-    fn is_scalar(&self) -> bool {
+    pub(crate) fn is_scalar(&self) -> bool {
         self.strategy == Some(CpuStrategy::Scalar)
     }
 

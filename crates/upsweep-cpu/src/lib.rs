@@ -15,11 +15,13 @@ mod reduce;
 mod scalar;
 mod scan;
 mod segmented;
+mod shape;
 mod simd;
 mod team;
 
 pub use device::{Cpu, CpuOptions, Workspace};
 pub use isa::InstructionSet;
+pub use shape::CpuShape;
 
 #[cfg(test)]
 mod tests {

@@ -5,12 +5,12 @@ use std::sync::{Arc, LazyLock};
 
 use upsweep_core::Backend;
 use upsweep_cpu::Cpu;
-pub use upsweep_cpu::{CpuOptions, InstructionSet};
+pub use upsweep_cpu::{CpuOptions, CpuShape, InstructionSet};
 
 use crate::auto::Auto;
 use crate::backend::{Kind, on_backend, wrong_device};
 use crate::profile::{self, Profile};
-use crate::{Error, GpuOptions, Limits, Policy, Result, Strategy, cuda, gpu};
+use crate::{Element, Error, GpuOptions, Limits, Operator, Policy, Result, Strategy, cuda, gpu};
 
 /// A device that runs the primitives. Cheap to clone; clones share the device.
 ///
@@ -233,6 +233,27 @@ impl Device {
     /// The strategy and policy that a scan of `items` items of `item_bytes` bytes gets.
     pub fn scan_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
         on_backend!(self, backend => backend.scan_choice(items, item_bytes))
+    }
+
+    /// What the numbers of a CPU come to for a reduction of so many items of type `T` by an operator that commutes, or a search; nothing
+    /// on a GPU, whose recordings say it by themselves.
+    ///
+    /// ```
+    /// let shape = upsweep::Device::cpu().reduce_shape::<u32>(1000).expect("the shape of a CPU");
+    /// assert_eq!((shape.threads, shape.block_items), (1, 1000));
+    /// ```
+    pub fn reduce_shape<T: Element>(&self, items: usize) -> Option<CpuShape> {
+        self.as_cpu().ok().map(|cpu| cpu.reduce_shape::<T>(items))
+    }
+
+    /// The same for a scan of items of type `T` into as many of type `U`.
+    pub fn scan_shape<T, U, O>(&self, items: usize) -> Option<CpuShape>
+    where
+        T: Element,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        self.as_cpu().ok().map(|cpu| cpu.scan_shape::<T, U, O>(items))
     }
 
     /// Waits until everything that calls on this device have begun is done, recordings that were

@@ -59,7 +59,7 @@ pub use cuda::Awaited;
 /// The version of cudarc whose arrays, contexts and streams are taken.
 #[cfg(feature = "cuda")]
 pub use cudarc;
-pub use device::{Absent, CpuOptions, Device, DeviceInfo, DeviceList, InstructionSet};
+pub use device::{Absent, CpuOptions, CpuShape, Device, DeviceInfo, DeviceList, InstructionSet};
 pub use fused::{
     Constant, Count, Counting, Fused, Gathered, Mapped, Reversed, Strided, Zipped, constant,
     counting,

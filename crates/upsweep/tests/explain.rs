@@ -50,6 +50,7 @@ fn every_device_explains_itself() {
         check(&report, device, [2 * bytes, report.strategy.bytes_moved(bytes, bytes)]);
         assert_eq!(report.primitive, "exclusive_scan");
         assert_eq!(report.launches.is_empty(), !tested.is_gpu());
+        assert_eq!(report.shape.is_some(), !tested.is_gpu());
         for launch in &report.launches {
             assert!(launch.workgroups > 0 && launch.threads_per_workgroup > 0, "{launch:?}");
             let of_cuda = report.device[0].starts_with("cuda");
@@ -70,7 +71,13 @@ fn a_cpus_strategy_is_that_of_all_bytes_that_it_moves() {
     let report = explain::scan::<u8, u32, _>(&device, &items, &Scan::inclusive(Sum));
     let threads = device.limits().compute_units > 1;
     let expected = if threads { CpuStrategy::SimdThreads } else { CpuStrategy::Simd };
-    assert_eq!(report.expect("a call").strategy, Strategy::Cpu(expected));
+    let report = report.expect("a call");
+    assert_eq!(report.strategy, Strategy::Cpu(expected));
+    let shape = report.shape.expect("the shape of a CPU");
+    assert_eq!(shape.threads > 1, threads, "{shape:?}");
+    let said =
+        if threads { format!("{} threads, blocks of", shape.threads) } else { "one thread".into() };
+    assert!(report.to_string().contains(&said), "{said} is not in {report}");
 }
 
 #[test]

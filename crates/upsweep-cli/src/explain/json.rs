@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use upsweep::explain::Bound;
-use upsweep::{Policy, Quartiles, Why};
+use upsweep::{CpuShape, Policy, Quartiles, Why};
 
 use super::Explained;
 
@@ -34,6 +34,16 @@ fn policy(policy: Policy) -> Value {
         }),
         _ => Value::Null,
     }
+}
+
+/// What the numbers of a CPU come to.
+fn shape(shape: CpuShape) -> Value {
+    json!({
+        "threads": shape.threads,
+        "block_items": shape.block_items,
+        "streaming": shape.streaming,
+        "half_lines": shape.half_lines,
+    })
 }
 
 /// Where a choice came from, and what was measured there.
@@ -89,6 +99,7 @@ fn one(Explained { placement, report }: &Explained) -> Value {
         "n": report.items,
         "strategy": report.strategy.to_string(),
         "policy": report.policy.map(policy),
+        "shape": report.shape.map(shape),
         "why": why(report.why),
         "profile": report.profile,
         "bytes": report.bytes,

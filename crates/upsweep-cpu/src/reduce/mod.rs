@@ -20,6 +20,7 @@ use upsweep_core::{
 use crate::device::Means;
 use crate::isa;
 use crate::scan::total_in_order;
+use crate::shape::CpuShape;
 use crate::simd::lanes::Lane;
 use position::PositionOperator;
 use position::{Best, FindBest, FindFirst};
@@ -38,7 +39,7 @@ where
         total_in_order(means, items, operator, &mut carry);
         return carry.before_next(&operator);
     }
-    let block = block_items(means, items);
+    let block = block_items(means, items.len(), size_of::<T>());
     if items.len() <= block {
         return fold(means.level, items, operator);
     }
@@ -70,12 +71,24 @@ where
 
 /// Items that a thread takes at once: a power of two of tiles; all there are if the caller is alone.
 #[inline]
-fn block_items<T>(means: &Means<'_>, items: &[T]) -> usize {
+fn block_items(means: &Means<'_>, items: usize, item_bytes: usize) -> usize {
     if means.team.threads() <= 1 {
-        return items.len();
+        return items;
     }
-    let tiles = means.block_bytes(size_of_val(items)).div_ceil(size_of::<T>().max(1) * TILE);
+    let tiles =
+        means.block_bytes(items.saturating_mul(item_bytes)).div_ceil(item_bytes.max(1) * TILE);
     tiles.max(1).next_power_of_two() * TILE
+}
+
+/// How so many items are reduced by an operator that commutes, or searched.
+pub(crate) fn shape(means: &Means<'_>, items: usize, item_bytes: usize) -> CpuShape {
+    let block_items = block_items(means, items, item_bytes).min(items);
+    CpuShape {
+        threads: means.team.at_most(items.div_ceil(block_items.max(1))).threads(),
+        block_items,
+        streaming: false,
+        half_lines: means.reads_half_lines(items.saturating_mul(item_bytes)),
+    }
 }
 
 /// The block with this number.
@@ -114,7 +127,7 @@ where
     A: Lane,
     O: PositionOperator,
 {
-    let block = block_items(means, items);
+    let block = block_items(means, items.len(), size_of::<T>());
     if items.len() > block {
         let mut best = None;
         let find = |index| {

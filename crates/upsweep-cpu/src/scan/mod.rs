@@ -27,8 +27,8 @@ use upsweep_core::summation::{TILE, WINDOW};
 use upsweep_core::{Carry, Direction, Element, Flipped, Operator, Scan, Widen};
 
 use crate::device::Means;
-#[cfg(target_arch = "x86_64")]
 use crate::isa::half_lines;
+use crate::shape::CpuShape;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::rows;
 use crate::simd::stream::{fence, streams};
@@ -69,7 +69,32 @@ fn settings<U: Element, O: Operator<U::Acc>>(
         operator,
         bounds: problem.bounds,
         direction: problem.direction,
-        streaming: streams::<U>() && items * size_of::<U>() >= means.policy.streaming_bytes,
+        streaming: is_streaming::<U>(means, items),
+    }
+}
+
+/// Whether so many items are written past the caches.
+fn is_streaming<U: Element>(means: &Means<'_>, items: usize) -> bool {
+    streams::<U>() && items.saturating_mul(size_of::<U>()) >= means.policy.streaming_bytes
+}
+
+/// How so many items are scanned.
+pub(crate) fn shape<T, U, O>(means: &Means<'_>, items: usize) -> CpuShape
+where
+    T: Element,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let block = block_items(means, items, size_of::<T>().max(size_of::<U>()));
+    let threads = means.team.at_most(items.div_ceil(block)).threads();
+    let streaming = is_streaming::<U>(means, items);
+    let bytes = items.saturating_mul(size_of::<U>());
+    CpuShape {
+        threads,
+        block_items: if threads > 1 { block } else { items },
+        streaming,
+        half_lines: threads > 1
+            && takes_half_lines::<U::Acc, O>(means, means.level, streaming, bytes),
     }
 }
 
@@ -90,8 +115,9 @@ fn scan_with<T, U, O>(
         fence();
         return;
     }
-    let settings =
-        &Settings { level: level_for_threads(means, settings, size_of_val(output)), ..*settings };
+    let Settings { level, streaming, .. } = *settings;
+    let halves = takes_half_lines::<U::Acc, O>(means, level, streaming, size_of_val(output));
+    let settings = &Settings { level: if halves { half_lines(level) } else { level }, ..*settings };
     let team = means.team.at_most(output.len().div_ceil(block));
     let blocks = Mutex::new(Blocks { index: 0, source, output, direction: settings.direction });
     let reverse = settings.direction == Direction::Reverse;
@@ -114,21 +140,20 @@ fn scan_with<T, U, O>(
     *carry = carries.into_state();
 }
 
-/// The level for several threads that scan rows of floats past the caches: where half lines are faster, AVX2 instead of AVX-512.
+/// Whether several threads that scan rows of floats past the caches write half lines: where these are faster, with AVX2 instead of AVX-512.
 /// Measured on a Zen 4 with two cores, in GB/s: `f32` 41 and 31, `f64` 45 and 33; one thread alone gets 33 and 38, 38 and 36.
-fn level_for_threads<A: Element, O: Operator<A>>(
+fn takes_half_lines<A: Element, O: Operator<A>>(
     means: &Means<'_>,
-    settings: &Settings<O>,
+    level: Level,
+    streaming: bool,
     bytes: usize,
-) -> Level {
+) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if settings.streaming
-        && bytes >= means.policy.half_line_bytes
-        && rows::find::<A, O>(settings.level).is_some()
-    {
-        return half_lines(settings.level);
+    if rows::find::<A, O>(level).is_some() {
+        return streaming && bytes >= means.policy.half_line_bytes;
     }
-    settings.level
+    let _ = (means, level, streaming, bytes);
+    false
 }
 
 /// A block of items to scan, and its number from the start of the scan.

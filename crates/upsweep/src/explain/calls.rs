@@ -10,8 +10,8 @@ use super::{Bound, Report, clock};
 use crate::backend::Kind;
 use crate::view::Items;
 use crate::{
-    Array, Device, Element, Error, Number, Operator, Policy, PositionPlan, Profile, Quartiles,
-    Recording, Reduce, ReducePlan, Result, Scan, ScanPlan, Strategy, View, Why, Widen,
+    Array, CpuShape, Device, Element, Error, Number, Operator, Policy, PositionPlan, Profile,
+    Quartiles, Recording, Reduce, ReducePlan, Result, Scan, ScanPlan, Strategy, View, Why, Widen,
     WorkgroupPolicy, argmax, argmin, profile, reduce_into_with, scan_into_with,
 };
 
@@ -44,6 +44,7 @@ where
         work: Work::of::<T, A, O, A>(),
         writes: false,
         filling: problem.operator.identity(),
+        shape: Device::reduce_shape::<T>,
         run: |device: &Device, items: &[T], result: &mut Array<A>| {
             reduce_into_with(device, items, result, problem)
         },
@@ -75,6 +76,7 @@ pub fn position<'a, T: Number>(
         work: Some(Work::of_position::<T>(extreme)),
         writes: false,
         filling: 0u64,
+        shape: Device::reduce_shape::<T>,
         run: |device: &Device, items: &[T], result: &mut Array<u64>| {
             let found = if largest { argmax(device, items) } else { argmin(device, items) };
             result.copy_from_slice(&[found?.unwrap_or(u64::MAX)])
@@ -115,6 +117,7 @@ where
         work: Work::of::<T, U, O, U::Acc>(),
         writes: true,
         filling: U::from_acc(problem.operator.identity()),
+        shape: Device::scan_shape::<T, U, O>,
         run: |device: &Device, items: &[T], output: &mut Array<U>| {
             scan_into_with(device, items, output, problem)
         },
@@ -142,6 +145,8 @@ struct Call<U, R, B> {
     writes: bool,
     /// What outputs hold before.
     filling: U,
+    /// What the numbers of a CPU come to.
+    shape: fn(&Device, usize) -> Option<CpuShape>,
     run: R,
     bind: B,
 }
@@ -333,6 +338,7 @@ impl<U: Element, R, B> Call<U, R, B> {
             items: items as u64,
             strategy,
             policy,
+            shape: (self.shape)(device, items),
             why,
             profile: None,
             bytes: self.bytes::<T>(items),

@@ -8,6 +8,7 @@
 //! let items = vec![1.5f32; 1 << 16];
 //! let report = explain::reduce(&Device::cpu(), &items, &Reduce::<f32, _>::new(Sum))?;
 //! assert_eq!(report.bytes, 4 << 16);
+//! assert_eq!(report.shape.map(|shape| shape.threads), Some(1)); // too little for several
 //! println!("{report}");
 //! # Ok::<(), upsweep::Error>(())
 //! ```
@@ -18,7 +19,7 @@ mod text;
 
 use std::time::Duration;
 
-use crate::{Launch, Policy, Quartiles, Strategy, Why};
+use crate::{CpuShape, Launch, Policy, Quartiles, Strategy, Why};
 
 pub use calls::{position, reduce, scan};
 
@@ -41,6 +42,8 @@ pub struct Report {
     /// The numbers that were asked for, by the caller or by a profile, or of a CPU. Where rules chose, [`launches`](Self::launches)
     /// say what came of it.
     pub policy: Option<Policy>,
+    /// What the numbers of a CPU come to in this call; nothing on a GPU.
+    pub shape: Option<CpuShape>,
     /// Why these.
     pub why: Why,
     /// Where the profile came from that the device reads, if it reads one.

@@ -1,0 +1,90 @@
+//! What the numbers of a policy come to in one call.
+
+use upsweep_core::{Element, Operator};
+
+use crate::{Cpu, reduce, scan};
+
+/// How a call is done. Two policies under which a call has the same shape do the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CpuShape {
+    /// Threads that take part, at most.
+    pub threads: usize,
+    /// Items that a thread takes at once: all of them if it is alone.
+    pub block_items: usize,
+    /// Whether the output is written past the caches.
+    pub streaming: bool,
+    /// Whether lines of memory are read, and of some scans written, in halves where the instruction set could do it whole.
+    pub half_lines: bool,
+}
+
+impl CpuShape {
+    /// One thread that knows no vectors.
+    pub(crate) fn item_by_item(items: usize) -> Self {
+        Self { threads: 1, block_items: items, streaming: false, half_lines: false }
+    }
+}
+
+impl Cpu {
+    /// How a reduction of so many items of type `T` by an operator that commutes is done, or a search.
+    pub fn reduce_shape<T: Element>(&self, items: usize) -> CpuShape {
+        if self.is_scalar() {
+            return CpuShape::item_by_item(items);
+        }
+        let bytes = items.saturating_mul(size_of::<T>());
+        self.with_means(bytes, |means| reduce::shape(means, items, size_of::<T>()))
+    }
+
+    /// How a scan of so many items of type `T` into as many of type `U` is done.
+    pub fn scan_shape<T, U, O>(&self, items: usize) -> CpuShape
+    where
+        T: Element,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        if self.is_scalar() {
+            return CpuShape::item_by_item(items);
+        }
+        let bytes = items.saturating_mul(size_of::<T>() + size_of::<U>());
+        self.with_means_to_scan(bytes, |means| scan::shape::<T, U, O>(means, items))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use upsweep_core::{CpuPolicy, Sum};
+
+    use crate::{Cpu, CpuOptions};
+
+    #[test]
+    fn a_shape_says_what_numbers_come_to() {
+        let cpu = Cpu::new(CpuOptions { threads: Some(4), ..CpuOptions::default() });
+        let cpu = cpu.expect("four threads");
+        let policy = CpuPolicy {
+            serial_bytes: 1 << 20,
+            scan_serial_bytes: 1 << 20,
+            block_bytes: 1 << 18,
+            scan_block_bytes: 1 << 17,
+            streaming_bytes: 1 << 22,
+            half_line_bytes: CpuPolicy::NEVER,
+        };
+        let cpu = cpu.with_policy(policy);
+        let alone = cpu.reduce_shape::<u32>(1 << 10);
+        assert_eq!((alone.threads, alone.block_items, alone.half_lines), (1, 1 << 10, false));
+        let shape = cpu.reduce_shape::<u32>(1 << 24);
+        assert_eq!((shape.threads, shape.block_items, shape.streaming), (4, 1 << 16, false));
+        let alone = cpu.scan_shape::<u32, u32, Sum>(1 << 16);
+        assert_eq!((alone.threads, alone.block_items, alone.streaming), (1, 1 << 16, false));
+        // Two blocks of 64 KiB at least for each thread.
+        let shape = cpu.scan_shape::<u32, u32, Sum>(1 << 17);
+        assert_eq!((shape.threads, shape.block_items, shape.streaming), (4, 1 << 14, false));
+        let shape = cpu.scan_shape::<f32, f32, Sum>(1 << 20);
+        assert_eq!((shape.threads, shape.block_items), (4, 1 << 15));
+        assert_eq!(shape.streaming, cfg!(target_arch = "x86_64"));
+        // A larger bound for blocks changes nothing where calls are too short for it.
+        let larger = cpu.with_policy(CpuPolicy { scan_block_bytes: 1 << 18, ..policy });
+        let of = |cpu: &Cpu, items| cpu.scan_shape::<u32, u32, Sum>(items);
+        assert_eq!(of(&larger, 1 << 17), of(&cpu, 1 << 17));
+        assert_ne!(of(&larger, 1 << 20), of(&cpu, 1 << 20));
+    }
+}
