@@ -448,11 +448,12 @@ pub(crate) struct TuneArguments {
     #[arg(long, value_name = "TYPE")]
     pub(crate) acc: Option<Dtype>,
 
-    /// Numbers of items, between commas [default: 2^10 to 2^28 in steps of 2^2, as far as they fit]
+    /// Numbers of items, between commas [default: every power of two from 2^10 to 2^28, as far as they fit; with --quick
+    /// every second one]
     #[arg(long, value_name = "LIST")]
     pub(crate) n: Option<Lengths>,
 
-    /// How long it may take: 60s, 5m; all tries every cell [default: 60s]
+    /// How long it may take: 60s, 5m; all tries every cell [default: 120s]
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<Span>,
 

@@ -95,6 +95,15 @@ fn a_gpu_gets_its_rows() {
             more.matches("operator = \"sum\"").count(),
             profile.matches("operator = \"sum\"").count()
         );
+        // So does another length of the same work.
+        run(&place, &format!("tune --device {id} --op argmin --dtype f32 --n 5000 --budget 1s"))
+            .text();
+        let longer = read(&kept(&place));
+        for part in ["items = 5000", "items = 1000\n", "items = 16384"] {
+            assert!(longer.contains(part), "{id}: {part} in {longer}");
+        }
+        assert_eq!(longer.matches("operator = \"argmin\"").count(), 2, "{id}: {longer}");
+        let more = longer;
         // It is read, and it can be carried to another machine.
         let of_device = devices(&place).into_iter().find(|device| device["id"] == *id);
         let found = &of_device.expect("the device")["profile"];

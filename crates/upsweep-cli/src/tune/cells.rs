@@ -1,6 +1,6 @@
 //! The cells that a tuning run may try, and which comes next: the nearest to one of the best so far.
 
-use upsweep::profile::Rows;
+use upsweep::profile::{Best, Rows, Work};
 use upsweep::{
     GpuOptions, GpuReduceStrategy, GpuScanStrategy, Limits, Load, Profile, Strategy,
     WorkgroupPolicy,
@@ -40,6 +40,12 @@ pub(crate) trait Space: Copy + PartialEq + 'static {
 
     /// What a profile says of it.
     fn rows(profile: &Profile) -> &Vec<Rows<Self>>;
+
+    /// The same, to be changed.
+    fn rows_mut(profile: &mut Profile) -> &mut Vec<Rows<Self>>;
+
+    /// What calls of so many items have by a profile.
+    fn in_use(profile: &Profile, work: Work, items: u64) -> Option<Cell<Self>>;
 }
 
 fn loads_apart(one: Load, other: Load) -> u32 {
@@ -49,7 +55,7 @@ fn loads_apart(one: Load, other: Load) -> u32 {
 }
 
 macro_rules! space {
-    ($strategy:ident, $field:ident, $variant:ident, $rows:ident) => {
+    ($strategy:ident, $field:ident, $variant:ident, $one:ident, $rows:ident) => {
         impl Space for $strategy {
             fn every() -> Vec<Self> {
                 Self::all().collect()
@@ -79,12 +85,20 @@ macro_rules! space {
             fn rows(profile: &Profile) -> &Vec<Rows<Self>> {
                 &profile.$rows
             }
+
+            fn rows_mut(profile: &mut Profile) -> &mut Vec<Rows<Self>> {
+                &mut profile.$rows
+            }
+
+            fn in_use(profile: &Profile, work: Work, items: u64) -> Option<Cell<Self>> {
+                profile.$one(work, items).map(Cell::of)
+            }
         }
     };
 }
 
-space!(GpuReduceStrategy, reduce, GpuReduce, reductions);
-space!(GpuScanStrategy, scan, GpuScan, scans);
+space!(GpuReduceStrategy, reduce, GpuReduce, reduction, reductions);
+space!(GpuScanStrategy, scan, GpuScan, scan, scans);
 
 /// A strategy and its numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,6 +108,11 @@ pub(crate) struct Cell<S> {
 }
 
 impl<S: Space> Cell<S> {
+    /// That of a row of a profile.
+    pub(crate) fn of(&Best { strategy, policy, .. }: &Best<S>) -> Self {
+        Self { strategy, policy }
+    }
+
     fn apart(self, other: Self) -> u32 {
         let steps = |one: u32, other: u32| one.max(1).ilog2().abs_diff(other.max(1).ilog2());
         let (own, its) = (self.policy, other.policy);
@@ -142,6 +161,11 @@ impl<S: Space> Untried<S> {
         self.known.len() + self.others.len()
     }
 
+    /// Whether there are some that are known to be good.
+    pub(crate) fn has_known(&self) -> bool {
+        !self.known.is_empty()
+    }
+
     /// Forgets what a device does not do, whatever the numbers.
     pub(crate) fn forget(&mut self, strategy: S) {
         for cells in [&mut self.known, &mut self.others] {
@@ -151,7 +175,7 @@ impl<S: Space> Untried<S> {
 
     /// At most `count` of those that are known, in their order. They are no longer untried.
     pub(crate) fn take_known(&mut self, count: usize) -> Vec<Cell<S>> {
-        if self.known.is_empty() { Vec::new() } else { self.take(count, &[]) }
+        if self.has_known() { self.take(count, &[]) } else { Vec::new() }
     }
 
     /// At most `count` of those that are known, or else of the nearest to one of `best`, the nearest first. They are no longer

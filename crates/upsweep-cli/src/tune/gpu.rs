@@ -53,17 +53,16 @@ pub(crate) struct Extent {
     pub(crate) spent: Spent,
 }
 
-fn extent<S>(searched: &Searched<S>) -> Extent {
-    let Searched { tried, all, wrong, spent, .. } = *searched;
-    Extent { tried, all, wrong, spent }
-}
-
-/// Replaces the rows of a piece of work, if there are any.
-fn keep<S: Copy>(all: &mut Vec<Rows<S>>, rows: Rows<S>) {
-    if !rows.best().is_empty() {
-        all.retain(|other| other.work() != rows.work());
-        all.push(rows);
+/// Keeps the rows of a piece of work, and those that there were at other lengths.
+fn keep<S: Copy>(all: &mut Vec<Rows<S>>, work: Work, mut best: Vec<Best<S>>) {
+    if best.is_empty() {
+        return;
     }
+    // Of two of one length the first stays.
+    let before = all.iter().find(|rows| rows.work() == work);
+    best.extend(before.into_iter().flat_map(Rows::best));
+    all.retain(|rows| rows.work() != work);
+    all.push(Rows::new(work, best));
 }
 
 /// Cells that were the best before: of this work first, then of items that are as large, then of all others.
@@ -75,7 +74,7 @@ fn known_cells<'a, S: Space>(known: impl Iterator<Item = &'a Profile>, work: Wor
     let mut rows: Vec<&Rows<S>> = known.flat_map(S::rows).collect();
     rows.sort_by_key(|rows| apart(rows.work()));
     let best = rows.into_iter().flat_map(Rows::best);
-    best.map(|&Best { strategy, policy, .. }| Cell { strategy, policy }).collect()
+    best.map(Cell::of).collect()
 }
 
 /// What a search tries, of which the first are being made already.
@@ -108,51 +107,39 @@ impl Piece<'_> {
         Cells { name, first, untried }
     }
 
-    /// A reduction, or a search for a position.
-    fn reduces<T: Number>(
+    /// Searches, and keeps what is found. By `rules` the device chooses the numbers of so many items.
+    fn search<S: Space>(
         self,
-        cells: Cells<GpuReduceStrategy>,
-        mut jobs: impl Jobs,
+        cells: Cells<S>,
+        jobs: &mut dyn Jobs,
+        rules: &dyn Fn(usize) -> Policy,
     ) -> Result<Extent> {
-        let Self {
-            device,
-            operation,
-            helpers,
-            awake,
-            work,
-            in_use,
-            checks,
-            budget,
-            deadline,
-            tell,
-            profile,
-            ..
-        } = self;
         let Cells { name, first, untried } = cells;
-        let chosen = |items| match in_use.reduction(work, items as u64).filter(|_| checks) {
-            Some(best) => best.policy,
-            None => numbers(device.reduce_choice(items, size_of::<T>()).1),
+        let in_use = |items| S::in_use(self.in_use, self.work, items as u64);
+        let chosen = |items| match in_use(items).filter(|_| self.checks) {
+            Some(cell) => cell.policy,
+            None => numbers(rules(items)),
         };
         let search = Search {
-            device,
-            operation,
+            device: self.device,
+            operation: self.operation,
             name: &name,
-            helpers,
-            awake,
-            jobs: &mut jobs,
+            helpers: self.helpers,
+            awake: self.awake,
+            jobs,
             chosen: &chosen,
-            budget,
-            deadline,
-            tell,
+            in_use: &in_use,
+            budget: self.budget,
+            deadline: self.deadline,
+            tell: self.tell,
             first,
             untried,
             launched: HashSet::new(),
             spent: Spent::default(),
         };
-        let searched = search.run()?;
-        let extent = extent(&searched);
-        keep(&mut profile.reductions, Rows::new(work, searched.best));
-        Ok(extent)
+        let Searched { best, tried, all, wrong, spent } = search.run()?;
+        keep(S::rows_mut(self.profile), self.work, best);
+        Ok(Extent { tried, all, wrong, spent })
     }
 }
 
@@ -165,7 +152,7 @@ impl ReduceKernel for Piece<'_> {
         A: Number,
         O: Operator<A>,
     {
-        let cells = self.begin(false);
+        let cells = self.begin::<GpuReduceStrategy>(false);
         let items: &[T] = cast_slice(self.items.bytes());
         let (cpu, problem) = (Device::cpu(), Reduce::new(operator));
         let expected = self.lengths.iter().map(|&n| reduce_with(&cpu, &items[..n], &problem));
@@ -173,8 +160,9 @@ impl ReduceKernel for Piece<'_> {
         let bind = move |device: &Device, input: &Array<T>, result: &mut Array<A>| {
             ReducePlan::<T, A, O>::new(device, input.len(), problem)?.bind(input, result)
         };
-        let jobs = Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)?;
-        self.reduces::<T>(cells, jobs)
+        let mut jobs = Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)?;
+        let device = self.device;
+        self.search(cells, &mut jobs, &|items| device.reduce_choice(items, size_of::<T>()).1)
     }
 }
 
@@ -188,7 +176,7 @@ impl PositionKernel for Piece<'_> {
         Min: Operator<T::Acc>,
         Max: Operator<T::Acc>,
     {
-        let cells = self.begin(false);
+        let cells = self.begin::<GpuReduceStrategy>(false);
         let items: &[T] = cast_slice(self.items.bytes());
         let (cpu, largest) = (Device::cpu(), self.work.operator == "argmax");
         let find = if largest { argmax::<T> } else { argmin::<T> };
@@ -199,8 +187,9 @@ impl PositionKernel for Piece<'_> {
             let plan = if largest { PositionPlan::argmax } else { PositionPlan::argmin };
             plan(device, input.len())?.bind(input, result)
         };
-        let jobs = Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)?;
-        self.reduces::<T>(cells, jobs)
+        let mut jobs = Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)?;
+        let device = self.device;
+        self.search(cells, &mut jobs, &|items| device.reduce_choice(items, size_of::<T>()).1)
     }
 }
 
@@ -230,45 +219,7 @@ impl ScanKernel for Piece<'_> {
         };
         let (lengths, digest) = (self.lengths.clone(), Box::new(digest));
         let mut jobs = Arrays::of_arrays(self.device, items, lengths, expected, digest, bind)?;
-        let Self {
-            device,
-            operation,
-            helpers,
-            awake,
-            work,
-            in_use,
-            checks,
-            budget,
-            deadline,
-            tell,
-            profile,
-            ..
-        } = self;
-        let Cells { name, first, untried } = cells;
-        let size = size_of::<T>().max(size_of::<U>());
-        let chosen = |items| match in_use.scan(work, items as u64).filter(|_| checks) {
-            Some(best) => best.policy,
-            None => numbers(device.scan_choice(items, size).1),
-        };
-        let search = Search {
-            device,
-            operation,
-            name: &name,
-            helpers,
-            awake,
-            jobs: &mut jobs,
-            chosen: &chosen,
-            budget,
-            deadline,
-            tell,
-            first,
-            untried,
-            launched: HashSet::new(),
-            spent: Spent::default(),
-        };
-        let searched = search.run()?;
-        let extent = extent(&searched);
-        keep(&mut profile.scans, Rows::new(work, searched.best));
-        Ok(extent)
+        let (device, size) = (self.device, size_of::<T>().max(size_of::<U>()));
+        self.search(cells, &mut jobs, &|items| device.scan_choice(items, size).1)
     }
 }

@@ -15,6 +15,7 @@ mod pieces;
 mod said;
 mod sweep;
 mod threads;
+mod trial;
 mod ways;
 
 use std::fs;
@@ -44,8 +45,8 @@ use said::{COLUMNS, line, lost, lost_of, table};
 use sweep::Tried;
 pub(crate) use threads::were_left;
 
-/// The time of a run, and of a quick one.
-const BUDGET: &str = "60s";
+/// The time of a run on a GPU, and of a quick one.
+const BUDGET: &str = "120s";
 const QUICK_BUDGET: &str = "25s";
 
 /// Turns of each pair of measurements on a CPU.

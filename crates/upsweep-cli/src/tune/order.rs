@@ -1,6 +1,6 @@
 //! In which order a cell is tried at several lengths, and at which it is not.
 
-/// A cell that takes so many times as long at a shorter and at a longer length is not tried at those between them.
+/// A cell that takes so many times as long as the best at a shorter and at a longer length is not tried at those between them.
 const SLOW: f64 = 1.1;
 
 /// The number of the longest length of at most so many items.

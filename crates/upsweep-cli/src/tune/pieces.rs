@@ -8,10 +8,12 @@ use crate::dispatch::{self, Op, PositionKernel, ReduceKernel, ScanKernel, combin
 use crate::error::Result;
 use crate::reduce::check_accumulator;
 
-/// Types and lengths that are measured unless others are asked for.
+/// Types and lengths that are measured unless others are asked for. Every power of two: of those between two that had been measured, what was
+/// the best for the next lost 2 to 19 % in 26 of 144 rows on an H200.
 const DTYPES: [Dtype; 5] = [Dtype::U8, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64];
 const QUICK_DTYPES: [Dtype; 3] = [Dtype::U8, Dtype::U32, Dtype::F32];
-const POWERS: [u32; 10] = [10, 12, 14, 16, 18, 20, 22, 24, 26, 28];
+const POWERS: [u32; 19] =
+    [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28];
 const QUICK_POWERS: [u32; 9] = [10, 12, 14, 16, 18, 20, 22, 24, 26];
 
 /// A piece of work that is wanted.
