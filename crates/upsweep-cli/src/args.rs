@@ -440,7 +440,7 @@ pub(crate) struct TuneArguments {
     #[arg(long, value_name = "OP", default_value = "sum")]
     pub(crate) operator: Op,
 
-    /// Types, between commas; or all [default: u8,u32,u64,f32,f64; with --quick u8,u32,f32]
+    /// Types, between commas; or all [default: u8,u32,u64,f32,f64; on a GPU with --quick u8,u32,f32]
     #[arg(long, value_name = "LIST")]
     pub(crate) dtype: Option<Names<Dtype>>,
 
@@ -453,7 +453,7 @@ pub(crate) struct TuneArguments {
     #[arg(long, value_name = "LIST")]
     pub(crate) n: Option<Lengths>,
 
-    /// How long it may take: 60s, 5m; all tries every cell [default: 120s]
+    /// How long it may take: 60s, 5m; all tries every cell [default: 120s, with --quick 25s]
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<Span>,
 

@@ -217,6 +217,9 @@ pub struct Profile {
     pub scans: Vec<Rows<GpuScanStrategy>>,
     /// The numbers of a CPU.
     pub cpu: Option<CpuPolicy>,
+    /// Those for items of one type, where they were found by themselves: of a reduction the type that is read, of a scan the one that is
+    /// written. What is known of a type holds for all of as many bytes that are floats, or are none.
+    pub cpu_types: Vec<(Dtype, CpuPolicy)>,
     /// What calls on a GPU take whose arrays are in the host's memory.
     pub from_host: Option<FromHost>,
 }

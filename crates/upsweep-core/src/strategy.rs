@@ -291,9 +291,11 @@ pub struct CpuPolicy {
     /// Outputs of at least this many bytes are written past the caches.
     pub streaming_bytes: usize,
     /// Inputs of a reduction of at least this many bytes are read in halves of lines where the
-    /// instruction set could read whole ones, and so written are outputs of a scan by several threads past the caches, if only
-    /// half a line at a time can be turned about in registers.
+    /// instruction set could read whole ones.
     pub half_line_bytes: usize,
+    /// Outputs of a scan of at least this many bytes by several threads past the caches are written so, if only half a line at a time can be
+    /// turned about in registers.
+    pub scan_half_line_bytes: usize,
 }
 
 impl CpuPolicy {

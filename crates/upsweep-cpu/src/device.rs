@@ -6,14 +6,14 @@ use std::sync::{Arc, LazyLock};
 use fearless_simd::Level;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use upsweep_core::{
-    Backend, Bounds, Carry, CpuPolicy, CpuStrategy, Direction, Element, Error, Extreme, Limits,
-    Number, Operator, Policy, REDUCE_CHUNK, Reduce, ReduceState, Result, Scan, ScanState, Strategy,
-    Traffic, Widen,
+    Backend, Bounds, Carry, CpuPolicy, CpuStrategy, Direction, Dtype, Element, Error, Extreme,
+    Limits, Number, Operator, Policy, REDUCE_CHUNK, Reduce, ReduceState, Result, Scan, ScanState,
+    Strategy, Traffic, Widen,
 };
 
-use crate::isa::half_lines;
+use crate::isa::{half_lines, has_half_lines};
 use crate::limits::{hardware_threads, limits};
-use crate::policy::policy;
+use crate::policy::{Policies, policy};
 use crate::scan::Source;
 use crate::team::{MOST_BLOCKS, Team};
 use crate::{InstructionSet, probe, reduce, scalar, scan};
@@ -35,7 +35,7 @@ pub struct CpuOptions {
 /// The CPU.
 pub struct Cpu {
     limits: Limits,
-    policy: CpuPolicy,
+    policies: Policies,
     level: Level,
     strategy: Option<CpuStrategy>,
     /// `None` with one thread.
@@ -91,7 +91,7 @@ impl Means<'_> {
     /// Whether so many bytes are read in half lines.
     #[inline]
     pub(crate) fn reads_half_lines(&self, bytes: usize) -> bool {
-        bytes >= self.policy.half_line_bytes
+        bytes >= self.policy.half_line_bytes && has_half_lines(self.level)
     }
 }
 
@@ -134,15 +134,27 @@ impl Cpu {
         };
         let pool = pool.transpose().map_err(absent)?;
         let limits = limits(threads, set);
-        let policy = options.policy.unwrap_or_else(|| policy(&limits));
-        Ok(Cpu { limits, policy, level, strategy: options.strategy, pool })
+        let policies = Policies::of_all(options.policy.unwrap_or_else(|| policy(&limits)));
+        Ok(Cpu { limits, policies, level, strategy: options.strategy, pool })
     }
 
-    /// The same CPU, and the same threads, with other numbers.
+    /// The same CPU, and the same threads, with other numbers for all items.
     #[must_use]
     pub fn with_policy(&self, policy: CpuPolicy) -> Cpu {
+        self.with_policies(policy, &[])
+    }
+
+    /// The same with others for items of as many bytes as these types have, and that are floats as they are, or are none.
+    #[must_use]
+    pub fn with_policies(&self, policy: CpuPolicy, types: &[(Dtype, CpuPolicy)]) -> Cpu {
+        let policies = Policies::of_all(policy).with(types);
         let (limits, pool) = (self.limits.clone(), self.pool.clone());
-        Cpu { limits, policy, level: self.level, strategy: self.strategy, pool }
+        Cpu { limits, policies, level: self.level, strategy: self.strategy, pool }
+    }
+
+    /// Whether another has the same numbers.
+    pub fn has_policies_of(&self, other: &Cpu) -> bool {
+        self.policies == other.policies
     }
 
     /// The same CPU with the numbers that follow from its limits.
@@ -156,23 +168,30 @@ impl Cpu {
         self.strategy
     }
 
-    /// The strategy and the numbers of a call that moves so many bytes.
-    pub fn choice(&self, traffic: Traffic, bytes: usize) -> (CpuStrategy, CpuPolicy) {
-        (self.choose(bytes, self.alone_below(traffic)), self.policy)
+    /// The strategy and the numbers of a call that moves so many bytes, of items of this type: of a scan those that are written.
+    pub fn choice<T: Element>(&self, traffic: Traffic, bytes: usize) -> (CpuStrategy, CpuPolicy) {
+        let policy = self.policies.of::<T>();
+        (self.choose(bytes, alone_below(policy, traffic)), *policy)
     }
 
-    /// Calls of fewer bytes stay on one thread.
-    #[inline]
-    fn alone_below(&self, traffic: Traffic) -> usize {
-        match traffic {
-            Traffic::Reads => self.policy.serial_bytes,
-            Traffic::Copies => self.policy.scan_serial_bytes,
-        }
+    /// The same for items of so many bytes that are no floats.
+    fn choice_of_bytes(
+        &self,
+        traffic: Traffic,
+        bytes: usize,
+        item_bytes: usize,
+    ) -> (Strategy, Policy) {
+        let policy = self.policies.of_bytes(item_bytes);
+        let strategy = self.choose(bytes, alone_below(policy, traffic));
+        (Strategy::Cpu(strategy), Policy::Cpu(*policy))
     }
 
     /// Reads all bytes once and returns a value that depends on each.
     pub fn probe_read(&self, bytes: &[u8]) -> u8 {
-        self.with_means(bytes.len(), |means| probe::read(&means.to_read(bytes.len()), bytes))
+        // Words are read and written as fast as any items.
+        self.with_means::<u32, _>(bytes.len(), |means| {
+            probe::read(&means.to_read(bytes.len()), bytes)
+        })
     }
 
     /// Copies all bytes.
@@ -181,7 +200,7 @@ impl Cpu {
     /// [`Error::LengthMismatch`] if the lengths differ.
     pub fn probe_copy(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
         check_lengths(input, output)?;
-        self.with_means(2 * input.len(), |means| probe::copy(means, input, output));
+        self.with_means::<u32, _>(2 * input.len(), |means| probe::copy(means, input, output));
         Ok(())
     }
 
@@ -195,31 +214,36 @@ impl Cpu {
         })
     }
 
-    /// Calls `work` with the means for `bytes` bytes that it reads, or writes where no thread waits for another.
+    /// Calls `work` with the means for `bytes` bytes, of items of this type, that it reads, or writes where no thread waits for another.
     #[inline]
-    pub(crate) fn with_means<R>(&self, bytes: usize, work: impl FnOnce(&Means<'_>) -> R) -> R {
-        self.with_means_of(Traffic::Reads, bytes, work)
-    }
-
-    /// The same for a scan that reads and writes `bytes` bytes.
-    #[inline]
-    pub(crate) fn with_means_to_scan<R>(
+    pub(crate) fn with_means<T: Element, R>(
         &self,
         bytes: usize,
         work: impl FnOnce(&Means<'_>) -> R,
     ) -> R {
-        self.with_means_of(Traffic::Copies, bytes, work)
+        self.with_means_of(Traffic::Reads, self.policies.of::<T>(), bytes, work)
+    }
+
+    /// The same for a scan that reads and writes `bytes` bytes, and writes items of this type.
+    #[inline]
+    pub(crate) fn with_means_to_scan<U: Element, R>(
+        &self,
+        bytes: usize,
+        work: impl FnOnce(&Means<'_>) -> R,
+    ) -> R {
+        self.with_means_of(Traffic::Copies, self.policies.of::<U>(), bytes, work)
     }
 
     #[inline]
     fn with_means_of<R>(
         &self,
         traffic: Traffic,
+        policy: &CpuPolicy,
         bytes: usize,
         work: impl FnOnce(&Means<'_>) -> R,
     ) -> R {
         let forced = self.strategy == Some(CpuStrategy::SimdThreads);
-        let alone_below = self.alone_below(traffic);
+        let alone_below = alone_below(policy, traffic);
         let team = match &self.pool {
             Some(pool) if self.choose(bytes, alone_below) == CpuStrategy::SimdThreads => {
                 let paid = if forced {
@@ -231,7 +255,7 @@ impl Cpu {
             }
             _ => Team::ALONE,
         };
-        work(&Means { level: self.level, team, policy: &self.policy })
+        work(&Means { level: self.level, team, policy })
     }
 
     pub(crate) fn is_scalar(&self) -> bool {
@@ -254,12 +278,21 @@ impl Cpu {
         } else {
             let mut carry = Carry::new(problem.init, &problem.operator);
             let bytes = output.len() * (size_of::<T>() + size_of::<U>());
-            self.with_means_to_scan(bytes, |means| {
+            self.with_means_to_scan::<U, _>(bytes, |means| {
                 scan::scan(means, source, output, problem, &mut carry);
             });
         }
         set_first(output, problem);
         Ok(())
+    }
+}
+
+/// Calls of fewer bytes stay on one thread.
+#[inline]
+fn alone_below(policy: &CpuPolicy, traffic: Traffic) -> usize {
+    match traffic {
+        Traffic::Reads => policy.serial_bytes,
+        Traffic::Copies => policy.scan_serial_bytes,
     }
 }
 
@@ -314,15 +347,11 @@ impl Backend for Cpu {
     }
 
     fn reduce_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
-        let bytes = items.saturating_mul(item_bytes);
-        let strategy = self.choose(bytes, self.alone_below(Traffic::Reads));
-        (Strategy::Cpu(strategy), Policy::Cpu(self.policy))
+        self.choice_of_bytes(Traffic::Reads, items.saturating_mul(item_bytes), item_bytes)
     }
 
     fn scan_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
-        let bytes = items.saturating_mul(2 * item_bytes);
-        let strategy = self.choose(bytes, self.alone_below(Traffic::Copies));
-        (Strategy::Cpu(strategy), Policy::Cpu(self.policy))
+        self.choice_of_bytes(Traffic::Copies, items.saturating_mul(2 * item_bytes), item_bytes)
     }
 
     fn workspace(&self, _items: usize, _item_bytes: usize) -> Result<Workspace> {
@@ -344,7 +373,9 @@ impl Backend for Cpu {
             scalar::total(input, operator)
         } else {
             let bytes = size_of_val(input);
-            self.with_means(bytes, |means| reduce::total(&means.to_read(bytes), input, operator))
+            self.with_means::<T, _>(bytes, |means| {
+                reduce::total(&means.to_read(bytes), input, operator)
+            })
         };
         Ok(match problem.init {
             Some(init) => operator.combine(init, total),
@@ -383,9 +414,12 @@ impl Backend for Cpu {
         }
         let bytes = size_of_val(input);
         // Converting short floats takes longer than reading them: there whole lines stay ahead.
-        let to_read = if size_of::<T>() == 2 && T::DTYPE.is_float() { 0 } else { bytes };
-        let find = |means: &Means<'_>| reduce::position(&means.to_read(to_read), input, extreme);
-        Ok(Some(self.with_means(bytes, find)))
+        let converts = size_of::<T>() == 2 && T::DTYPE.is_float();
+        let find = |means: &Means<'_>| {
+            let means = if converts { *means } else { means.to_read(bytes) };
+            reduce::position(&means, input, extreme)
+        };
+        Ok(Some(self.with_means::<T, _>(bytes, find)))
     }
 
     fn reduce_next<T, A, O>(
@@ -403,13 +437,13 @@ impl Backend for Cpu {
         let operator = state.operator();
         if O::COMMUTATIVE {
             for piece in chunk.chunks(REDUCE_CHUNK) {
-                let total = self.with_means(size_of_val(piece), |means| {
+                let total = self.with_means::<T, _>(size_of_val(piece), |means| {
                     reduce::total(&means.to_read(size_of_val(chunk)), piece, operator)
                 });
                 state.push(total, piece.len());
             }
         } else {
-            self.with_means(size_of_val(chunk), |means| {
+            self.with_means::<T, _>(size_of_val(chunk), |means| {
                 scan::total_in_order(means, chunk, operator, state.carry());
             });
         }
@@ -461,7 +495,7 @@ impl Backend for Cpu {
         let first = state.check(chunk.len())?;
         let (problem, carry) = state.parts();
         let bytes = size_of_val(chunk) + size_of_val(output);
-        self.with_means_to_scan(bytes, |means| {
+        self.with_means_to_scan::<U, _>(bytes, |means| {
             scan::scan(means, Source::Separate(chunk), output, problem, carry);
         });
         if first {

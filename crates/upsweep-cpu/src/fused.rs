@@ -32,7 +32,7 @@ impl Cpu {
             return problem.init.unwrap_or(operator.identity());
         }
         let bytes = input.len() * size_of::<M::Item>();
-        let total = self.with_means(bytes, |means| match O::COMMUTATIVE {
+        let total = self.with_means::<M::Item, _>(bytes, |means| match O::COMMUTATIVE {
             true => total(&means.to_read(bytes), input, operator),
             false => total_in_order(means, input, operator),
         });
@@ -117,7 +117,7 @@ impl Cpu {
         let mut staged = Vec::with_capacity(SCANNED.min(input.len()));
         let bytes = output.len() * (size_of::<M::Item>() + size_of::<U>());
         let items = output.len();
-        self.with_means_to_scan(bytes, |means| {
+        self.with_means_to_scan::<U, _>(bytes, |means| {
             let alone = Means { team: crate::team::Team::ALONE, ..*means };
             for number in 0..items.div_ceil(SCANNED) {
                 let (start, end) = (number * SCANNED, items.min((number + 1) * SCANNED));

@@ -84,6 +84,17 @@ impl FromStr for InstructionSet {
     }
 }
 
+/// Whether a level loads and stores lines of 64 bytes whole, and another does it in halves.
+pub(crate) fn has_half_lines(level: Level) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return matches!(level, Level::Avx512(_)) && level.as_avx2().is_some();
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = level;
+        false
+    }
+}
+
 /// The level that loads and stores lines of 64 bytes in halves, where this one does it whole.
 pub(crate) fn half_lines(level: Level) -> Level {
     #[cfg(target_arch = "x86_64")]

@@ -1,6 +1,6 @@
-//! The numbers of the CPU strategies: a pure function of the device's limits.
+//! The numbers of the CPU strategies: a pure function of the device's limits, or what a tuning run found, of each kind of items by itself.
 
-use upsweep_core::{CpuPolicy, Limits};
+use upsweep_core::{CpuPolicy, Dtype, Element, Kind, Limits};
 
 /// The policy for a CPU with these limits.
 ///
@@ -20,7 +20,7 @@ use upsweep_core::{CpuPolicy, Limits};
 ///   0.98 to 1.12 with 64 and 0.94 to 1.03 with 256 (2^20 to 2^24 `u32` and `f32`, 2026-11-24, `2026-11-24-tune-cpu.csv`).
 /// - `streaming_bytes`: an output that leaves no room for its input in the last-level cache is better
 ///   written past it. Below, a reader that comes next finds the output there.
-/// - `half_line_bytes`: never. Past the caches loads of 32 bytes are 1 to 5 % faster than those of 64 on two cores of a Zen 4
+/// - `half_line_bytes`, `scan_half_line_bytes`: never. Past the caches loads of 32 bytes are 1 to 5 % faster than those of 64 on two cores of a Zen 4
 ///   (2026-11-21), but 6 to 11 % slower on two of a Zen 5, and 11 to 25 % on sixteen of a Xeon (2026-11-23,
 ///   `2026-11-23-check-half-lines.csv`, `-check-cpu-1.csv`). `upsweep tune` finds which machine this is.
 pub(crate) fn policy(limits: &Limits) -> CpuPolicy {
@@ -35,5 +35,83 @@ pub(crate) fn policy(limits: &Limits) -> CpuPolicy {
             .max((limits.compute_units << 13).min(limits.l2_bytes / 2)),
         streaming_bytes: (limits.l3_bytes / 2).max(limits.l2_bytes).max(1 << 22),
         half_line_bytes: CpuPolicy::NEVER,
+        scan_half_line_bytes: CpuPolicy::NEVER,
+    }
+}
+
+/// Kinds of items: of 1, 2, 4 and 8 bytes or more, that are floats or are none.
+const KINDS: usize = 8;
+
+/// The numbers for every kind of items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Policies([CpuPolicy; KINDS]);
+
+/// The kind of items of so many bytes.
+const fn kind(bytes: usize, is_float: bool) -> usize {
+    let power = match bytes {
+        0 | 1 => 0,
+        2 => 1,
+        3 | 4 => 2,
+        _ => 3,
+    };
+    2 * power + is_float as usize
+}
+
+impl Policies {
+    /// The same for all kinds.
+    pub(crate) fn of_all(policy: CpuPolicy) -> Self {
+        Self([policy; KINDS])
+    }
+
+    /// Others for the kinds of these types.
+    pub(crate) fn with(mut self, types: &[(Dtype, CpuPolicy)]) -> Self {
+        for &(dtype, policy) in types {
+            self.0[kind(dtype.size(), dtype.is_float())] = policy;
+        }
+        self
+    }
+
+    /// Those for items of a type. Which, is known when a call is compiled.
+    #[inline]
+    pub(crate) fn of<T: Element>(&self) -> &CpuPolicy {
+        match T::KIND {
+            Kind::Number(dtype) => &self.0[kind(dtype.size(), dtype.is_float())],
+            _ => self.of_bytes(size_of::<T>()),
+        }
+    }
+
+    /// Those for items of so many bytes that are no floats.
+    #[inline]
+    pub(crate) fn of_bytes(&self, bytes: usize) -> &CpuPolicy {
+        &self.0[kind(bytes, false)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use upsweep_core::{bf16, f16};
+
+    #[test]
+    fn every_kind_has_numbers_of_its_own() {
+        let limits = Limits::least("some", "cpu");
+        let base = policy(&limits);
+        let number = |block_bytes| CpuPolicy { block_bytes, ..base };
+        let types = [
+            (Dtype::U8, number(1)),
+            (Dtype::F16, number(2)),
+            (Dtype::U32, number(3)),
+            (Dtype::F32, number(4)),
+            (Dtype::I64, number(5)),
+            (Dtype::F64, number(6)),
+        ];
+        let all = Policies::of_all(base).with(&types);
+        let of = |policy: &CpuPolicy| policy.block_bytes;
+        assert_eq!([of(all.of::<u8>()), of(all.of::<i8>())], [1; 2]);
+        assert_eq!([of(all.of::<f16>()), of(all.of::<bf16>())], [2; 2]);
+        assert_eq!([of(all.of::<u16>()), of(all.of::<i16>())], [base.block_bytes; 2]);
+        assert_eq!([of(all.of::<u32>()), of(all.of::<i32>()), of(all.of_bytes(4))], [3; 3]);
+        assert_eq!([of(all.of::<f32>()), of(all.of::<f64>())], [4, 6]);
+        assert_eq!([of(all.of::<u64>()), of(all.of_bytes(24))], [5; 2]);
     }
 }

@@ -5,7 +5,7 @@ use upsweep_core::{Element, Operator};
 use crate::{Cpu, reduce, scan};
 
 /// How a call is done. Two policies under which a call has the same shape do the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct CpuShape {
     /// Threads that take part, at most.
@@ -26,13 +26,14 @@ impl CpuShape {
 }
 
 impl Cpu {
-    /// How a reduction of so many items of type `T` by an operator that commutes is done, or a search.
+    /// How a reduction of so many items of type `T` by an operator that commutes is done, or a search: but of `f16` and `bf16` that always
+    /// reads whole lines.
     pub fn reduce_shape<T: Element>(&self, items: usize) -> CpuShape {
         if self.is_scalar() {
             return CpuShape::item_by_item(items);
         }
         let bytes = items.saturating_mul(size_of::<T>());
-        self.with_means(bytes, |means| reduce::shape(means, items, size_of::<T>()))
+        self.with_means::<T, _>(bytes, |means| reduce::shape(means, items, size_of::<T>()))
     }
 
     /// How a scan of so many items of type `T` into as many of type `U` is done.
@@ -46,7 +47,7 @@ impl Cpu {
             return CpuShape::item_by_item(items);
         }
         let bytes = items.saturating_mul(size_of::<T>() + size_of::<U>());
-        self.with_means_to_scan(bytes, |means| scan::shape::<T, U, O>(means, items))
+        self.with_means_to_scan::<U, _>(bytes, |means| scan::shape::<T, U, O>(means, items))
     }
 }
 
@@ -54,7 +55,7 @@ impl Cpu {
 mod tests {
     use upsweep_core::{CpuPolicy, Sum};
 
-    use crate::{Cpu, CpuOptions};
+    use crate::{Cpu, CpuOptions, InstructionSet};
 
     #[test]
     fn a_shape_says_what_numbers_come_to() {
@@ -67,6 +68,7 @@ mod tests {
             scan_block_bytes: 1 << 17,
             streaming_bytes: 1 << 22,
             half_line_bytes: CpuPolicy::NEVER,
+            scan_half_line_bytes: CpuPolicy::NEVER,
         };
         let cpu = cpu.with_policy(policy);
         let alone = cpu.reduce_shape::<u32>(1 << 10);
@@ -81,6 +83,23 @@ mod tests {
         let shape = cpu.scan_shape::<f32, f32, Sum>(1 << 20);
         assert_eq!((shape.threads, shape.block_items), (4, 1 << 15));
         assert_eq!(shape.streaming, cfg!(target_arch = "x86_64"));
+        // Half lines are none where there are no whole ones.
+        for &set in InstructionSet::available().iter() {
+            let options =
+                CpuOptions { threads: Some(2), instruction_set: Some(set), ..<_>::default() };
+            let cpu = Cpu::new(options).expect("an instruction set");
+            let always = CpuPolicy { half_line_bytes: 0, scan_half_line_bytes: 0, ..policy };
+            let (whole, halves) = (cpu.with_policy(policy), cpu.with_policy(always));
+            let differ = |one: &Cpu, other: &Cpu| {
+                let scan = Cpu::scan_shape::<f32, f32, Sum>;
+                let reduce = Cpu::reduce_shape::<f32>;
+                [
+                    reduce(one, 1 << 22) != reduce(other, 1 << 22),
+                    scan(one, 1 << 22) != scan(other, 1 << 22),
+                ]
+            };
+            assert_eq!(differ(&whole, &halves), [set.name() == "avx512"; 2], "{set}");
+        }
         // A larger bound for blocks changes nothing where calls are too short for it.
         let larger = cpu.with_policy(CpuPolicy { scan_block_bytes: 1 << 18, ..policy });
         let of = |cpu: &Cpu, items| cpu.scan_shape::<u32, u32, Sum>(items);

@@ -371,6 +371,7 @@ fn long_arrays_are_the_references() {
         scan_block_bytes: 1 << 13,
         streaming_bytes: 1 << 10,
         half_line_bytes: 1 << 10,
+        scan_half_line_bytes: 1 << 10,
     };
     for threads in [1, 2] {
         let strategy = (threads > 1).then_some(CpuStrategy::SimdThreads);

@@ -221,6 +221,7 @@ fn cpus() -> Vec<TestDevice> {
             scan_block_bytes: end,
             streaming_bytes: end,
             half_line_bytes: end,
+            scan_half_line_bytes: end,
         };
         let options = CpuOptions { threads: Some(3), policy: Some(policy), ..<_>::default() };
         let set = sets.last().copied();

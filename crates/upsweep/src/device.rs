@@ -3,7 +3,7 @@
 use core::fmt;
 use std::sync::{Arc, LazyLock};
 
-use upsweep_core::Backend;
+use upsweep_core::{Backend, CpuPolicy, CpuStrategy, Traffic};
 use upsweep_cpu::Cpu;
 pub use upsweep_cpu::{CpuOptions, CpuShape, InstructionSet};
 
@@ -179,8 +179,8 @@ impl Device {
     pub fn with_profile(&self, profile: Option<Arc<Profile>>) -> Self {
         Self::of(match &self.kind {
             Kind::Cpu(cpu) => {
-                let policy = profile.and_then(|profile| profile.cpu);
-                Kind::Cpu(Arc::new(policy.map_or_else(|| cpu.by_default(), |p| cpu.with_policy(p))))
+                let tuned = profile.and_then(|profile| profile::numbers_of(&profile, cpu));
+                Kind::Cpu(Arc::new(tuned.unwrap_or_else(|| cpu.by_default())))
             }
             Kind::Wgpu(gpu) => Kind::Wgpu(gpu.with_profile(profile)),
             Kind::Cuda(gpu) => Kind::Cuda(gpu.with_profile(profile)),
@@ -224,15 +224,42 @@ impl Device {
         on_backend!(self, backend => backend.limits())
     }
 
-    /// The strategy and policy that a reduction of `items` items of `item_bytes` bytes gets; on a
-    /// GPU, where that depends on the problem too, a sum of integers.
+    /// The strategy and policy that a reduction of `items` items of `item_bytes` bytes gets: of integers, and on a
+    /// GPU, where that depends on the problem too, of their sum.
     pub fn reduce_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
         on_backend!(self, backend => backend.reduce_choice(items, item_bytes))
     }
 
-    /// The strategy and policy that a scan of `items` items of `item_bytes` bytes gets.
+    /// The strategy and policy that a scan of `items` items of `item_bytes` bytes gets, of integers.
     pub fn scan_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
         on_backend!(self, backend => backend.scan_choice(items, item_bytes))
+    }
+
+    /// The strategy and policy that a reduction of so many items of type `T` gets: on a CPU, which has numbers for each kind of
+    /// items, those of `T`.
+    pub fn reduce_choice_of<T: Element>(&self, items: usize) -> (Strategy, Policy) {
+        match self.as_cpu() {
+            Ok(cpu) => {
+                of_cpu(cpu.choice::<T>(Traffic::Reads, items.saturating_mul(size_of::<T>())))
+            }
+            Err(_) => self.reduce_choice(items, size_of::<T>()),
+        }
+    }
+
+    /// The same for a scan of items of type `T` into as many of type `U`.
+    pub fn scan_choice_of<T: Element, U: Element>(&self, items: usize) -> (Strategy, Policy) {
+        match self.as_cpu() {
+            Ok(cpu) => {
+                let bytes = items.saturating_mul(size_of::<T>() + size_of::<U>());
+                of_cpu(cpu.choice::<U>(Traffic::Copies, bytes))
+            }
+            Err(_) => self.scan_choice(items, size_of::<T>().max(size_of::<U>())),
+        }
+    }
+
+    /// The numbers of a CPU for items of this type, of a scan those that are written; nothing on a GPU.
+    pub fn cpu_policy<T: Element>(&self) -> Option<CpuPolicy> {
+        self.as_cpu().ok().map(|cpu| cpu.choice::<T>(Traffic::Reads, 0).1)
     }
 
     /// What the numbers of a CPU come to for a reduction of so many items of type `T` by an operator that commutes, or a search; nothing
@@ -295,6 +322,11 @@ impl Device {
     pub(crate) fn kind(&self) -> &Kind {
         &self.kind
     }
+}
+
+/// What a CPU has chosen.
+fn of_cpu((strategy, policy): (CpuStrategy, CpuPolicy)) -> (Strategy, Policy) {
+    (Strategy::Cpu(strategy), Policy::Cpu(policy))
 }
 
 impl fmt::Debug for Device {

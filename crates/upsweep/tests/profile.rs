@@ -181,6 +181,7 @@ fn a_cpu_takes_its_numbers_from_a_profile() {
         scan_block_bytes: 1,
         streaming_bytes: 1 << 14,
         half_line_bytes: 0,
+        scan_half_line_bytes: 0,
     };
     let cpu = Some(policy);
     for_each_device(|device| {
@@ -205,5 +206,15 @@ fn a_cpu_takes_its_numbers_from_a_profile() {
             tuned.with_profile(None).reduce_choice(1, 4),
             device.device.with_profile(None).reduce_choice(1, 4)
         );
+        // Those of a type hold for its kind alone, and change no result.
+        let of_floats = CpuPolicy { block_bytes: 1 << 20, scan_block_bytes: 1 << 16, ..policy };
+        let cpu_types = vec![(Dtype::F32, of_floats)];
+        let tuned =
+            tuned.with_profile(Some(Arc::new(Profile { cpu, cpu_types, ..<_>::default() })));
+        assert_eq!(tuned.cpu_policy::<f32>(), Some(of_floats));
+        assert_eq!([tuned.cpu_policy::<i32>(), tuned.cpu_policy::<f64>()], [Some(policy); 2]);
+        assert_eq!(reduce(&tuned, &host, Sum), reduce(&device.device, &host, Sum));
+        let again = inclusive_scan(&tuned, &host, Sum).expect("a CPU").into_vec().expect("items");
+        assert_same(&again, &found, device);
     });
 }

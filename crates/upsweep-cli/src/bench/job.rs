@@ -228,7 +228,7 @@ impl ReduceKernel for ReduceJob<'_> {
                 |device| reduce_with(device, black_box(items), &problem),
                 |found, expected| bytes_of(found) == bytes_of(expected),
             );
-            let chosen = |device: &Device| device.reduce_choice(items.len(), size_of::<T>()).0;
+            let chosen = |device: &Device| device.reduce_choice_of::<T>(items.len()).0;
             let chosen = setup.device.as_ref().ok().map(chosen);
             (self.emit)(setup, setup.label(chosen), outcome)?;
         }
@@ -304,7 +304,7 @@ impl PositionKernel for PositionJob<'_> {
                 if self.largest { argmax(device, items) } else { argmin(device, items) }
             };
             let outcome = value_outcome(setup, self.effort, self.bytes, expected, job, Option::eq);
-            let chosen = |device: &Device| device.reduce_choice(items.len(), size_of::<T>()).0;
+            let chosen = |device: &Device| device.reduce_choice_of::<T>(items.len()).0;
             let chosen = setup.device.as_ref().ok().map(chosen);
             (self.emit)(setup, setup.label(chosen), outcome)?;
         }
@@ -404,8 +404,7 @@ impl ScanKernel for ScanJob<'_> {
                     .unwrap_or_else(|error| Outcome::refused(error.to_string()))
                 }
             };
-            let size = size_of::<T>().max(size_of::<U>());
-            let chosen = |device: &Device| device.scan_choice(items.len(), size).0;
+            let chosen = |device: &Device| device.scan_choice_of::<T, U>(items.len()).0;
             let chosen = setup.device.as_ref().ok().map(chosen);
             (self.emit)(setup, setup.label(chosen), outcome)?;
         }

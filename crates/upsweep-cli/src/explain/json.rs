@@ -27,6 +27,7 @@ fn policy(policy: Policy) -> Value {
             "scan_block_bytes": policy.scan_block_bytes,
             "streaming_bytes": policy.streaming_bytes,
             "half_line_bytes": policy.half_line_bytes,
+            "scan_half_line_bytes": policy.scan_half_line_bytes,
         }),
         Policy::Workgroup(policy) => json!({
             "threads_per_workgroup": policy.threads_per_workgroup,

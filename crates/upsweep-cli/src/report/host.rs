@@ -136,7 +136,7 @@ fn sums(
 ) -> Result<usize> {
     // Floats are combined in one order, so that all devices have the same bits.
     let expected = reduce(cpu, items, Sum)?.to_bits();
-    let choice = |device: &Device| device.reduce_choice(items.len(), size_of::<f32>()).0;
+    let choice = |device: &Device| device.reduce_choice_of::<f32>(items.len()).0;
     let chosen = |device: &Device| name(device, choice);
     let found: Vec<Cell<f32>> = vec![Cell::new(f32::NAN); 1 + 2 * gpus.len()];
     let arrays = gpus.iter().map(|gpu| Array::from_slice(gpu, items));
@@ -164,7 +164,7 @@ fn scans(
 ) -> Result<usize> {
     let mut expected = vec![0f32; items.len()];
     inclusive_scan_into(cpu, items, &mut expected[..], Sum)?;
-    let choice = |device: &Device| device.scan_choice(items.len(), size_of::<f32>()).0;
+    let choice = |device: &Device| device.scan_choice_of::<f32, f32>(items.len()).0;
     let chosen = |device: &Device| name(device, choice);
     let mut outputs = vec![vec![f32::NAN; items.len()]; 1 + gpus.len()];
     let arrays = gpus.iter().map(|gpu| Array::from_slice(gpu, items));

@@ -1,395 +1,463 @@
-//! The numbers of a CPU: from how many bytes on threads, streaming stores and narrower loads pay, and how large blocks are.
+//! The numbers of a CPU for items of one type: from how many bytes on threads, streaming stores and narrower loads pay, and how large blocks
+//! are.
 //!
 //! A bound is found by doing each length in both ways, in turns, and by cutting where the least time is lost on either side of it.
-//! The size of a block is the fastest of some, again in turns with the one so far. Each number is best for what the others are, so all are
-//! found twice: with blocks of 32 KiB sixteen threads of a Xeon gain nothing from stores past the caches, with 128 KiB they do.
+//! The size of a block is the fastest of some, each in turns with the one that rules choose. All of it three times, of which the medians count,
+//! and all types in between: a machine that others share is slow for seconds, in which threads look as if they never paid (on two cores of a
+//! Zen 4 sums of 1 to 8 MiB lost up to 79 % by numbers that were found within one such time). Each number is best for what the others are:
+//! with blocks of 32 KiB sixteen threads of a Xeon gain nothing from stores past the caches, with 128 KiB they do. So each time begins with
+//! what was found so far.
+//!
+//! Types differ: on a Zen 4 half lines make sums of `u32` some per cent faster and those of `f64` 14 % slower.
 
-use std::hint::black_box;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytemuck::{cast_slice, cast_slice_mut, zeroed_slice_box};
 use upsweep::profile::Measured;
 use upsweep::{
-    CpuPolicy, Device, Dtype, Number, Operator, Policy, Profile, Scan, Sum, Widen, WorkgroupPolicy,
-    reduce, scan_into_with,
+    CpuPolicy, CpuShape, Device, Dtype, Number, Operator, Profile, Widen, WorkgroupPolicy,
 };
 
 use super::budget::{Budget, Deadline};
+use super::cpu_arrays::{Arrays, Job};
 use super::sweep::{Tried, median_of};
 use super::ways::WAKING;
-use crate::bench::input;
+use crate::bench::input::available_memory;
+use crate::dispatch::{self, Op, ScanKernel};
 use crate::error::Result;
 
-/// Most bytes of an array.
+/// Most bytes of an array, and of a quick run.
 const MOST_BYTES: usize = 1 << 28;
+const QUICK_BYTES: usize = 1 << 26;
+
+/// Arrays of each type, as many bytes as an array has for each: items, output, and what it should be; and as much for everyone else.
+const ARRAYS: usize = 6;
 
 /// Bytes of the arrays that tell which size of a block is the fastest.
 const BLOCK_BYTES: [usize; 3] = [1 << 22, 1 << 24, 1 << 26];
 
-/// Seconds of one sample.
+/// Seconds of one sample, and of a pair of measurements at most, if it has so many turns.
 const SAMPLE: f64 = 1e-3;
+const PAIR: f64 = 0.06;
+const LEAST_TURNS: usize = 3;
 
 /// How often all numbers are found.
-const PASSES: usize = 2;
+const PASSES: usize = 3;
 
-/// A block of another size must be faster by this part, twice: less is noise.
+/// Turns of a pair of measurements, and of the lengths that a bound may have every so manieth is measured.
+const THOROUGH: (usize, usize) = (11, 1);
+const QUICK: (usize, usize) = (5, 2);
+
+/// A block of another size than that of the rules must be faster by this part: less is noise.
 const FASTER: f64 = 0.985;
 
-/// A size that takes so many times as long at one length is not measured at the others.
+/// A size that takes so many times as long at one length is not measured again.
 const HOPELESS: f64 = 1.3;
 
-/// What is done with an array: sums of `u32`, which take no longer than the bytes that they move, and of `f32` where their order costs time.
-/// The numbers that are best for these serve all other types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Job {
-    Reduce,
-    Scan,
-    ScanFloats,
+/// What is asked of all types.
+pub(crate) struct Asked<'a> {
+    pub(crate) device: &'a Device,
+    pub(crate) quick: bool,
+    /// What was found before.
+    pub(crate) before: &'a [(Dtype, CpuPolicy)],
+    pub(crate) budget: &'a Budget,
+    pub(crate) deadline: Deadline,
+    /// Takes every row, and the type of its items.
+    pub(crate) tell: &'a mut dyn FnMut(Dtype, &Tried<'_>) -> Result<()>,
 }
 
-/// What a number of a scan is measured with.
-const SCANS: &[Job] = &[Job::Scan, Job::ScanFloats];
-
-impl Job {
-    fn name(self) -> &'static str {
-        match self {
-            Job::Reduce => "reduce",
-            Job::Scan | Job::ScanFloats => "scan",
+/// The best numbers for each type that were found in the time, and how many results were wrong.
+pub(crate) fn find(
+    mut asked: Asked<'_>,
+    dtypes: &[Dtype],
+) -> Result<(Vec<(Dtype, CpuPolicy)>, usize)> {
+    let most = if asked.quick { QUICK_BYTES } else { MOST_BYTES };
+    let memory = available_memory().map_or(usize::MAX, |bytes| bytes as usize);
+    let share = (memory / (ARRAYS * dtypes.len().max(1))).max(1 << 20);
+    let most = most.min(1 << share.ilog2());
+    let mut all: Vec<Box<dyn Numbers>> = Vec::new();
+    for &dtype in dtypes {
+        let before = asked.before.iter().find(|(of, _)| *of == dtype).map(|before| before.1);
+        let begin = Begin { device: asked.device, dtype, most, before };
+        if let Some(numbers) = dispatch::scan(Op::Sum, dtype, dtype, begin) {
+            all.push(numbers?);
         }
     }
-
-    fn dtype(self) -> Dtype {
-        match self {
-            Job::Reduce | Job::Scan => Dtype::U32,
-            Job::ScanFloats => Dtype::F32,
+    for pass in 1..=PASSES {
+        for numbers in &mut all {
+            asked.budget.say(&format!("{}, {pass} of {PASSES}", numbers.dtype()));
+            numbers.pass(&mut asked)?;
         }
     }
+    let found = all.iter().map(|numbers| (numbers.dtype(), numbers.policy())).collect();
+    Ok((found, all.iter().map(|numbers| numbers.wrong()).sum()))
 }
 
-/// What jobs of a type read, write, and should write.
-struct Arrays<T> {
-    items: input::Buffer,
-    output: Box<[T]>,
-    expected: Box<[T]>,
-}
-
-impl<T> Arrays<T>
-where
-    T: Number<Acc = T> + Widen<T>,
-    Sum: Operator<T>,
-{
-    fn new(device: &Device) -> Result<Self> {
-        let count = MOST_BYTES / size_of::<T>();
-        let items = input::items(T::DTYPE, count, false)?;
-        let mut arrays =
-            Self { items, output: zeroed_slice_box(count), expected: zeroed_slice_box(count) };
-        arrays.scan(device, MOST_BYTES)?;
-        std::mem::swap(&mut arrays.output, &mut arrays.expected);
-        Ok(arrays)
-    }
-
-    fn items(&self, bytes: usize) -> &[T] {
-        black_box(&cast_slice(self.items.bytes())[..bytes / size_of::<T>()])
-    }
-
-    fn reduce(&self, device: &Device, bytes: usize) -> Result<T> {
-        Ok(black_box(reduce(device, self.items(bytes), Sum)?))
-    }
-
-    fn scan(&mut self, device: &Device, bytes: usize) -> Result<()> {
-        let count = bytes / size_of::<T>();
-        let items = black_box(&cast_slice::<u8, T>(self.items.bytes())[..count]);
-        Ok(scan_into_with(device, items, &mut self.output[..count], &Scan::inclusive(Sum))?)
-    }
-
-    /// Whether a scan leaves the bits that it should.
-    fn scans_right(&mut self, device: &Device, bytes: usize) -> Result<bool> {
-        let count = bytes / size_of::<T>();
-        cast_slice_mut::<T, u8>(&mut self.output[..count]).fill(crate::bench::POISON);
-        self.scan(device, bytes)?;
-        let [found, expected] = [&self.output, &self.expected];
-        Ok(cast_slice::<T, u8>(&found[..count]) == cast_slice::<T, u8>(&expected[..count]))
-    }
+/// The numbers for one type.
+trait Numbers {
+    fn dtype(&self) -> Dtype;
+    /// Measures everything once more, as far as there is time, and chooses anew.
+    fn pass(&mut self, asked: &mut Asked<'_>) -> Result<()>;
+    fn policy(&self) -> CpuPolicy;
+    /// Results that were wrong.
+    fn wrong(&self) -> usize;
 }
 
 /// A number below which something is done in one way, and from which on in another.
 struct Bound {
     name: &'static str,
     set: fn(&mut CpuPolicy, usize),
-    /// What is measured, and the bytes of its items.
-    jobs: &'static [Job],
-    bytes: Vec<usize>,
-    /// The number if the other way is slower at all of them.
-    never: usize,
+    /// Whether it is one of several threads, which it is measured with: how it does with one says nothing.
+    threads: bool,
+    /// What is measured.
+    job: Job,
+    /// Bytes of its items, and what the other way takes there, in times of the first, once for each pass.
+    ratios: Vec<(usize, Vec<f64>)>,
 }
 
-/// The size of a block.
+/// The size of a block, which only several threads have.
 struct Block {
     name: &'static str,
     get: fn(&CpuPolicy) -> usize,
     set: fn(&mut CpuPolicy, usize),
-    jobs: &'static [Job],
-    sizes: Vec<usize>,
+    job: Job,
+    /// Sizes, and what they take in times of what the size of the rules does, once for each pass.
+    ratios: Vec<(usize, Vec<f64>)>,
 }
 
-/// Takes every row, and the type of its items.
-type Tell<'a> = &'a mut dyn FnMut(Dtype, &Tried<'_>) -> Result<()>;
+/// Numbers of which nothing is known.
+fn unknown(numbers: Vec<usize>) -> Vec<(usize, Vec<f64>)> {
+    numbers.into_iter().map(|number| (number, Vec::new())).collect()
+}
 
-/// A search on the CPU.
-pub(crate) struct Cpu<'a> {
+/// Makes the arrays of one type.
+struct Begin<'a> {
     device: &'a Device,
-    turns: usize,
-    integers: Arrays<u32>,
-    floats: Arrays<f32>,
-    deadline: Deadline,
-    budget: &'a Budget,
-    tell: Tell<'a>,
-    /// Results that were wrong.
-    pub(crate) wrong: usize,
+    dtype: Dtype,
+    most: usize,
+    before: Option<CpuPolicy>,
+}
+
+impl ScanKernel for Begin<'_> {
+    type Output = Result<Box<dyn Numbers>>;
+
+    fn run<T, U, O>(self, operator: O) -> Self::Output
+    where
+        T: Number + Widen<U::Acc>,
+        U: Number,
+        U::Acc: Number,
+        O: Operator<U::Acc>,
+    {
+        let Self { device, dtype, most, before } = self;
+        let Some(rules) = device.cpu_policy::<T>() else {
+            unreachable!("a CPU has the policy of one");
+        };
+        let arrays = Arrays::<T, U, O>::new(dtype, most, operator)?;
+        let (bounds, blocks) = (bounds(device, most), blocks());
+        let (right, wrong) = (HashSet::new(), 0);
+        let policy = before.unwrap_or(rules);
+        Ok(Box::new(Typed { dtype, arrays, rules, policy, bounds, blocks, right, wrong }))
+    }
+}
+
+/// The search for one type.
+struct Typed<T, U: Number, O> {
+    dtype: Dtype,
+    arrays: Arrays<T, U, O>,
+    /// The numbers that rules choose, and those that were found so far.
+    rules: CpuPolicy,
+    policy: CpuPolicy,
+    bounds: Vec<Bound>,
+    blocks: [Block; 2],
+    /// Jobs, bytes and shapes whose results were compared.
+    right: HashSet<(Job, usize, CpuShape)>,
+    wrong: usize,
+}
+
+/// The same numbers, but for calls of all threads.
+fn with_threads(policy: CpuPolicy) -> CpuPolicy {
+    CpuPolicy { serial_bytes: 1, scan_serial_bytes: 1, ..policy }
 }
 
 /// From one power of two to another.
 fn powers(from: usize, to: usize) -> Vec<usize> {
-    let (from, to) = (from.max(1).ilog2(), to.clamp(1, MOST_BYTES).ilog2());
+    let (from, to) = (from.max(1).ilog2(), to.max(1).ilog2());
     (from..=to).map(|power| 1 << power).collect()
 }
 
-impl<'a> Cpu<'a> {
-    /// With so many turns for each pair of measurements.
-    pub(crate) fn new(
-        device: &'a Device,
-        turns: usize,
-        budget: &'a Budget,
-        deadline: Deadline,
-        tell: Tell<'a>,
-    ) -> Result<Self> {
-        let (integers, floats) = (Arrays::new(device)?, Arrays::new(device)?);
-        Ok(Self { device, turns, integers, floats, deadline, budget, tell, wrong: 0 })
+fn bounds(device: &Device, most: usize) -> Vec<Bound> {
+    let limits = device.limits();
+    let l2 = limits.l2_bytes.max(1 << 18);
+    let l3 = limits.l3_bytes.max(l2).max(1 << 20);
+    let past_caches = (4 * l3).min(most);
+    let mut bounds = vec![
+        Bound {
+            name: "streaming_bytes",
+            set: |policy, bytes| policy.streaming_bytes = bytes,
+            threads: false,
+            job: Job::Scan,
+            ratios: unknown(powers(l2 / 4, past_caches)),
+        },
+        Bound {
+            name: "scan_half_line_bytes",
+            set: |policy, bytes| policy.scan_half_line_bytes = bytes,
+            threads: true,
+            job: Job::Scan,
+            ratios: unknown(powers(l2, past_caches)),
+        },
+        Bound {
+            name: "half_line_bytes",
+            set: |policy, bytes| policy.half_line_bytes = bytes,
+            threads: false,
+            job: Job::Reduce,
+            ratios: unknown(powers(l2, past_caches)),
+        },
+    ];
+    if limits.compute_units > 1 {
+        bounds.push(Bound {
+            name: "serial_bytes",
+            set: |policy, bytes| policy.serial_bytes = bytes.clamp(1, CpuPolicy::NEVER),
+            threads: false,
+            job: Job::Reduce,
+            ratios: unknown(powers(1 << 16, most)),
+        });
+        bounds.push(Bound {
+            name: "scan_serial_bytes",
+            // A scan writes as many bytes as it reads.
+            set: |policy, bytes| {
+                policy.scan_serial_bytes = bytes.saturating_mul(2).clamp(1, CpuPolicy::NEVER);
+            },
+            threads: false,
+            job: Job::Scan,
+            ratios: unknown(powers(1 << 16, most)),
+        });
     }
+    bounds
+}
 
-    /// The best numbers that were found in the time.
-    pub(crate) fn run(&mut self) -> Result<CpuPolicy> {
-        let limits = self.device.limits().clone();
-        let (l2, l3) =
-            (limits.l2_bytes.max(1 << 18), limits.l3_bytes.max(limits.l2_bytes).max(1 << 20));
-        let (_, Policy::Cpu(mut policy)) = self.device.reduce_choice(1, 1) else {
-            unreachable!("a CPU has the policy of one");
-        };
-        let threads = limits.compute_units > 1;
-        let bounds = [
-            Bound {
-                name: "streaming_bytes",
-                set: |policy, bytes| policy.streaming_bytes = bytes,
-                jobs: SCANS,
-                bytes: powers(l2 / 4, 4 * l3),
-                never: CpuPolicy::NEVER,
-            },
-            Bound {
-                name: "half_line_bytes",
-                set: |policy, bytes| policy.half_line_bytes = bytes,
-                jobs: &[Job::Reduce],
-                bytes: powers(l2, 4 * l3),
-                never: CpuPolicy::NEVER,
-            },
-            Bound {
-                name: "serial_bytes",
-                set: |policy, bytes| policy.serial_bytes = bytes.max(1),
-                jobs: &[Job::Reduce],
-                bytes: if threads { powers(1 << 16, 1 << 24) } else { Vec::new() },
-                // What lies behind the longest is not known.
-                never: 1 << 25,
-            },
-            Bound {
-                name: "scan_serial_bytes",
-                // A scan writes as many bytes as it reads.
-                set: |policy, bytes| policy.scan_serial_bytes = bytes.saturating_mul(2).max(1),
-                jobs: SCANS,
-                bytes: if threads { powers(1 << 16, 1 << 26) } else { Vec::new() },
-                never: 1 << 27,
-            },
-        ];
-        let blocks = [
-            Block {
-                name: "block_bytes",
-                get: |policy| policy.block_bytes,
-                set: |policy, bytes| policy.block_bytes = bytes,
-                jobs: &[Job::Reduce],
-                sizes: powers(1 << 17, 1 << 21),
-            },
-            Block {
-                name: "scan_block_bytes",
-                get: |policy| policy.scan_block_bytes,
-                set: |policy, bytes| policy.scan_block_bytes = bytes,
-                jobs: SCANS,
-                sizes: powers(1 << 14, 1 << 18),
-            },
-        ];
-        for _ in 0..PASSES {
-            for block in &blocks {
-                self.choose(block, &mut policy)?;
-            }
-            for bound in &bounds {
-                self.find(bound, &mut policy)?;
-            }
-        }
-        Ok(policy)
-    }
+fn blocks() -> [Block; 2] {
+    [
+        Block {
+            name: "block_bytes",
+            get: |policy| policy.block_bytes,
+            set: |policy, bytes| policy.block_bytes = bytes,
+            job: Job::Reduce,
+            ratios: unknown(powers(1 << 17, 1 << 21)),
+        },
+        Block {
+            name: "scan_block_bytes",
+            get: |policy| policy.scan_block_bytes,
+            set: |policy, bytes| policy.scan_block_bytes = bytes,
+            job: Job::Scan,
+            ratios: unknown(powers(1 << 14, 1 << 18)),
+        },
+    ]
+}
 
-    /// Cuts the lengths in two where the least time is lost.
-    fn find(&mut self, bound: &Bound, policy: &mut CpuPolicy) -> Result<()> {
-        let mut measured = Vec::new();
-        for &bytes in &bound.bytes {
-            let [mut below, mut above] = [*policy; 2];
-            (bound.set)(&mut below, usize::MAX);
-            (bound.set)(&mut above, 0);
-            for &job in bound.jobs {
-                if self.deadline.is_over() {
-                    return Ok(());
-                }
-                let times = self.in_turns(job, bytes, [&below, &above])?;
-                self.row(bound.name, job, bytes, [("below", times[0]), ("above", times[1])])?;
-                measured.push((bytes, times));
-            }
-        }
+impl Bound {
+    /// The number that loses the least time on either side, if anything was measured.
+    fn best(&self) -> Option<usize> {
+        let known = self.ratios.iter().filter(|(_, ratios)| !ratios.is_empty());
+        let known: Vec<(usize, f64)> =
+            known.map(|(bytes, ratios)| (*bytes, median_of(ratios.clone()))).collect();
         let lost = |cut: usize| -> f64 {
-            let of = |&(bytes, [below, above]): &(usize, [f64; 2])| {
-                let best = below.min(above);
-                if bytes < cut { below / best - 1.0 } else { above / best - 1.0 }
+            let of = |&(bytes, ratio): &(usize, f64)| {
+                if bytes < cut { 1.0 / ratio.min(1.0) - 1.0 } else { ratio.max(1.0) - 1.0 }
             };
-            measured.iter().map(of).sum()
+            known.iter().map(of).sum()
         };
-        let cuts = measured.iter().map(|&(bytes, _)| bytes);
-        let cuts = cuts.chain(measured.last().map(|_| bound.never));
-        if let Some(best) = cuts.min_by(|&one, &other| lost(one).total_cmp(&lost(other))) {
-            (bound.set)(policy, best);
+        let cuts =
+            known.iter().map(|&(bytes, _)| bytes).chain(known.last().map(|_| CpuPolicy::NEVER));
+        cuts.min_by(|&one, &other| lost(one).total_cmp(&lost(other)))
+    }
+}
+
+impl Block {
+    /// The fastest size, or that of the rules if none is faster than it, if anything was measured.
+    fn best(&self, rules: usize) -> Option<usize> {
+        let known = self.ratios.iter().filter(|(_, ratios)| !ratios.is_empty());
+        let known = known.map(|(size, ratios)| (median_of(ratios.clone()), *size));
+        let best = known.min_by(|(one, _), (other, _)| one.total_cmp(other));
+        best.map(|(ratio, size)| if ratio < FASTER { size } else { rules })
+    }
+}
+
+impl<T, U, O> Numbers for Typed<T, U, O>
+where
+    T: Number + Widen<U::Acc>,
+    U: Number,
+    U::Acc: Number,
+    O: Operator<U::Acc>,
+{
+    fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    fn pass(&mut self, asked: &mut Asked<'_>) -> Result<()> {
+        for number in 0..self.blocks.len() {
+            self.try_sizes(number, asked)?;
+            let block = &self.blocks[number];
+            if let Some(best) = block.best((block.get)(&self.rules)) {
+                (block.set)(&mut self.policy, best);
+            }
+        }
+        for number in 0..self.bounds.len() {
+            self.try_lengths(number, asked)?;
+            let bound = &self.bounds[number];
+            if let Some(best) = bound.best() {
+                (bound.set)(&mut self.policy, best);
+            }
         }
         Ok(())
     }
 
-    /// Takes the fastest size.
-    fn choose(&mut self, block: &Block, policy: &mut CpuPolicy) -> Result<()> {
-        for &size in &block.sizes {
-            let mut other = *policy;
-            (block.set)(&mut other, size);
-            if other == *policy {
+    fn policy(&self) -> CpuPolicy {
+        self.policy
+    }
+
+    fn wrong(&self) -> usize {
+        self.wrong
+    }
+}
+
+impl<T, U, O> Typed<T, U, O>
+where
+    T: Number + Widen<U::Acc>,
+    U: Number,
+    U::Acc: Number,
+    O: Operator<U::Acc>,
+{
+    /// Measures every length of a bound in both ways.
+    fn try_lengths(&mut self, number: usize, asked: &mut Asked<'_>) -> Result<()> {
+        let Bound { name, set, threads, job, .. } = self.bounds[number];
+        let (_, step) = if asked.quick { QUICK } else { THOROUGH };
+        let own = if threads { with_threads(self.policy) } else { self.policy };
+        for place in (0..self.bounds[number].ratios.len()).step_by(step) {
+            if asked.deadline.is_over() {
+                break;
+            }
+            let bytes = self.bounds[number].ratios[place].0;
+            let [mut below, mut above] = [own; 2];
+            set(&mut below, usize::MAX);
+            set(&mut above, 0);
+            let names = [(name, "below"), (name, "above")];
+            if let Some(ratio) = self.in_turns(job, bytes, [&below, &above], names, asked)? {
+                self.bounds[number].ratios[place].1.push(ratio);
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures every size of a block: how long a job takes, in times of what it takes with that of the rules, as the geometric mean of
+    /// all lengths at which that is another way, unless it is hopeless at one.
+    fn try_sizes(&mut self, number: usize, asked: &mut Asked<'_>) -> Result<()> {
+        let Block { name, get, set, job, .. } = self.blocks[number];
+        let mut own = with_threads(self.policy);
+        set(&mut own, get(&self.rules));
+        for place in 0..self.blocks[number].ratios.len() {
+            let (size, ratios) = &self.blocks[number].ratios[place];
+            let (size, hopeless) = (*size, ratios.first().is_some_and(|&ratio| ratio > HOPELESS));
+            if hopeless || size == get(&own) {
                 continue;
             }
-            // Twice: what is faster by chance is not faster again.
-            let mut faster = true;
-            for _ in 0..2 {
-                if self.deadline.is_over() {
+            let mut other = own;
+            set(&mut other, size);
+            let said = [get(&own), size].map(|size| size.to_string());
+            let (mut product, mut count) = (1.0, 0);
+            for bytes in BLOCK_BYTES {
+                if asked.deadline.is_over() {
                     return Ok(());
                 }
-                faster = faster && self.in_all(block, policy, &other, size)? < FASTER;
+                let names = [(name, &said[0][..]), (name, &said[1][..])];
+                let Some(ratio) = self.in_turns(job, bytes, [&own, &other], names, asked)? else {
+                    continue;
+                };
+                (product, count) = (product * ratio, count + 1);
+                if ratio > HOPELESS {
+                    (product, count) = (ratio, 1);
+                    break;
+                }
             }
-            if faster {
-                *policy = other;
+            if count > 0 {
+                let mean = f64::powf(product, 1.0 / f64::from(count));
+                self.blocks[number].ratios[place].1.push(mean);
             }
         }
         Ok(())
     }
 
-    /// How long a job takes with a size, in times of what it takes with the one so far: the geometric mean of
-    /// all lengths, unless it is hopeless at one.
-    fn in_all(
+    /// The median of what a job takes with the second of two policies, in times of what it took with the first in the same turn. Nothing if both
+    /// come to the same, or the arrays are too short.
+    fn in_turns(
         &mut self,
-        block: &Block,
-        policy: &CpuPolicy,
-        other: &CpuPolicy,
-        size: usize,
-    ) -> Result<f64> {
-        let names = [(block.get)(policy), size].map(|size| size.to_string());
-        let (mut product, mut count) = (1.0, 0);
-        for bytes in BLOCK_BYTES {
-            for &job in block.jobs {
-                let times = self.in_turns(job, bytes, [policy, other])?;
-                self.row(block.name, job, bytes, [(&names[0], times[0]), (&names[1], times[1])])?;
-                let ratio = times[1] / times[0];
-                if ratio > HOPELESS {
-                    return Ok(ratio);
-                }
-                product *= ratio;
-                count += 1;
-            }
+        job: Job,
+        bytes: usize,
+        policies: [&CpuPolicy; 2],
+        names: [(&str, &str); 2],
+        asked: &mut Asked<'_>,
+    ) -> Result<Option<f64>> {
+        if bytes > self.arrays.most() {
+            return Ok(None);
         }
-        Ok(f64::powf(product, 1.0 / f64::from(count)))
-    }
-
-    /// Seconds of a job with each of two policies: of the first the median, of the second that times the median of what it took in times of
-    /// the first in the same turn. A machine that is slow in half of the turns does not make one look better.
-    fn in_turns(&mut self, job: Job, bytes: usize, policies: [&CpuPolicy; 2]) -> Result<[f64; 2]> {
         let devices = policies.map(|policy| {
             let profile = Profile { cpu: Some(*policy), ..Profile::default() };
-            self.device.with_profile(Some(Arc::new(profile)))
+            asked.device.with_profile(Some(Arc::new(profile)))
         });
+        let shapes = [&devices[0], &devices[1]].map(|device| self.arrays.shape(job, device, bytes));
+        if shapes[0] == shapes[1] {
+            return Ok(None);
+        }
         let mut once = f64::INFINITY;
-        for device in &devices {
+        for (device, shape) in devices.iter().zip(shapes) {
             // The first run brings pages and threads; the second is right for sure.
             for _ in 0..2 {
                 let begun = Instant::now();
-                self.call(job, device, bytes)?;
+                self.arrays.call(job, device, bytes)?;
                 once = once.min(begun.elapsed().as_secs_f64());
             }
-            self.wrong += usize::from(!self.is_right(job, device, bytes)?);
+            if shape.is_some_and(|shape| self.right.insert((job, bytes, shape))) {
+                self.wrong += usize::from(!self.arrays.is_right(job, device, bytes)?);
+            }
         }
         let runs = ((SAMPLE / once.max(1e-9)) as u32).clamp(1, 1 << 16);
+        let (most, _) = if asked.quick { QUICK } else { THOROUGH };
+        let turns = (PAIR / (2.0 * once * f64::from(runs))) as usize;
         let (mut first, mut ratios) = (Vec::new(), Vec::new());
-        for _ in 0..self.turns {
+        for _ in 0..turns.max(LEAST_TURNS).min(most) {
             let mut turn = [0.0; 2];
             for (device, time) in devices.iter().zip(&mut turn) {
                 if runs > 1 {
-                    (0..WAKING).try_for_each(|_| self.call(job, device, bytes))?;
+                    (0..WAKING).try_for_each(|_| self.arrays.call(job, device, bytes))?;
                 }
                 let begun = Instant::now();
                 for _ in 0..runs {
-                    self.call(job, device, bytes)?;
+                    self.arrays.call(job, device, bytes)?;
                 }
                 *time = begun.elapsed().as_secs_f64() / f64::from(runs);
             }
             first.push(turn[0]);
             ratios.push(turn[1] / turn[0]);
         }
-        self.budget.moved();
-        let first = median_of(first);
-        Ok([first, first * median_of(ratios)])
-    }
-
-    fn call(&mut self, job: Job, device: &Device, bytes: usize) -> Result<()> {
-        match job {
-            Job::Reduce => self.integers.reduce(device, bytes).map(drop),
-            Job::Scan => self.integers.scan(device, bytes),
-            Job::ScanFloats => self.floats.scan(device, bytes),
-        }
-    }
-
-    fn is_right(&mut self, job: Job, device: &Device, bytes: usize) -> Result<bool> {
-        match job {
-            Job::Reduce => {
-                let last = self.integers.expected[bytes / size_of::<u32>() - 1];
-                Ok(self.integers.reduce(device, bytes)? == last)
-            }
-            Job::Scan => self.integers.scans_right(device, bytes),
-            Job::ScanFloats => self.floats.scans_right(device, bytes),
-        }
-    }
-
-    /// Tells of a pair of measurements.
-    fn row(&mut self, number: &str, job: Job, bytes: usize, pair: [(&str, f64); 2]) -> Result<()> {
+        asked.budget.moved();
+        let (first, ratio) = (median_of(first), median_of(ratios));
         let us = |seconds: f64| seconds * 1e6;
-        let [(first, first_time), (second, second_time)] = pair;
-        let policy = WorkgroupPolicy { threads_per_workgroup: 0, items_per_thread: 0 };
-        let strategy = format!("{number}: {second} against {first}");
-        let times =
-            Measured { median_us: us(second_time), limit_us: 0.0, default_us: us(first_time) };
-        let row = Tried {
-            operation: job.name(),
-            items: bytes / job.dtype().size(),
-            strategy: &strategy,
-            policy,
-            times: Some(times),
-            checked: "ok".to_owned(),
-        };
-        (self.tell)(job.dtype(), &row)
+        let [(name, one), (_, other)] = names;
+        (asked.tell)(
+            self.dtype,
+            &Tried {
+                operation: job.name(),
+                items: bytes / self.dtype.size(),
+                strategy: &format!("{name}: {other} against {one}"),
+                policy: WorkgroupPolicy { threads_per_workgroup: 0, items_per_thread: 0 },
+                times: Some(Measured {
+                    median_us: us(first * ratio),
+                    limit_us: 0.0,
+                    default_us: us(first),
+                }),
+                checked: "ok".to_owned(),
+            },
+        )?;
+        Ok(Some(ratio))
     }
 }

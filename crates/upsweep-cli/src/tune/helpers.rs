@@ -1,7 +1,7 @@
 //! Whoever makes kernels beside the search, while it prepares arrays or measures.
 //!
 //! CUDA's compiler takes its time over a kernel, and threads of one program take turns at it. Several programs do not; what one
-//! makes is kept on disk, where this one finds it. Each is this program again, which reads a line for each cell and answers with
+//! makes is kept on disk, where this one finds it. Each is this program again, which reads a line for each cell, or each of its lengths, and answers with
 //! another. Compilers behind wgpu work in as many threads as there are.
 
 use std::collections::HashSet;

@@ -15,6 +15,7 @@ use upsweep::{Error, Recording, Result as Done};
 use super::budget::Deadline;
 use super::cells::{Cell, Space};
 use super::jobs::COMPARED;
+use super::order::fastest;
 use super::sweep::{Length, Search, Tried, median_of, runs_of};
 use crate::bench::measure::middle_mean;
 use crate::bench::turns::seconds;
@@ -39,9 +40,6 @@ pub(super) const LEAST_TURNS: usize = 3;
 
 /// Seconds of one sample.
 pub(super) const SAMPLE: f64 = 1e-3;
-
-/// The device's own choice stays if nothing is faster than it by more than this part, which is noise, and so does what is in use.
-pub(super) const SAME: f64 = 1.003;
 
 /// What records say of times of the last meeting, beside those of the same cells when they were tried and in rounds.
 pub(super) const LAST: &str = "ok in the end";
@@ -92,7 +90,7 @@ impl<S: Space> Search<'_, S> {
         let meetings = ROUNDS.len() + 1;
         for (round, &turns) in ROUNDS.iter().enumerate() {
             if close.len() > 1 {
-                let until = deadline.before(1.0 - (round + 1) as f64 / meetings as f64);
+                let until = deadline.before(1.0 - 1.0 / (meetings - round) as f64);
                 awake.measuring(|| {
                     self.round(number, &mut close, length.limit, runs, turns, until)
                 })?;
@@ -104,18 +102,22 @@ impl<S: Space> Search<'_, S> {
         // The device's own choice, what is in use, and the fastest that is right.
         let in_use = (self.in_use)(self.jobs.lengths()[number]).filter(|&cell| cell != own);
         let mut cells = vec![own];
-        if let Some(cell) = in_use {
-            match self.told(cell).and_then(|told| self.jobs.bind(&told, number)) {
-                Ok(recording) if self.is_right(number, &recording)? => cells.push(cell),
-                Ok(_) => wrong += 1,
-                // A profile of another driver may name what this one refuses.
-                Err(Error::StrategyRefused { .. }) => {}
-                Err(error) => return Err(error.into()),
+        // What was not tried may need a kernel that a driver takes minutes for.
+        let is_tried = |cell: &Cell<S>| length.found.iter().any(|(_, found)| found == cell);
+        if let Some(cell) = in_use.filter(is_tried) {
+            let recording = self.jobs.bind(&self.told(cell)?, number)?;
+            if self.is_right(number, &recording)? {
+                cells.push(cell);
+            } else {
+                wrong += 1;
             }
         }
         for Close { cell, .. } in close {
-            if Some(cell) == in_use {
+            if cells.contains(&cell) {
                 break;
+            }
+            if Some(cell) == in_use {
+                continue;
             }
             let recording = self.jobs.bind(&self.told(cell)?, number)?;
             if self.is_right(number, &recording)? {
@@ -133,9 +135,9 @@ impl<S: Space> Search<'_, S> {
         for (&cell, &time) in cells.iter().zip(&times) {
             self.tell_of(number, cell, measured(time), LAST.to_owned())?;
         }
-        let faster =
-            |best: usize, next: usize| if SAME * times[next] < times[best] { next } else { best };
-        let winner = (1..times.len()).fold(0, faster);
+        // Of what is in use, or else of what the device chooses by itself.
+        let first = usize::from(in_use.is_some() && in_use == cells.get(1).copied());
+        let winner = fastest(&times, first);
         if winner == 0 {
             let recording = self.jobs.bind(self.device, number)?;
             if !self.is_right(number, &recording)? {
@@ -201,10 +203,14 @@ impl<S: Space> Search<'_, S> {
         let sample = |recording: &Recording| {
             Ok::<f64, Error>(middle_mean(seconds(device, recording, runs)?))
         };
+        let places = if self.moves(number) { PLACES } else { 1 };
         let mut own_times = Vec::new();
         let mut ratios = vec![Vec::new(); cells.len()];
         awake.measuring(|| -> Result<()> {
-            for place in 0..PLACES {
+            for place in 0..places {
+                if own_times.len() >= LEAST_TURNS && until.is_over() {
+                    break;
+                }
                 if place > 0 {
                     self.move_arrays(number)?;
                 }
@@ -214,7 +220,7 @@ impl<S: Space> Search<'_, S> {
                 let others = others.collect::<Done<Vec<_>>>()?;
                 let others = others.iter().map(|device| self.jobs.bind(device, number));
                 let others = others.collect::<Done<Vec<_>>>()?;
-                for _ in 0..TURNS_AT_A_PLACE {
+                for _ in 0..PLACES * TURNS_AT_A_PLACE / places {
                     if own_times.len() >= LEAST_TURNS && until.is_over() {
                         return Ok(());
                     }
@@ -236,8 +242,12 @@ impl<S: Space> Search<'_, S> {
     }
 
     /// Longer arrays stay: where they lie matters no more, and bringing them takes longer than measuring.
+    fn moves(&self, number: usize) -> bool {
+        self.jobs.lengths()[number] <= COMPARED
+    }
+
     fn move_arrays(&mut self, number: usize) -> Done<()> {
-        if self.jobs.lengths()[number] > COMPARED { Ok(()) } else { self.jobs.move_arrays(number) }
+        if self.moves(number) { self.jobs.move_arrays(number) } else { Ok(()) }
     }
 
     /// Whether a run leaves what is right.

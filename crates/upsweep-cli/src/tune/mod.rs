@@ -4,6 +4,7 @@ mod awake;
 mod budget;
 mod cells;
 mod cpu;
+mod cpu_arrays;
 mod from_host;
 mod gpu;
 mod helpers;
@@ -40,7 +41,7 @@ pub(crate) use budget::Budget;
 pub(crate) use budget::Span;
 use gpu::{Extent, Piece};
 use helpers::Helpers;
-use pieces::{Wanted, dispatched, lengths, pieces};
+use pieces::{Wanted, cpu_dtypes, dispatched, lengths, pieces};
 use said::{COLUMNS, line, lost, lost_of, table};
 use sweep::Tried;
 pub(crate) use threads::were_left;
@@ -48,10 +49,6 @@ pub(crate) use threads::were_left;
 /// The time of a run on a GPU, and of a quick one.
 const BUDGET: &str = "120s";
 const QUICK_BUDGET: &str = "25s";
-
-/// Turns of each pair of measurements on a CPU.
-const TURNS: usize = 31;
-const QUICK_TURNS: usize = 11;
 
 /// Tunes, or brings a profile from elsewhere, or takes one there.
 pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
@@ -190,13 +187,18 @@ fn on_cpu(
 ) -> Result<usize> {
     let mut budget = Budget::new(span, 1);
     let deadline = budget.next();
-    budget.say("threads, streaming stores, blocks");
     let mut tell =
         |dtype: Dtype, row: &Tried<'_>| record.line(&line("cpu", &dtype.to_string(), row));
-    let turns = if arguments.quick { QUICK_TURNS } else { TURNS };
-    let mut search = cpu::Cpu::new(device, turns, &budget, deadline, &mut tell)?;
-    profile.cpu = Some(search.run()?);
-    Ok(search.wrong)
+    let (quick, budget) = (arguments.quick, &budget);
+    let before = profile.cpu_types.clone();
+    let asked = cpu::Asked { device, quick, before: &before, budget, deadline, tell: &mut tell };
+    let (found, wrong) = cpu::find(asked, &cpu_dtypes(arguments))?;
+    // Types that are not measured have the numbers of words, if these are, and else those of the rules.
+    let words = found.iter().find(|(dtype, _)| *dtype == Dtype::U32).map(|&(_, policy)| policy);
+    profile.cpu = words.or(profile.cpu).or_else(|| device.cpu_policy::<u32>());
+    profile.cpu_types.retain(|(before, _)| found.iter().all(|(dtype, _)| dtype != before));
+    profile.cpu_types.extend(found);
+    Ok(wrong)
 }
 
 /// Holds what a CPU does by itself against its other ways.

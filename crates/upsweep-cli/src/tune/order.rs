@@ -1,4 +1,4 @@
-//! In which order a cell is tried at several lengths, and at which it is not.
+//! In which order a cell is tried at several lengths, at which it is not, and which of some is the fastest.
 
 /// A cell that takes so many times as long as the best at a shorter and at a longer length is not tried at those between them.
 const SLOW: f64 = 1.1;
@@ -31,6 +31,15 @@ pub(super) fn is_slow_around(ratios: &[Option<f64>], number: usize) -> bool {
     shorter && longer
 }
 
+/// What is faster by less than this part is as fast: it is noise.
+pub(super) const SAME: f64 = 1.003;
+
+/// The number of the fastest, where the `first` stays unless another is faster by more than noise, and so does whatever beats it.
+pub(super) fn fastest(times: &[f64], first: usize) -> usize {
+    let others = (0..times.len()).filter(|&number| number != first);
+    others.fold(first, |best, next| if SAME * times[next] < times[best] { next } else { best })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +59,16 @@ mod tests {
         assert_eq!(skipped(&ratios), [1, 2, 3, 4, 5]);
         ratios[2] = Some(1.05);
         assert_eq!(skipped(&ratios), [0; 0], "it was fast in between");
+    }
+
+    #[test]
+    fn what_is_in_use_stays_unless_it_is_beaten() {
+        assert_eq!(fastest(&[1.0], 0), 0);
+        assert_eq!(fastest(&[1.0, 0.998, 0.9965], 1), 1);
+        assert_eq!(fastest(&[1.0, 1.002, 1.001], 1), 1);
+        assert_eq!(fastest(&[1.0, 1.004, 1.01], 1), 0);
+        assert_eq!(fastest(&[1.0, 0.999, 0.98], 0), 2);
+        assert_eq!(fastest(&[1.0, 1.1, 0.9], 1), 2);
     }
 
     #[test]

@@ -63,6 +63,18 @@ where
     }
 }
 
+/// The types that a CPU's numbers are found for: sums of signed integers are those of unsigned ones, bit for bit.
+pub(super) fn cpu_dtypes(arguments: &TuneArguments) -> Vec<Dtype> {
+    let asked = arguments.dtype.as_ref().map_or(DTYPES.to_vec(), |names| names.0.clone());
+    let mut dtypes: Vec<Dtype> = Vec::new();
+    for dtype in asked.into_iter().map(|dtype| same_bits(Op::Sum, dtype, dtype).0) {
+        if !dtypes.contains(&dtype) {
+            dtypes.push(dtype);
+        }
+    }
+    dtypes
+}
+
 /// Every piece of work that is wanted and exists; scans with and without their own item are one.
 pub(super) fn pieces(arguments: &TuneArguments) -> Result<Vec<Wanted>> {
     let dtypes = match &arguments.dtype {

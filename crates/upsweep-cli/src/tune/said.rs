@@ -50,23 +50,47 @@ pub(super) fn lost(mut lost: Vec<f64>) -> String {
     }
 }
 
+/// A number of a CPU.
+type Number = (&'static str, fn(&CpuPolicy) -> usize);
+
+/// What a profile says of a CPU: a line for each number, a column for each type.
+fn numbers(profile: &Profile) -> String {
+    let mut columns: Vec<(String, CpuPolicy)> =
+        profile.cpu_types.iter().map(|(dtype, policy)| (dtype.to_string(), *policy)).collect();
+    columns.extend(profile.cpu.map(|policy| ("others".to_owned(), policy)));
+    if columns.is_empty() {
+        return String::new();
+    }
+    let bytes = |bytes: usize| match bytes {
+        CpuPolicy::NEVER => "never".to_owned(),
+        bytes => bytes.to_string(),
+    };
+    let all: [Number; 7] = [
+        ("serial_bytes", |cpu| cpu.serial_bytes),
+        ("scan_serial_bytes", |cpu| cpu.scan_serial_bytes),
+        ("block_bytes", |cpu| cpu.block_bytes),
+        ("scan_block_bytes", |cpu| cpu.scan_block_bytes),
+        ("streaming_bytes", |cpu| cpu.streaming_bytes),
+        ("half_line_bytes", |cpu| cpu.half_line_bytes),
+        ("scan_half_line_bytes", |cpu| cpu.scan_half_line_bytes),
+    ];
+    let mut text = format!("{:<20}", "");
+    let line = |text: &mut String, cells: &mut dyn Iterator<Item = String>| {
+        cells.for_each(|cell| text.push_str(&format!(" {cell:>11}")));
+        text.push('\n');
+    };
+    line(&mut text, &mut columns.iter().map(|(name, _)| name.clone()));
+    for (name, of) in all {
+        text.push_str(&format!("{name:<20}"));
+        line(&mut text, &mut columns.iter().map(|(_, cpu)| bytes(of(cpu))));
+    }
+    text
+}
+
 /// What a profile says, for people.
 pub(super) fn table(profile: &Profile) -> String {
     let mut text = String::new();
-    if let Some(cpu) = profile.cpu {
-        for (name, bytes) in [
-            ("serial_bytes", cpu.serial_bytes),
-            ("scan_serial_bytes", cpu.scan_serial_bytes),
-            ("block_bytes", cpu.block_bytes),
-            ("scan_block_bytes", cpu.scan_block_bytes),
-            ("streaming_bytes", cpu.streaming_bytes),
-            ("half_line_bytes", cpu.half_line_bytes),
-        ] {
-            let bytes =
-                if bytes == CpuPolicy::NEVER { "never".to_owned() } else { bytes.to_string() };
-            text.push_str(&format!("{name:<18}{bytes:>12}\n"));
-        }
-    }
+    text.push_str(&numbers(profile));
     let reductions = profile.reductions.iter().flat_map(|rows| {
         rows.best().iter().map(move |best| {
             (

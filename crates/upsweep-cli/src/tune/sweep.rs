@@ -175,8 +175,12 @@ impl<S: Space> Search<'_, S> {
             let best: Vec<Cell<S>> = lengths.iter().map(Length::best).collect();
             let whole = self.untried.has_known();
             let next = Batch { cells: self.untried.take(count, &best), whole };
-            let lines = self.lines_of(&next).chain(waiting.iter().flat_map(|one| self.others(one)));
-            let lines = lines.collect();
+            if !goes_on {
+                waiting.clear();
+            }
+            // Those that go on first: what is begun too late is taken for what takes too long.
+            let left = waiting.iter().flat_map(|one| self.lines_of_left(one));
+            let lines = left.chain(self.lines_of(&next)).collect();
             self.helpers.ask(lines);
             if [&cells, &next].iter().all(|batch| batch.cells.is_empty())
                 && going_on.is_empty()

@@ -86,7 +86,7 @@ impl<S: Space> Search<'_, S> {
     }
 
     /// What helpers are asked for a cell that goes on: a line for each length, so that they share it.
-    pub(super) fn others(&self, one: &GoingOn<S>) -> Vec<String> {
+    pub(super) fn lines_of_left(&self, one: &GoingOn<S>) -> Vec<String> {
         let lengths = self.jobs.lengths();
         let different = lengths_of_kernels(lengths);
         let left = self.left(one).into_iter().map(|number| lengths[number]);

@@ -12,12 +12,14 @@ use std::time::Instant;
 use bytemuck::{bytes_of, cast_slice};
 use upsweep::profile::{Measured, Traffic};
 use upsweep::{
-    CpuOptions, CpuPolicy, CpuShape, CpuStrategy, Device, Max, Min, Number, Operator, Policy,
-    Profile, Reduce, Scan, Widen, WorkgroupPolicy, argmax, argmin, reduce_with, scan_into_with,
+    CpuPolicy, CpuShape, CpuStrategy, Device, Max, Min, Number, Operator, Profile, Reduce, Scan,
+    Widen, WorkgroupPolicy, argmax, argmin, reduce_with, scan_into_with,
 };
 
 use super::budget::{Budget, Deadline};
-use super::last::{LAST, LEAST_TURNS, ROUNDS, SAME, SAMPLE, us};
+use super::cpu_arrays::scalar;
+use super::last::{LAST, LEAST_TURNS, ROUNDS, SAMPLE, us};
+use super::order::SAME;
 use super::sweep::{Tell, Tried, median_of};
 use crate::bench::POISON;
 use crate::bench::input::Buffer;
@@ -84,6 +86,8 @@ struct Asked {
     /// Bytes that are moved.
     bytes: usize,
     floats: bool,
+    /// The numbers in use.
+    policy: CpuPolicy,
 }
 
 /// A way of doing a job.
@@ -111,11 +115,6 @@ trait Run {
     fn is_right(&mut self, device: &Device) -> Result<bool>;
 }
 
-fn scalar() -> Result<Device> {
-    let strategy = Some(CpuStrategy::Scalar);
-    Ok(Device::cpu_with(CpuOptions { threads: Some(1), strategy, ..<_>::default() })?)
-}
-
 impl Ways<'_> {
     /// The ways besides the choice in use.
     fn others(&self, asked: &Asked, own: CpuPolicy) -> Vec<Way> {
@@ -132,7 +131,8 @@ impl Ways<'_> {
             ways.push(Way { name, device, ratios: Vec::new() });
         };
         for &(said, streaming_bytes, half_line_bytes) in lines {
-            let own = CpuPolicy { streaming_bytes, half_line_bytes, ..own };
+            let scan_half_line_bytes = half_line_bytes;
+            let own = CpuPolicy { streaming_bytes, half_line_bytes, scan_half_line_bytes, ..own };
             let [alone, together] = [CpuPolicy::NEVER, 1];
             let alone = CpuPolicy { serial_bytes: alone, scan_serial_bytes: alone, ..own };
             add(format!("simd{said}"), alone);
@@ -157,19 +157,17 @@ impl Ways<'_> {
     /// One length: how much the choice loses.
     fn row(&mut self, asked: &Asked, run: &mut dyn Run, lost: &mut Lost) -> Result<()> {
         let own = self.device;
-        // A scan is asked by its items, which read and write as many bytes.
-        let (strategy, policy) = match asked.traffic {
-            Traffic::Reads => own.reduce_choice(asked.bytes, 1),
-            Traffic::Copies => own.scan_choice(asked.bytes / 2, 1),
+        let strategy = match run.shape(own) {
+            Some(shape) if shape.threads > 1 => CpuStrategy::SimdThreads,
+            _ => CpuStrategy::Simd,
         };
-        let Policy::Cpu(policy) = policy else { unreachable!("a CPU has the policy of one") };
         let in_use = format!("{strategy}, in use");
         let Some(mut fastest) = self.first_runs(asked, &in_use, own, run, lost)? else {
             return Ok(());
         };
         let mut ways = Vec::new();
         let mut shapes = vec![run.shape(own)];
-        for way in self.others(asked, policy) {
+        for way in self.others(asked, asked.policy) {
             let shape = run.shape(&way.device);
             if shapes.contains(&shape) {
                 continue;
@@ -239,7 +237,7 @@ impl Ways<'_> {
         for (round, turns) in ROUNDS.into_iter().enumerate() {
             let this = until.before(1.0 - 1.0 / (ROUNDS.len() + 1 - round) as f64);
             for turn in 0..turns {
-                if ways.len() == 1 || turn >= LEAST_TURNS && this.is_over() {
+                if ways.len() <= 1 || turn >= LEAST_TURNS && this.is_over() {
                     break;
                 }
                 let own_time = sample(self.device)?;
@@ -253,7 +251,8 @@ impl Ways<'_> {
         let mut best = ways.into_iter().next();
         best.iter_mut().for_each(|way| way.ratios.clear());
         let mut own_times = Vec::new();
-        for turn in 0..LAST_TURNS {
+        let turns = if best.is_some() { LAST_TURNS } else { LEAST_TURNS };
+        for turn in 0..turns {
             if turn >= LEAST_TURNS && until.is_over() {
                 break;
             }
@@ -335,7 +334,8 @@ impl ReduceKernel for Ways<'_> {
             let mut run = ToValue { call, shape, items: count, bytes, expected, equal };
             let (traffic, bytes) = (Traffic::Reads, size_of_val(items));
             let (until, floats) = (self.until(number), T::DTYPE.is_float());
-            let asked = Asked { items: count, until, traffic, bytes, floats };
+            let Some(policy) = self.device.cpu_policy::<T>() else { break };
+            let asked = Asked { items: count, until, traffic, bytes, floats, policy };
             self.row(&asked, &mut run, &mut lost)?;
         }
         Ok(lost)
@@ -365,7 +365,8 @@ impl PositionKernel for Ways<'_> {
             let mut run = ToValue { call, shape, items: count, bytes, expected, equal };
             let (traffic, bytes) = (Traffic::Reads, bytes.len());
             let (until, floats) = (self.until(number), T::DTYPE.is_float());
-            let asked = Asked { items: count, until, traffic, bytes, floats };
+            let Some(policy) = self.device.cpu_policy::<T>() else { break };
+            let asked = Asked { items: count, until, traffic, bytes, floats, policy };
             self.row(&asked, &mut run, &mut lost)?;
         }
         Ok(lost)
@@ -431,7 +432,8 @@ impl ScanKernel for Ways<'_> {
             let output = Buffer::new(size_of_val(&expected[..]))?;
             let (traffic, bytes) = (Traffic::Copies, size_of_val(items) + output.bytes().len());
             let (until, floats) = (self.until(number), U::DTYPE.is_float());
-            let asked = Asked { items: count, until, traffic, bytes, floats };
+            let Some(policy) = self.device.cpu_policy::<U>() else { break };
+            let asked = Asked { items: count, until, traffic, bytes, floats, policy };
             let shape = Device::scan_shape::<T, U, O>;
             let mut run = ToArray { call, shape, items, output, expected };
             self.row(&asked, &mut run, &mut lost)?;

@@ -28,6 +28,8 @@ use upsweep_core::{Carry, Direction, Element, Flipped, Operator, Scan, Widen};
 
 use crate::device::Means;
 use crate::isa::half_lines;
+#[cfg(target_arch = "x86_64")]
+use crate::isa::has_half_lines;
 use crate::shape::CpuShape;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::rows;
@@ -149,8 +151,8 @@ fn takes_half_lines<A: Element, O: Operator<A>>(
     bytes: usize,
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if rows::find::<A, O>(level).is_some() {
-        return streaming && bytes >= means.policy.half_line_bytes;
+    if has_half_lines(level) && rows::find::<A, O>(level).is_some() {
+        return streaming && bytes >= means.policy.scan_half_line_bytes;
     }
     let _ = (means, level, streaming, bytes);
     false

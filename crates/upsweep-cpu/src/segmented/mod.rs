@@ -104,7 +104,7 @@ impl Cpu {
         let Scan { bounds, direction, init, .. } = *problem;
         let operator = work.operator;
         let bytes = size_of_val(work.items) + size_of_val(output) + work.boundaries.bytes();
-        self.with_means(bytes, |means| {
+        self.with_means::<U, _>(bytes, |means| {
             let streaming = streams::<U>() && size_of_val(output) >= means.policy.streaming_bytes;
             let rest = Rest::new(output, work.reverse);
             match bounds {
@@ -158,7 +158,7 @@ impl Cpu {
         }
         let work = Work { items: input, boundaries, reverse: false, operator };
         let bytes = size_of_val(input) + boundaries.bytes();
-        Ok(self.with_means(bytes, |means| {
+        Ok(self.with_means::<T, _>(bytes, |means| {
             let means = &means.to_read(bytes);
             let level = means.level;
             let rest = Rest { key, unique, ..Rest::new(output, false) };

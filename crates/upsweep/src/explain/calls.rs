@@ -44,7 +44,8 @@ where
         work: Work::of::<T, A, O, A>(),
         writes: false,
         filling: problem.operator.identity(),
-        shape: Device::reduce_shape::<T>,
+        // Whatever does not commute is done as a scan is, in windows of the order of summation.
+        shape: if O::COMMUTATIVE { Device::reduce_shape::<T> } else { |_, _| None },
         run: |device: &Device, items: &[T], result: &mut Array<A>| {
             reduce_into_with(device, items, result, problem)
         },
@@ -176,13 +177,19 @@ impl<U: Element, R, B> Call<U, R, B> {
                 // As the call itself counts them, the wider output of a scan included.
                 let bytes = usize::try_from(self.bytes::<T>(items.len())).unwrap_or(usize::MAX);
                 let traffic = if self.writes { Traffic::Copies } else { Traffic::Reads };
-                let (strategy, policy) = cpu.choice(traffic, bytes);
+                let (strategy, policy) = match traffic {
+                    Traffic::Reads => cpu.choice::<T>(traffic, bytes),
+                    Traffic::Copies => cpu.choice::<U>(traffic, bytes),
+                };
                 let times = self.on_cpu(device, items)?;
                 let found = profile::find(device.limits());
-                let why = match found.profile.as_ref().and_then(|profile| profile.cpu) {
+                let tuned = found.profile.as_ref().and_then(|p| profile::numbers_of(p, cpu));
+                let why = match tuned {
                     _ if cpu.strategy().is_some() => Why::Asked,
-                    Some(own) if own == policy => Why::Profile { items: 0, measured: None },
-                    _ if cpu.by_default().choice(traffic, bytes).1 == policy => Why::Rule,
+                    Some(tuned) if tuned.has_policies_of(cpu) => {
+                        Why::Profile { items: 0, measured: None }
+                    }
+                    _ if cpu.by_default().has_policies_of(cpu) => Why::Rule,
                     _ => Why::Asked,
                 };
                 let chosen = (Strategy::Cpu(strategy), Some(Policy::Cpu(policy)), why);

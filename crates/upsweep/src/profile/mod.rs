@@ -191,8 +191,12 @@ pub fn driver(limits: &Limits) -> String {
 
 /// A CPU with the numbers of its profile, if it has one.
 pub(crate) fn of_cpu(cpu: &Cpu) -> Option<Cpu> {
-    let policy = found(cpu.limits())?.cpu?;
-    Some(cpu.with_policy(policy))
+    numbers_of(&*found(cpu.limits())?, cpu)
+}
+
+/// The same with those of this profile.
+pub(crate) fn numbers_of(profile: &Profile, cpu: &Cpu) -> Option<Cpu> {
+    Some(cpu.with_policies(profile.cpu?, &profile.cpu_types))
 }
 
 /// Why a profile is not one of this device, if it is not.

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use upsweep_core::{CpuPolicy, PROFILED, WorkgroupPolicy};
 
 use super::{Best, Crossing, FromHost, Measured, Profile, Rows, Work};
-use crate::Strategy;
+use crate::{Dtype, Strategy};
 
 /// The version of the form below. A file of a later one is not read.
 const VERSION: u32 = 1;
@@ -33,6 +33,8 @@ struct File {
     driver: String,
     measured: String,
     cpu: Option<Cpu>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    cpu_type: Vec<CpuType>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     reduce: Vec<Row>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -67,6 +69,15 @@ struct Cpu {
     scan_block_bytes: NonZero<usize>,
     streaming_bytes: usize,
     half_line_bytes: usize,
+    scan_half_line_bytes: usize,
+}
+
+/// The numbers for items of one type, which no table can hold beside its own fields and refuse all others.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct CpuType {
+    item: String,
+    numbers: Cpu,
 }
 
 #[derive(Deserialize, Serialize)]
@@ -93,6 +104,7 @@ pub fn text(profile: &Profile) -> String {
         driver: profile.driver.clone(),
         measured: profile.measured.clone(),
         cpu: profile.cpu.map(Cpu::of),
+        cpu_type: profile.cpu_types.iter().map(CpuType::of).collect(),
         reduce: profile.reductions.iter().flat_map(|r| written(r, Strategy::GpuReduce)).collect(),
         scan: profile.scans.iter().flat_map(|r| written(r, Strategy::GpuScan)).collect(),
         from_host: profile.from_host.as_ref().map(Host::of),
@@ -132,6 +144,9 @@ pub fn parse(text: &str) -> Result<Profile, String> {
         return Err(format!("it is of version {version}, this library reads version {VERSION}"));
     }
     let file: File = toml::from_str(text).map_err(reason)?;
+    if file.cpu.is_none() && !file.cpu_type.is_empty() {
+        return Err("it has numbers of a CPU for some types, and none for all others".to_owned());
+    }
     Ok(Profile {
         device: file.device,
         interface: file.interface,
@@ -140,6 +155,7 @@ pub fn parse(text: &str) -> Result<Profile, String> {
         reductions: tables(&file.reduce)?,
         scans: tables(&file.scan)?,
         cpu: file.cpu.map(|cpu| cpu.policy()),
+        cpu_types: file.cpu_type.iter().map(CpuType::read).collect::<Result<_, _>>()?,
         from_host: file.from_host.map(Host::times).transpose()?,
     })
 }
@@ -218,6 +234,17 @@ impl Host {
     }
 }
 
+impl CpuType {
+    fn of(&(item, policy): &(Dtype, CpuPolicy)) -> Self {
+        Self { item: item.to_string(), numbers: Cpu::of(policy) }
+    }
+
+    fn read(&self) -> Result<(Dtype, CpuPolicy), String> {
+        let item = self.item.parse().map_err(|error: crate::Error| error.to_string())?;
+        Ok((item, self.numbers.policy()))
+    }
+}
+
 impl Cpu {
     fn of(policy: CpuPolicy) -> Self {
         let at_least_one = |bytes| NonZero::new(bytes).unwrap_or(NonZero::<usize>::MIN);
@@ -228,6 +255,7 @@ impl Cpu {
             scan_block_bytes: at_least_one(policy.scan_block_bytes),
             streaming_bytes: policy.streaming_bytes,
             half_line_bytes: policy.half_line_bytes,
+            scan_half_line_bytes: policy.scan_half_line_bytes,
         }
     }
 
@@ -239,6 +267,7 @@ impl Cpu {
             scan_block_bytes: self.scan_block_bytes.get(),
             streaming_bytes: self.streaming_bytes,
             half_line_bytes: self.half_line_bytes,
+            scan_half_line_bytes: self.scan_half_line_bytes,
         }
     }
 }
@@ -246,7 +275,7 @@ impl Cpu {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Dtype, GpuReduceStrategy, GpuScanStrategy};
+    use crate::{GpuReduceStrategy, GpuScanStrategy};
 
     fn best<S>(items: u64, strategy: S) -> Best<S> {
         let policy = WorkgroupPolicy { threads_per_workgroup: 256, items_per_thread: 16 };
@@ -261,6 +290,15 @@ mod tests {
         let scan: GpuScanStrategy = "blocked-4-checked/blelloch/look-back".parse().expect("a cell");
         let sum = Work { operator: "sum", item: Dtype::U8, output: Dtype::U32 };
         let argmin = Work { operator: "argmin", item: Dtype::F32, output: Dtype::U64 };
+        let cpu = CpuPolicy {
+            serial_bytes: 1,
+            scan_serial_bytes: 6,
+            block_bytes: 2,
+            scan_block_bytes: 3,
+            streaming_bytes: 4,
+            half_line_bytes: 5,
+            scan_half_line_bytes: 7,
+        };
         Profile {
             device: "Some \"GPU\"".to_owned(),
             interface: "cuda".to_owned(),
@@ -271,14 +309,11 @@ mod tests {
                 Rows::new(argmin, vec![best(1 << 10, reduce)]),
             ],
             scans: vec![Rows::new(sum, vec![best(1 << 20, scan)])],
-            cpu: Some(CpuPolicy {
-                serial_bytes: 1,
-                scan_serial_bytes: 6,
-                block_bytes: 2,
-                scan_block_bytes: 3,
-                streaming_bytes: 4,
-                half_line_bytes: 5,
-            }),
+            cpu: Some(cpu),
+            cpu_types: vec![
+                (Dtype::U8, CpuPolicy { block_bytes: 8, ..cpu }),
+                (Dtype::F64, CpuPolicy { streaming_bytes: CpuPolicy::NEVER, ..cpu }),
+            ],
             from_host: Some(FromHost {
                 cpu: "Some CPU, 2 threads".to_owned(),
                 reads: vec![
@@ -300,6 +335,8 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_refused() {
         let good = text(&full());
+        let from_cpu = &good[good.find("[cpu]").expect("a table")..];
+        let cpu = from_cpu[..from_cpu.find("\n[").expect("another table") + 1].to_owned();
         for (from, to, said) in [
             ("operator = \"sum\"", "operator = \"plus\"", "known operators are sum"),
             ("item = \"u8\"", "item = \"u9\"", "unknown dtype 'u9'"),
@@ -309,6 +346,9 @@ mod tests {
             ("median_us = 61.25", "median_us = nan", "not negative"),
             ("median_us = 61.25", "speed = 61.25", "unknown field"),
             ("block_bytes = 2", "block_bytes = 0", "nonzero"),
+            ("block_bytes = 8", "block_bytes = 0", "nonzero"),
+            (&cpu, "", "none for all others"),
+            ("item = \"f64\"", "item = \"word\"", "unknown dtype 'word'"),
             ("gpu_us = 20.5", "gpu_us = 0.0", "above 0"),
             ("gpu_us = 20.5", "gpu_us = inf", "not negative"),
             ("gpu_us = 20.5", "gpu_us = -1.0", "above 0"),
