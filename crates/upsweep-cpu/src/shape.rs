@@ -1,5 +1,7 @@
 //! What the numbers of a policy come to in one call.
 
+use core::fmt::{self, Display, Formatter};
+
 use upsweep_core::{Element, Operator};
 
 use crate::{Cpu, reduce, scan};
@@ -16,6 +18,22 @@ pub struct CpuShape {
     pub streaming: bool,
     /// Whether lines of memory are read, and of some scans written, in halves where the instruction set could do it whole.
     pub half_lines: bool,
+}
+
+impl Display for CpuShape {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.threads {
+            1 => f.write_str("one thread, in one piece")?,
+            threads => write!(f, "{threads} threads, blocks of {} items", self.block_items)?,
+        }
+        if self.streaming {
+            f.write_str(", output written past the caches")?;
+        }
+        if self.half_lines {
+            f.write_str(", in half lines")?;
+        }
+        Ok(())
+    }
 }
 
 impl CpuShape {
@@ -73,7 +91,9 @@ mod tests {
         let cpu = cpu.with_policy(policy);
         let alone = cpu.reduce_shape::<u32>(1 << 10);
         assert_eq!((alone.threads, alone.block_items, alone.half_lines), (1, 1 << 10, false));
+        assert_eq!(alone.to_string(), "one thread, in one piece");
         let shape = cpu.reduce_shape::<u32>(1 << 24);
+        assert_eq!(shape.to_string(), "4 threads, blocks of 65536 items");
         assert_eq!((shape.threads, shape.block_items, shape.streaming), (4, 1 << 16, false));
         let alone = cpu.scan_shape::<u32, u32, Sum>(1 << 16);
         assert_eq!((alone.threads, alone.block_items, alone.streaming), (1, 1 << 16, false));

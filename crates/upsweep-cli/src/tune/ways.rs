@@ -12,8 +12,8 @@ use std::time::Instant;
 use bytemuck::{bytes_of, cast_slice};
 use upsweep::profile::{Measured, Traffic};
 use upsweep::{
-    CpuPolicy, CpuShape, CpuStrategy, Device, Max, Min, Number, Operator, Profile, Reduce, Scan,
-    Widen, WorkgroupPolicy, argmax, argmin, reduce_with, scan_into_with,
+    CpuPolicy, CpuShape, Device, Max, Min, Number, Operator, Profile, Reduce, Scan, Widen,
+    WorkgroupPolicy, argmax, argmin, reduce_with, scan_into_with,
 };
 
 use super::budget::{Budget, Deadline};
@@ -32,13 +32,9 @@ const BLOCKS: [usize; 4] = [1 << 15, 1 << 17, 1 << 19, 1 << 21];
 const SCAN_BLOCKS: [usize; 6] = [1 << 13, 1 << 14, 1 << 15, 1 << 16, 1 << 17, 1 << 18];
 
 /// From how many bytes on lines are written past the caches, and halves of them are read and written.
-const LINES: [(&str, usize, usize); 2] =
-    [("", CpuPolicy::NEVER, CpuPolicy::NEVER), (", half lines", CpuPolicy::NEVER, 0)];
-const SCAN_LINES: [(&str, usize, usize); 3] = [
-    ("", CpuPolicy::NEVER, CpuPolicy::NEVER),
-    (", past the caches", 0, CpuPolicy::NEVER),
-    (", past the caches in half lines", 0, 0),
-];
+const LINES: [(usize, usize); 2] = [(CpuPolicy::NEVER, CpuPolicy::NEVER), (CpuPolicy::NEVER, 0)];
+const SCAN_LINES: [(usize, usize); 3] =
+    [(CpuPolicy::NEVER, CpuPolicy::NEVER), (0, CpuPolicy::NEVER), (0, 0)];
 
 /// Calls that move fewer bytes stay in every cache: how lines are read and written is not asked.
 const CACHED: usize = 1 << 20;
@@ -85,7 +81,6 @@ struct Asked {
     traffic: Traffic,
     /// Bytes that are moved.
     bytes: usize,
-    floats: bool,
     /// The numbers in use.
     policy: CpuPolicy,
 }
@@ -116,37 +111,41 @@ trait Run {
 }
 
 impl Ways<'_> {
-    /// The ways besides the choice in use.
-    fn others(&self, asked: &Asked, own: CpuPolicy) -> Vec<Way> {
-        let lines: &[(&str, usize, usize)] = match asked.traffic {
+    /// All ways, those that come to the same among them.
+    fn all(&self, asked: &Asked) -> Vec<Device> {
+        let lines: &[(usize, usize)] = match asked.traffic {
             _ if asked.bytes < CACHED => &LINES[..1],
-            Traffic::Reads => &LINES[..2],
-            Traffic::Copies if asked.floats => &SCAN_LINES,
-            Traffic::Copies => &SCAN_LINES[..2],
+            Traffic::Reads => &LINES,
+            Traffic::Copies => &SCAN_LINES,
         };
-        let mut ways = Vec::new();
-        let mut add = |name: String, policy: CpuPolicy| {
-            let profile = Profile { cpu: Some(policy), ..Profile::default() };
-            let device = self.device.with_profile(Some(Arc::new(profile)));
-            ways.push(Way { name, device, ratios: Vec::new() });
+        let blocks = match asked.traffic {
+            Traffic::Reads => &BLOCKS[..],
+            Traffic::Copies => &SCAN_BLOCKS,
         };
-        for &(said, streaming_bytes, half_line_bytes) in lines {
+        let mut policies = Vec::new();
+        for &(streaming_bytes, half_line_bytes) in lines {
             let scan_half_line_bytes = half_line_bytes;
-            let own = CpuPolicy { streaming_bytes, half_line_bytes, scan_half_line_bytes, ..own };
-            let [alone, together] = [CpuPolicy::NEVER, 1];
-            let alone = CpuPolicy { serial_bytes: alone, scan_serial_bytes: alone, ..own };
-            add(format!("simd{said}"), alone);
-            let own = CpuPolicy { serial_bytes: together, scan_serial_bytes: together, ..own };
-            let blocks = match asked.traffic {
-                Traffic::Reads => &BLOCKS[..],
-                Traffic::Copies => &SCAN_BLOCKS,
+            let own = CpuPolicy {
+                streaming_bytes,
+                half_line_bytes,
+                scan_half_line_bytes,
+                ..asked.policy
             };
-            for &block in blocks.iter().filter(|&&block| 2 * block <= asked.bytes) {
-                let policy = CpuPolicy { block_bytes: block, scan_block_bytes: block, ..own };
-                add(format!("simd+threads, blocks of {block}{said}"), policy);
-            }
+            let [alone, together] = [CpuPolicy::NEVER, 1];
+            policies.push(CpuPolicy { serial_bytes: alone, scan_serial_bytes: alone, ..own });
+            policies.extend(blocks.iter().map(|&block| CpuPolicy {
+                serial_bytes: together,
+                scan_serial_bytes: together,
+                block_bytes: block,
+                scan_block_bytes: block,
+                ..own
+            }));
         }
-        ways
+        let with = |policy| {
+            let profile = Profile { cpu: Some(policy), ..Profile::default() };
+            self.device.with_profile(Some(Arc::new(profile)))
+        };
+        policies.into_iter().map(with).collect()
     }
 
     /// Until when the length of this number may take: what one leaves over, all longer ones share.
@@ -157,25 +156,22 @@ impl Ways<'_> {
     /// One length: how much the choice loses.
     fn row(&mut self, asked: &Asked, run: &mut dyn Run, lost: &mut Lost) -> Result<()> {
         let own = self.device;
-        let strategy = match run.shape(own) {
-            Some(shape) if shape.threads > 1 => CpuStrategy::SimdThreads,
-            _ => CpuStrategy::Simd,
-        };
-        let in_use = format!("{strategy}, in use");
+        let Some(shape) = run.shape(own) else { unreachable!("a CPU knows what it does") };
+        let in_use = format!("{shape}, in use");
         let Some(mut fastest) = self.first_runs(asked, &in_use, own, run, lost)? else {
             return Ok(());
         };
         let mut ways = Vec::new();
-        let mut shapes = vec![run.shape(own)];
-        for way in self.others(asked, asked.policy) {
-            let shape = run.shape(&way.device);
-            if shapes.contains(&shape) {
+        let mut shapes = vec![shape];
+        for device in self.all(asked) {
+            let Some(shape) = run.shape(&device).filter(|shape| !shapes.contains(shape)) else {
                 continue;
-            }
+            };
             shapes.push(shape);
-            if let Some(time) = self.first_runs(asked, &way.name, &way.device, run, lost)? {
+            let name = shape.to_string();
+            if let Some(time) = self.first_runs(asked, &name, &device, run, lost)? {
                 fastest = fastest.min(time);
-                ways.push((time, way));
+                ways.push((time, Way { name, device, ratios: Vec::new() }));
             }
         }
         ways.retain(|(time, _)| *time <= HOPELESS * fastest);
@@ -333,9 +329,9 @@ impl ReduceKernel for Ways<'_> {
             let shape = Device::reduce_shape::<T>;
             let mut run = ToValue { call, shape, items: count, bytes, expected, equal };
             let (traffic, bytes) = (Traffic::Reads, size_of_val(items));
-            let (until, floats) = (self.until(number), T::DTYPE.is_float());
+            let until = self.until(number);
             let Some(policy) = self.device.cpu_policy::<T>() else { break };
-            let asked = Asked { items: count, until, traffic, bytes, floats, policy };
+            let asked = Asked { items: count, until, traffic, bytes, policy };
             self.row(&asked, &mut run, &mut lost)?;
         }
         Ok(lost)
@@ -364,9 +360,9 @@ impl PositionKernel for Ways<'_> {
             let (shape, equal) = (Device::reduce_shape::<T>, PartialEq::eq);
             let mut run = ToValue { call, shape, items: count, bytes, expected, equal };
             let (traffic, bytes) = (Traffic::Reads, bytes.len());
-            let (until, floats) = (self.until(number), T::DTYPE.is_float());
+            let until = self.until(number);
             let Some(policy) = self.device.cpu_policy::<T>() else { break };
-            let asked = Asked { items: count, until, traffic, bytes, floats, policy };
+            let asked = Asked { items: count, until, traffic, bytes, policy };
             self.row(&asked, &mut run, &mut lost)?;
         }
         Ok(lost)
@@ -431,9 +427,9 @@ impl ScanKernel for Ways<'_> {
             };
             let output = Buffer::new(size_of_val(&expected[..]))?;
             let (traffic, bytes) = (Traffic::Copies, size_of_val(items) + output.bytes().len());
-            let (until, floats) = (self.until(number), U::DTYPE.is_float());
+            let until = self.until(number);
             let Some(policy) = self.device.cpu_policy::<U>() else { break };
-            let asked = Asked { items: count, until, traffic, bytes, floats, policy };
+            let asked = Asked { items: count, until, traffic, bytes, policy };
             let shape = Device::scan_shape::<T, U, O>;
             let mut run = ToArray { call, shape, items, output, expected };
             self.row(&asked, &mut run, &mut lost)?;

@@ -4,7 +4,7 @@ use core::fmt;
 use std::time::Duration;
 
 use super::{Bound, Report};
-use crate::{CpuPolicy, CpuShape, Launch, Policy, Quartiles, Why};
+use crate::{CpuPolicy, Launch, Policy, Quartiles, Why};
 
 /// Microseconds, with as many places as mean something.
 fn micros(time: Duration) -> String {
@@ -59,23 +59,6 @@ fn described(launch: &Launch) -> String {
     text
 }
 
-/// What a CPU does.
-fn shaped(shape: CpuShape) -> String {
-    let mut said = match shape.threads {
-        1 => "one thread, in one piece".to_owned(),
-        threads => format!("{threads} threads, blocks of {} items", shape.block_items),
-    };
-    for (part, is_so) in
-        [("output written past the caches", shape.streaming), ("in half lines", shape.half_lines)]
-    {
-        if is_so {
-            said.push_str(", ");
-            said.push_str(part);
-        }
-    }
-    said
-}
-
 impl Report {
     /// The reason for the strategy, as a sentence.
     fn because(&self) -> String {
@@ -119,7 +102,7 @@ impl Report {
             format!("{}{}", spread(times), rate.unwrap_or_default())
         };
         let mut lines = vec![("strategy", self.strategy.to_string())];
-        lines.extend(self.shape.map(|shape| ("works as", shaped(shape))));
+        lines.extend(self.shape.map(|shape| ("works as", shape.to_string())));
         lines.extend(self.numbers().map(|numbers| ("policy", numbers)));
         lines.push(("because", self.because()));
         let [least, moved] = [self.bytes, self.bytes_moved].map(size);
