@@ -111,7 +111,12 @@ pub(crate) struct Deadline(Option<Instant>);
 impl Deadline {
     /// Whether it is over, or someone asked the program to end.
     pub(crate) fn is_over(self) -> bool {
-        check_signals().is_err() || self.0.is_some_and(|end| Instant::now() >= end)
+        self.is_over_by(Duration::ZERO)
+    }
+
+    /// Whether it has been over for so long, or someone asked the program to end.
+    pub(crate) fn is_over_by(self, grace: Duration) -> bool {
+        check_signals().is_err() || self.0.is_some_and(|end| Instant::now() >= end + grace)
     }
 
     /// How much time there is, if there is an end.
@@ -160,6 +165,7 @@ mod tests {
         assert!((88..=90).contains(&left), "{left} s");
         assert_eq!(Deadline(None).left(), None);
         assert!(!Deadline(None).is_over());
-        assert!(Deadline(Some(Instant::now())).is_over());
+        let now = Deadline(Some(Instant::now()));
+        assert!(now.is_over() && !now.is_over_by(Duration::from_secs(100)));
     }
 }

@@ -22,12 +22,14 @@ use super::trial::GoingOn;
 use crate::bench::measure::median;
 use crate::bench::turns::seconds;
 use crate::error::{Failure, Result};
-use crate::progress::check_signals;
 
 /// Seconds of one sample when a cell is tried, and its fewest and most runs. A single run behind a pause looked up to 7 % slower than one behind another.
 pub(super) const SAMPLE: f64 = 3e-4;
 const LEAST_RUNS: u32 = 3;
 const MOST_RUNS: u32 = 200;
+
+/// How long a search that measured nothing yet goes on behind its end.
+const GRACE: Duration = Duration::from_secs(10);
 
 /// The part of the time that is kept for the end.
 const FOR_THE_END: f64 = 0.25;
@@ -156,10 +158,10 @@ impl<S: Space> Search<'_, S> {
         let mut lengths = awake.measuring(|| self.begin())?;
         let trying = self.deadline.before(FOR_THE_END);
         let (mut tried, mut wrong) = (0, 0);
-        // Where preparing took all the time one cell is measured all the same: otherwise it was for nothing.
+        // Where preparing took all the time one cell is measured all the same: otherwise it was for nothing. The first ones may be refused.
+        let is_nothing = |lengths: &[Length<S>]| lengths.iter().all(|one| one.found.len() == 1);
         let is_over = |lengths: &[Length<S>]| {
-            let nothing = lengths.iter().all(|length| length.found.len() == 1);
-            trying.is_over() && (!nothing || check_signals().is_err())
+            trying.is_over_by(if is_nothing(lengths) { GRACE } else { Duration::ZERO })
         };
         let mut cells = Batch { cells: std::mem::take(&mut self.first), whole: true };
         // Cells whose kernels for other lengths are made, and those for which they are being made.
@@ -169,7 +171,7 @@ impl<S: Space> Search<'_, S> {
             let begun = Instant::now();
             // The kernels of the next ones are made while these are measured, so what comes next is known one turn late; but none where there
             // is no time to measure them.
-            let nothing = tried == 0 && cells.cells.is_empty();
+            let nothing = is_nothing(&lengths) && cells.cells.is_empty();
             let goes_on = nothing || trying.left().is_none_or(|left| left > turn);
             let count = if goes_on { self.helpers.at_once() } else { 0 };
             let best: Vec<Cell<S>> = lengths.iter().map(Length::best).collect();
