@@ -166,6 +166,11 @@ impl<S: Space> Untried<S> {
         !self.known.is_empty()
     }
 
+    /// From now on those that are known to be good are as all others.
+    pub(crate) fn forget_known(&mut self) {
+        self.others.append(&mut self.known);
+    }
+
     /// Forgets what a device does not do, whatever the numbers.
     pub(crate) fn forget(&mut self, strategy: S) {
         for cells in [&mut self.known, &mut self.others] {
@@ -249,5 +254,9 @@ mod tests {
         assert_eq!(untried.take_known(8), []);
         assert_eq!(untried.take(1, &[best]), [best]);
         assert_eq!(untried.len(), all - 3);
+        let mut untried = Untried::<GpuReduceStrategy>::on(&limits, &twice);
+        untried.forget_known();
+        assert_eq!((untried.has_known(), untried.len()), (false, all));
+        assert_eq!(untried.take(1, &[best]), [best]);
     }
 }

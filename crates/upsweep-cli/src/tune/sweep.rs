@@ -158,7 +158,8 @@ impl<S: Space> Search<'_, S> {
         let mut lengths = awake.measuring(|| self.begin())?;
         let trying = self.deadline.before(FOR_THE_END);
         let (mut tried, mut wrong) = (0, 0);
-        // Where preparing took all the time one cell is measured all the same: otherwise it was for nothing. The first ones may be refused.
+        // Where preparing took all the time one cell is measured all the same: otherwise it was for nothing. The first ones may be refused, or take
+        // a compiler too long.
         let is_nothing = |lengths: &[Length<S>]| lengths.iter().all(|one| one.found.len() == 1);
         let is_over = |lengths: &[Length<S>]| {
             trying.is_over_by(if is_nothing(lengths) { GRACE } else { Duration::ZERO })
@@ -169,6 +170,11 @@ impl<S: Space> Search<'_, S> {
         let mut turn = Duration::ZERO;
         while !is_over(&lengths) {
             let begun = Instant::now();
+            let overtime = is_nothing(&lengths) && trying.is_over();
+            if overtime {
+                // Next is what the device chooses by itself, whose kernels there are.
+                self.untried.forget_known();
+            }
             // The kernels of the next ones are made while these are measured, so what comes next is known one turn late; but none where there
             // is no time to measure them.
             let nothing = is_nothing(&lengths) && cells.cells.is_empty();
@@ -183,7 +189,9 @@ impl<S: Space> Search<'_, S> {
             // Those that go on first: what is begun too late is taken for what takes too long.
             let left = waiting.iter().flat_map(|one| self.lines_of_left(one));
             let lines = left.chain(self.lines_of(&next)).collect();
-            self.helpers.ask(lines);
+            if !overtime {
+                self.helpers.ask(lines);
+            }
             if [&cells, &next].iter().all(|batch| batch.cells.is_empty())
                 && going_on.is_empty()
                 && waiting.is_empty()
