@@ -63,10 +63,7 @@ fn every_device_explains_itself() {
 fn a_cpus_strategy_is_that_of_all_bytes_that_it_moves() {
     // As many items as make a scan into wider ones go by threads, though as many bytes twice would not.
     let device = Device::cpu();
-    let bound = match device.reduce_choice(0, 1).1 {
-        upsweep::Policy::Cpu(policy) => policy.scan_serial_bytes,
-        other => panic!("{other:?}"),
-    };
+    let bound = device.cpu_policy::<u32>().expect("the numbers of a CPU").scan_serial_bytes;
     let items = vec![1u8; bound / 4];
     let report = explain::scan::<u8, u32, _>(&device, &items, &Scan::inclusive(Sum));
     let threads = device.limits().compute_units > 1;

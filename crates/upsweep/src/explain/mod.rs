@@ -8,7 +8,7 @@
 //! let items = vec![1.5f32; 1 << 16];
 //! let report = explain::reduce(&Device::cpu(), &items, &Reduce::<f32, _>::new(Sum))?;
 //! assert_eq!(report.bytes, 4 << 16);
-//! assert_eq!(report.shape.map(|shape| shape.threads), Some(1)); // too little for several
+//! assert!(report.shape.is_some_and(|shape| shape.threads >= 1)); // and on a GPU `launches`
 //! println!("{report}");
 //! # Ok::<(), upsweep::Error>(())
 //! ```
