@@ -126,9 +126,14 @@ impl Deadline {
 
     /// One that leaves out the last part of the time.
     pub(crate) fn before(self, part: f64) -> Self {
+        self.before_at_most(part, Duration::MAX)
+    }
+
+    /// One that leaves out the last part of the time, but so much at most.
+    pub(crate) fn before_at_most(self, part: f64, most: Duration) -> Self {
         Self(self.0.map(|end| {
             let left = end.saturating_duration_since(Instant::now());
-            end - left.mul_f64(part)
+            end - left.mul_f64(part).min(most)
         }))
     }
 }
@@ -163,6 +168,9 @@ mod tests {
         assert!((29..=31).contains(&apart.as_secs()), "{apart:?}");
         let left = Deadline(Some(second)).left().map_or(0, |left| left.as_secs());
         assert!((88..=90).contains(&left), "{left} s");
+        let less = |most| Deadline(Some(second)).before_at_most(0.5, Duration::from_secs(most));
+        let left = [60, 10].map(|most| less(most).left().map_or(0, |left| left.as_secs()));
+        assert!((43..=45).contains(&left[0]) && (78..=80).contains(&left[1]), "{left:?} s");
         assert_eq!(Deadline(None).left(), None);
         assert!(!Deadline(None).is_over());
         let now = Deadline(Some(Instant::now()));

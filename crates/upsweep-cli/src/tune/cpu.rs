@@ -15,14 +15,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use upsweep::profile::Measured;
 use upsweep::{
     CpuPolicy, CpuShape, Device, Dtype, Number, Operator, Profile, Widen, WorkgroupPolicy,
 };
 
 use super::budget::{Budget, Deadline};
 use super::cpu_arrays::{Arrays, Job};
-use super::sweep::{Tried, median_of};
+use super::sweep::{Tried, measured, median_of};
 use super::ways::WAKING;
 use crate::bench::input::available_memory;
 use crate::dispatch::{self, Op, ScanKernel};
@@ -442,7 +441,6 @@ where
         }
         asked.budget.moved();
         let (first, ratio) = (median_of(first), median_of(ratios));
-        let us = |seconds: f64| seconds * 1e6;
         let [(name, one), (_, other)] = names;
         (asked.tell)(
             self.dtype,
@@ -451,11 +449,7 @@ where
                 items: bytes / self.dtype.size(),
                 strategy: &format!("{name}: {other} against {one}"),
                 policy: WorkgroupPolicy { threads_per_workgroup: 0, items_per_thread: 0 },
-                times: Some(Measured {
-                    median_us: us(first * ratio),
-                    limit_us: 0.0,
-                    default_us: us(first),
-                }),
+                times: Some(measured(first * ratio, 0.0, first)),
                 checked: "ok".to_owned(),
             },
         )?;

@@ -1,13 +1,14 @@
 //! Pieces of work on a GPU, from their names to their types.
 
 use std::collections::HashSet;
+use std::time::Instant;
 
 use bytemuck::{bytes_of, cast_slice};
 use upsweep::profile::{Best, Rows, Work};
 use upsweep::{
-    Array, Device, GpuReduceStrategy, GpuScanStrategy, Max, Min, Number, Operator, Policy,
-    PositionPlan, Profile, Reduce, ReducePlan, Scan, ScanPlan, View, Widen, WorkgroupPolicy,
-    argmax, argmin, reduce_with, scan_into_with,
+    Array, CpuOptions, Device, GpuReduceStrategy, GpuScanStrategy, Max, Min, Number, Operator,
+    Policy, PositionPlan, Profile, Reduce, ReducePlan, Scan, ScanPlan, View, Widen,
+    WorkgroupPolicy, argmax, argmin, reduce_with, scan_into_with,
 };
 
 use super::awake::Awake;
@@ -16,7 +17,8 @@ use super::cells::{Cell, Space, Untried};
 use super::helpers::Helpers;
 use super::jobs::{Arrays, Jobs};
 use super::kernels::{line, name_of};
-use super::sweep::{Search, Searched, Spent, Tell, lengths_of_kernels};
+use super::known::{known_at, known_cells};
+use super::sweep::{Search, Searched, Spent, Tell, length_of_kernel};
 use crate::bench::input::Buffer;
 use crate::dispatch::{PositionKernel, ReduceKernel, ScanKernel};
 use crate::error::Result;
@@ -65,24 +67,20 @@ fn keep<S: Copy>(all: &mut Vec<Rows<S>>, work: Work, mut best: Vec<Best<S>>) {
     all.push(Rows::new(work, best));
 }
 
-/// Cells that were the best before: of this work first, then of items that are as large, then of all others.
-fn known_cells<'a, S: Space>(known: impl Iterator<Item = &'a Profile>, work: Work) -> Vec<Cell<S>> {
-    let apart = |other: Work| {
-        let size = |work: Work| (work.item.size(), work.output.size());
-        (other != work, size(other) != size(work))
-    };
-    let mut rows: Vec<&Rows<S>> = known.flat_map(S::rows).collect();
-    rows.sort_by_key(|rows| apart(rows.work()));
-    let best = rows.into_iter().flat_map(Rows::best);
-    best.map(Cell::of).collect()
-}
-
-/// What a search tries, of which the first are being made already.
+/// What a search tries.
 struct Cells<S> {
+    /// When it began.
+    begun: Instant,
     /// What helpers call the work.
     name: String,
-    first: Vec<Cell<S>>,
+    /// For each length, whose kernels are being made already.
+    known: Vec<Vec<Cell<S>>>,
     untried: Untried<S>,
+}
+
+/// A CPU beside compilers, which have the other threads: those of a scan would wait for one another.
+fn one_thread() -> upsweep::Result<Device> {
+    Device::cpu_with(CpuOptions { threads: Some(1), ..CpuOptions::default() })
 }
 
 fn numbers(policy: Policy) -> WorkgroupPolicy {
@@ -93,18 +91,24 @@ fn numbers(policy: Policy) -> WorkgroupPolicy {
 }
 
 impl Piece<'_> {
-    /// Has the first kernels made, while arrays are: those of what the device chooses, and of cells that are known.
+    /// Has the first kernels made, while arrays are: those of what the device chooses, and of what profiles have for each length.
     fn begin<S: Space>(&mut self, scans: bool) -> Cells<S> {
-        let known = [self.in_use, &*self.profile].into_iter().chain(self.shipped);
-        let known = known_cells::<S>(known, self.work);
-        let mut untried = Untried::on(self.device.limits(), &known);
-        let first = untried.take_known(self.helpers.at_once());
+        let begun = Instant::now();
+        let profiles = || [self.in_use, &*self.profile].into_iter().chain(self.shipped);
+        let untried = Untried::on(self.device.limits(), &known_cells(profiles(), self.work));
+        let known = self.lengths.iter().map(|&items| known_at(profiles(), self.work, items));
+        let known: Vec<Vec<Cell<S>>> = known.collect();
         let name = name_of(scans, self.work);
         let own = self.lengths.iter().map(|&items| line::<S>(&name, &[items], None));
-        let others = lengths_of_kernels(&self.lengths);
-        let others = first.iter().map(|&cell| line(&name, others, Some(cell)));
-        self.helpers.ask(own.chain(others).collect());
-        Cells { name, first, untried }
+        let mut lines: Vec<String> = own.collect();
+        for (number, cells) in known.iter().enumerate() {
+            let items = length_of_kernel(&self.lengths, number);
+            let kernels = cells.iter().map(|&cell| line(&name, &[items], Some(cell)));
+            let kernels: Vec<String> = kernels.filter(|line| !lines.contains(line)).collect();
+            lines.extend(kernels);
+        }
+        self.helpers.ask(lines);
+        Cells { begun, name, known, untried }
     }
 
     /// Searches, and keeps what is found. By `rules` the device chooses the numbers of so many items.
@@ -114,7 +118,7 @@ impl Piece<'_> {
         jobs: &mut dyn Jobs,
         rules: &dyn Fn(usize) -> Policy,
     ) -> Result<Extent> {
-        let Cells { name, first, untried } = cells;
+        let Cells { begun, name, known, untried } = cells;
         let in_use = |items| S::in_use(self.in_use, self.work, items as u64);
         let chosen = |items| match in_use(items).filter(|_| self.checks) {
             Some(cell) => cell.policy,
@@ -128,14 +132,15 @@ impl Piece<'_> {
             awake: self.awake,
             jobs,
             chosen: &chosen,
+            checks: self.checks,
             in_use: &in_use,
             budget: self.budget,
             deadline: self.deadline,
             tell: self.tell,
-            first,
+            known,
             untried,
             launched: HashSet::new(),
-            spent: Spent::default(),
+            spent: Spent { preparing: begun.elapsed(), ..Spent::default() },
         };
         let Searched { best, tried, all, wrong, spent } = search.run()?;
         keep(S::rows_mut(self.profile), self.work, best);
@@ -154,13 +159,15 @@ impl ReduceKernel for Piece<'_> {
     {
         let cells = self.begin::<GpuReduceStrategy>(false);
         let items: &[T] = cast_slice(self.items.bytes());
-        let (cpu, problem) = (Device::cpu(), Reduce::new(operator));
+        let (cpu, problem) = (one_thread()?, Reduce::new(operator));
         let expected = self.lengths.iter().map(|&n| reduce_with(&cpu, &items[..n], &problem));
         let expected = expected.collect::<upsweep::Result<Vec<A>>>()?;
         let bind = move |device: &Device, input: &Array<T>, result: &mut Array<A>| {
             ReducePlan::<T, A, O>::new(device, input.len(), problem)?.bind(input, result)
         };
-        let mut jobs = Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)?;
+        let mut jobs = self.awake.measuring(|| {
+            Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)
+        })?;
         let device = self.device;
         self.search(cells, &mut jobs, &|items| device.reduce_choice(items, size_of::<T>()).1)
     }
@@ -178,7 +185,7 @@ impl PositionKernel for Piece<'_> {
     {
         let cells = self.begin::<GpuReduceStrategy>(false);
         let items: &[T] = cast_slice(self.items.bytes());
-        let (cpu, largest) = (Device::cpu(), self.work.operator == "argmax");
+        let (cpu, largest) = (one_thread()?, self.work.operator == "argmax");
         let find = if largest { argmax::<T> } else { argmin::<T> };
         let expected =
             self.lengths.iter().map(|&n| Ok(find(&cpu, &items[..n])?.unwrap_or(u64::MAX)));
@@ -187,7 +194,9 @@ impl PositionKernel for Piece<'_> {
             let plan = if largest { PositionPlan::argmax } else { PositionPlan::argmin };
             plan(device, input.len())?.bind(input, result)
         };
-        let mut jobs = Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)?;
+        let mut jobs = self.awake.measuring(|| {
+            Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)
+        })?;
         let device = self.device;
         self.search(cells, &mut jobs, &|items| device.reduce_choice(items, size_of::<T>()).1)
     }
@@ -207,7 +216,7 @@ impl ScanKernel for Piece<'_> {
         let items: &[T] = cast_slice(self.items.bytes());
         let problem = Scan::inclusive(operator);
         let mut output = Buffer::new(size_of_val(items) / size_of::<T>() * size_of::<U>())?;
-        scan_into_with(&Device::cpu(), items, output.items_mut::<U>(), &problem)?;
+        scan_into_with(&one_thread()?, items, output.items_mut::<U>(), &problem)?;
         let expected: Vec<U> = output.items_mut::<U>().to_vec();
         drop(output);
         let bind = move |device: &Device, input: &Array<T>, output: &mut Array<U>| {
@@ -218,7 +227,9 @@ impl ScanKernel for Piece<'_> {
             Ok(bytes_of(&total).to_vec())
         };
         let (lengths, digest) = (self.lengths.clone(), Box::new(digest));
-        let mut jobs = Arrays::of_arrays(self.device, items, lengths, expected, digest, bind)?;
+        let mut jobs = self
+            .awake
+            .measuring(|| Arrays::of_arrays(self.device, items, lengths, expected, digest, bind))?;
         let (device, size) = (self.device, size_of::<T>().max(size_of::<U>()));
         self.search(cells, &mut jobs, &|items| device.scan_choice(items, size).1)
     }

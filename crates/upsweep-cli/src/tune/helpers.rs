@@ -56,6 +56,11 @@ impl Helpers {
         Self { programs, threads, late: HashSet::new() }
     }
 
+    /// Whether there are any.
+    pub(crate) fn are_there(&self) -> bool {
+        self.threads.is_some() || !self.programs.is_empty()
+    }
+
     /// For how many cells kernels are made at once.
     pub(crate) fn at_once(&self) -> usize {
         let threads = self.threads.as_ref().map_or(0, Threads::free);

@@ -9,14 +9,14 @@
 
 use std::time::Duration;
 
-use upsweep::profile::{Best, Measured};
+use upsweep::profile::Best;
 use upsweep::{Error, Recording, Result as Done};
 
 use super::budget::Deadline;
 use super::cells::{Cell, Space};
 use super::jobs::COMPARED;
 use super::order::fastest;
-use super::sweep::{Length, Search, Tried, median_of, runs_of};
+use super::sweep::{Length, Search, measured, median_of, runs_of};
 use crate::bench::measure::middle_mean;
 use crate::bench::turns::seconds;
 use crate::error::Result;
@@ -73,7 +73,8 @@ fn close<S: Space>(length: &Length<S>, own: Cell<S>, deadline: Deadline) -> Vec<
 }
 
 impl<S: Space> Search<'_, S> {
-    /// The fastest at a length, by itself or among the close ones, and how many results were wrong. Nothing if no cell was tried there.
+    /// The fastest at a length, by itself or among the close ones, and how many results were wrong; nothing if all were,
+    /// or if a check has nothing else. It wants the device to itself.
     pub(super) fn end(
         &mut self,
         number: usize,
@@ -81,19 +82,17 @@ impl<S: Space> Search<'_, S> {
         deadline: Deadline,
     ) -> Result<(Option<Best<S>>, usize)> {
         let mut wrong = 0;
-        let (own, awake) = (length.own, self.awake);
-        if length.found.len() == 1 {
+        if self.checks && length.found.len() == 1 {
             return Ok((None, wrong));
         }
+        let own = length.own;
         let mut close = close(length, own, deadline);
         let runs = runs_of(SAMPLE, length.once);
         let meetings = ROUNDS.len() + 1;
         for (round, &turns) in ROUNDS.iter().enumerate() {
             if close.len() > 1 {
                 let until = deadline.before(1.0 - 1.0 / (meetings - round) as f64);
-                awake.measuring(|| {
-                    self.round(number, &mut close, length.limit, runs, turns, until)
-                })?;
+                self.round(number, &mut close, length.limit, runs, turns, until)?;
                 close.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
                 close.truncate(close.len().div_ceil(2));
             }
@@ -127,13 +126,9 @@ impl<S: Space> Search<'_, S> {
             wrong += 1;
         }
         let (limit, times) = self.last_meeting(number, &cells, runs, deadline)?;
-        let measured = |time: f64| Measured {
-            median_us: us(time),
-            limit_us: us(limit),
-            default_us: us(times[0]),
-        };
+        let measured = |time: f64| measured(time, limit, times[0]);
         for (&cell, &time) in cells.iter().zip(&times) {
-            self.tell_of(number, cell, measured(time), LAST.to_owned())?;
+            self.say(number, cell, Some(measured(time)), LAST.to_owned())?;
         }
         // Of what is in use, or else of what the device chooses by itself.
         let first = usize::from(in_use.is_some() && in_use == cells.get(1).copied());
@@ -180,12 +175,9 @@ impl<S: Space> Search<'_, S> {
         }
         let own_time = median_of(own_times);
         for one in close.iter() {
-            let measured = Measured {
-                median_us: us(one.ratio() * own_time),
-                limit_us: us(limit),
-                default_us: us(own_time),
-            };
-            self.tell_of(number, one.cell, measured, format!("ok in turns with {}", close.len()))?;
+            let times = measured(one.ratio() * own_time, limit, own_time);
+            let checked = format!("ok in turns with {}", close.len());
+            self.say(number, one.cell, Some(times), checked)?;
         }
         Ok(())
     }
@@ -199,41 +191,38 @@ impl<S: Space> Search<'_, S> {
         runs: u32,
         until: Deadline,
     ) -> Result<(f64, Vec<f64>)> {
-        let (device, awake) = (self.device, self.awake);
+        let device = self.device;
         let sample = |recording: &Recording| {
             Ok::<f64, Error>(middle_mean(seconds(device, recording, runs)?))
         };
         let places = if self.moves(number) { PLACES } else { 1 };
         let mut own_times = Vec::new();
         let mut ratios = vec![Vec::new(); cells.len()];
-        awake.measuring(|| -> Result<()> {
-            for place in 0..places {
+        'places: for place in 0..places {
+            if own_times.len() >= LEAST_TURNS && until.is_over() {
+                break;
+            }
+            if place > 0 {
+                self.move_arrays(number)?;
+            }
+            // By itself the device knows best what its numbers are.
+            let own = self.jobs.bind(device, number)?;
+            let others = cells[1..].iter().map(|&cell| self.told(cell));
+            let others = others.collect::<Done<Vec<_>>>()?;
+            let others = others.iter().map(|device| self.jobs.bind(device, number));
+            let others = others.collect::<Done<Vec<_>>>()?;
+            for _ in 0..PLACES * TURNS_AT_A_PLACE / places {
                 if own_times.len() >= LEAST_TURNS && until.is_over() {
-                    break;
+                    break 'places;
                 }
-                if place > 0 {
-                    self.move_arrays(number)?;
-                }
-                // By itself the device knows best what its numbers are.
-                let own = self.jobs.bind(device, number)?;
-                let others = cells[1..].iter().map(|&cell| self.told(cell));
-                let others = others.collect::<Done<Vec<_>>>()?;
-                let others = others.iter().map(|device| self.jobs.bind(device, number));
-                let others = others.collect::<Done<Vec<_>>>()?;
-                for _ in 0..PLACES * TURNS_AT_A_PLACE / places {
-                    if own_times.len() >= LEAST_TURNS && until.is_over() {
-                        return Ok(());
-                    }
-                    let own_time = sample(&own)?;
-                    own_times.push(own_time);
-                    let rest = others.iter().chain([self.jobs.limit(number)]);
-                    for (ratios, recording) in ratios.iter_mut().zip(rest) {
-                        ratios.push(sample(recording)? / own_time);
-                    }
+                let own_time = sample(&own)?;
+                own_times.push(own_time);
+                let rest = others.iter().chain([self.jobs.limit(number)]);
+                for (ratios, recording) in ratios.iter_mut().zip(rest) {
+                    ratios.push(sample(recording)? / own_time);
                 }
             }
-            Ok(())
-        })?;
+        }
         let own_time = median_of(own_times);
         let mut times: Vec<f64> = ratios.into_iter().map(|r| own_time * median_of(r)).collect();
         let limit = times.pop().unwrap_or(own_time);
@@ -249,33 +238,4 @@ impl<S: Space> Search<'_, S> {
     fn move_arrays(&mut self, number: usize) -> Done<()> {
         if self.moves(number) { self.jobs.move_arrays(number) } else { Ok(()) }
     }
-
-    /// Whether a run leaves what is right.
-    fn is_right(&mut self, number: usize, recording: &Recording) -> Done<bool> {
-        self.jobs.poison(number)?;
-        recording.submit()?;
-        self.jobs.correct(number)
-    }
-
-    fn tell_of(
-        &mut self,
-        number: usize,
-        cell: Cell<S>,
-        times: Measured,
-        checked: String,
-    ) -> Result<()> {
-        (self.tell)(&Tried {
-            operation: self.operation,
-            items: self.jobs.lengths()[number],
-            strategy: &cell.strategy.name(),
-            policy: cell.policy,
-            times: Some(times),
-            checked,
-        })
-    }
-}
-
-/// Microseconds, to the nanosecond.
-pub(super) fn us(seconds: f64) -> f64 {
-    (seconds * 1e9).round() / 1e3
 }

@@ -10,6 +10,7 @@ mod gpu;
 mod helpers;
 mod jobs;
 mod kernels;
+mod known;
 mod last;
 mod order;
 mod pieces;

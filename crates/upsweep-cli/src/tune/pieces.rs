@@ -14,7 +14,8 @@ const DTYPES: [Dtype; 5] = [Dtype::U8, Dtype::U32, Dtype::U64, Dtype::F32, Dtype
 const QUICK_DTYPES: [Dtype; 3] = [Dtype::U8, Dtype::U32, Dtype::F32];
 const POWERS: [u32; 19] =
     [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28];
-const QUICK_POWERS: [u32; 9] = [10, 12, 14, 16, 18, 20, 22, 24, 26];
+const QUICK_POWERS: [u32; 17] =
+    [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26];
 
 /// A piece of work that is wanted.
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
-//! One cell of a search: at three lengths first, then at those at which it may be the best.
+//! One cell of a search: at three lengths first, then at those at which it may be the best; what is known of a length, at that alone.
 
-use upsweep::profile::Measured;
+use std::time::{Duration, Instant};
+
 use upsweep::{Device, Error, Recording, Result as Done};
 
 use super::cells::{Cell, Space};
@@ -8,7 +9,7 @@ use super::jobs::COMPARED;
 use super::kernels::line;
 use super::order::{is_slow_around, longest_within, order};
 use super::sweep::{
-    Batch, Length, SAMPLE, Search, Tried, lengths_of_kernels, median_of, runs_of, spend,
+    GRACE, Length, SAMPLE, Search, length_of_kernel, measured, median_of, runs_of, spend,
 };
 use crate::bench::measure::middle_mean;
 use crate::bench::report::WRONG;
@@ -23,6 +24,9 @@ const FAR: f64 = 1.15;
 
 /// One that takes so many times as long as the best at two lengths is hopeless at all.
 const HOPELESS: f64 = 1.5;
+
+/// What records say of a cell that was not waited for.
+const LATE: &str = "its kernels took too long to make";
 
 /// A cell that was tried at the first lengths, and is worth others.
 pub(super) struct GoingOn<S> {
@@ -61,22 +65,24 @@ impl<S: Space> Search<'_, S> {
         order(lengths.len(), longest_within(lengths, COMPARED))
     }
 
-    /// The lengths for which kernels of a batch are made.
-    fn lengths_of_batch(&self, whole: bool) -> Vec<usize> {
-        let lengths = self.jobs.lengths();
-        let different = lengths_of_kernels(lengths);
-        if whole {
-            return different.to_vec();
-        }
-        let (order, first) = self.order();
-        let first = order[..first].iter().map(|&number| lengths[number]);
-        first.filter(|length| different.contains(length)).collect()
+    /// What helpers are asked for cells that are tried next.
+    pub(super) fn lines_of(&self, cells: &[Cell<S>]) -> Vec<String> {
+        let lengths = self.first_kernels();
+        cells.iter().map(|&cell| line(self.name, &lengths, Some(cell))).collect()
     }
 
-    /// What helpers are asked for a batch.
-    pub(super) fn lines_of(&self, batch: &Batch<S>) -> impl Iterator<Item = String> {
-        let lengths = self.lengths_of_batch(batch.whole);
-        batch.cells.iter().map(move |&cell| line(self.name, &lengths, Some(cell)))
+    /// The lengths of the kernels with which a cell is tried first.
+    fn first_kernels(&self) -> Vec<usize> {
+        let (order, first) = self.order();
+        let mut lengths: Vec<usize> =
+            order[..first].iter().map(|&number| self.kernel(number)).collect();
+        lengths.sort_unstable();
+        lengths.dedup();
+        lengths
+    }
+
+    fn kernel(&self, number: usize) -> usize {
+        length_of_kernel(self.jobs.lengths(), number)
     }
 
     /// The lengths that are left for a cell.
@@ -87,24 +93,46 @@ impl<S: Space> Search<'_, S> {
 
     /// What helpers are asked for a cell that goes on: a line for each length, so that they share it.
     pub(super) fn lines_of_left(&self, one: &GoingOn<S>) -> Vec<String> {
-        let lengths = self.jobs.lengths();
-        let different = lengths_of_kernels(lengths);
-        let left = self.left(one).into_iter().map(|number| lengths[number]);
-        let left = left.filter(|length| different.contains(length));
+        let made = self.first_kernels();
+        let left = self.left(one).into_iter().map(|number| self.kernel(number));
+        let left = left.filter(|length| !made.contains(length));
         left.map(|length| line(self.name, &[length], Some(one.cell))).collect()
     }
 
-    /// Measures a cell at the first lengths, having the device to itself; if it is of a batch whose kernels are all made, at all of them.
-    pub(super) fn try_cell(
-        &mut self,
-        cell: Cell<S>,
-        whole: bool,
-        lengths: &mut [Length<S>],
-    ) -> Result<Went<S>> {
+    /// Measures at each length what profiles have for it, having the device to itself; how many results were wrong. Where kernels are made
+    /// beside the search it takes a few milliseconds for each, and nothing else is worth as much: the end may wait.
+    pub(super) fn try_known(&mut self, lengths: &mut [Length<S>]) -> Result<usize> {
+        let mut wrong = 0;
+        for (number, cells) in std::mem::take(&mut self.known).into_iter().enumerate() {
+            for cell in cells {
+                let grace = if self.helpers.are_there() { GRACE } else { Duration::ZERO };
+                if self.deadline.is_over_by(grace) {
+                    return Ok(wrong);
+                }
+                if cell == lengths[number].own {
+                    continue;
+                }
+                if self.helpers.is_late(self.name, &[self.kernel(number)], cell) {
+                    self.say(number, cell, None, LATE.to_owned())?;
+                    continue;
+                }
+                let device = self.told(cell)?;
+                let bound = spend(&mut self.spent.binding, || self.jobs.bind(&device, number));
+                match self.at_length(cell, bound, number, &mut lengths[number])? {
+                    Step::Wrong => wrong += 1,
+                    Step::Took(_) | Step::Refused | Step::Failed => {}
+                }
+            }
+        }
+        Ok(wrong)
+    }
+
+    /// Measures a cell at the first lengths, having the device to itself.
+    pub(super) fn try_cell(&mut self, cell: Cell<S>, lengths: &mut [Length<S>]) -> Result<Went<S>> {
         let device = self.told(cell)?;
         let (order, first) = self.order();
-        if self.helpers.is_late(self.name, &self.lengths_of_batch(whole), cell) {
-            self.say_late(cell, self.jobs.lengths()[order[0]])?;
+        if self.helpers.is_late(self.name, &self.first_kernels(), cell) {
+            self.say(order[0], cell, None, LATE.to_owned())?;
             return Ok(Went::OVER);
         }
         let mut bind =
@@ -131,9 +159,6 @@ impl<S: Space> Search<'_, S> {
             }
         }
         let one = GoingOn { cell, device, ratios };
-        if whole {
-            return Ok(Went { right: self.go_on(one, lengths)?, going_on: None });
-        }
         let is_left = !self.left(&one).is_empty();
         Ok(Went { right: true, going_on: is_left.then_some(one) })
     }
@@ -146,9 +171,8 @@ impl<S: Space> Search<'_, S> {
             if is_slow_around(&one.ratios, number) {
                 continue;
             }
-            let items = self.jobs.lengths()[number];
-            if self.helpers.is_late(self.name, &[items], cell) {
-                self.say_late(cell, items)?;
+            if self.helpers.is_late(self.name, &[self.kernel(number)], cell) {
+                self.say(number, cell, None, LATE.to_owned())?;
                 continue;
             }
             let bound = spend(&mut self.spent.binding, || self.jobs.bind(&one.device, number));
@@ -170,62 +194,37 @@ impl<S: Space> Search<'_, S> {
         number: usize,
         length: &mut Length<S>,
     ) -> Result<Step> {
-        let (items, strategy) = (self.jobs.lengths()[number], cell.strategy.name());
-        let (operation, policy) = (self.operation, cell.policy);
-        let row = |times: Option<Measured>, checked: String| Tried {
-            operation,
-            items,
-            strategy: &strategy,
-            policy,
-            times,
-            checked,
-        };
         let recording = match bound {
             Ok(recording) => recording,
             Err(error @ Error::StrategyRefused { .. }) => {
-                (self.tell)(&row(None, error.to_string()))?;
+                self.say(number, cell, None, error.to_string())?;
                 return Ok(Step::Refused);
             }
             Err(error @ Error::DeviceFailed { .. }) => {
                 // A device that is lost says so soon.
-                (self.tell)(&row(None, error.to_string()))?;
+                self.say(number, cell, None, error.to_string())?;
                 self.device.wait()?;
                 return Ok(Step::Failed);
             }
             Err(error) => return Err(error.into()),
         };
-        if items <= COMPARED {
-            let correct = spend(&mut self.spent.comparing, || {
-                self.jobs.poison(number)?;
-                recording.submit()?;
-                self.jobs.correct(number)
-            });
-            if !correct? {
-                (self.tell)(&row(None, WRONG.to_owned()))?;
+        if self.jobs.lengths()[number] <= COMPARED {
+            let begun = Instant::now();
+            let right = self.is_right(number, &recording)?;
+            self.spent.comparing += begun.elapsed();
+            if !right {
+                self.say(number, cell, None, WRONG.to_owned())?;
                 return Ok(Step::Wrong);
             }
         }
         let device = self.device;
         let in_turns = || in_turns(device, &recording, length);
         let (own, plain) = spend(&mut self.spent.measuring, in_turns)?;
-        let us = |seconds: f64| seconds * 1e6;
-        let times =
-            Measured { median_us: us(own), limit_us: us(length.limit), default_us: us(plain) };
-        (self.tell)(&row(Some(times), "ok".to_owned()))?;
+        let times = measured(own, length.limit, plain);
+        self.say(number, cell, Some(times), "ok".to_owned())?;
         let ratio = own / plain;
         length.add(ratio, cell);
         Ok(Step::Took(ratio / length.found[0].0))
-    }
-
-    fn say_late(&mut self, cell: Cell<S>, items: usize) -> Result<()> {
-        (self.tell)(&Tried {
-            operation: self.operation,
-            items,
-            strategy: &cell.strategy.name(),
-            policy: cell.policy,
-            times: None,
-            checked: "its kernels took too long to make".to_owned(),
-        })
     }
 
     /// Whether no cell of this strategy had the same launches: policies that do not fit are brought to the nearest that do.

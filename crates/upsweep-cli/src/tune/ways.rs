@@ -18,9 +18,9 @@ use upsweep::{
 
 use super::budget::{Budget, Deadline};
 use super::cpu_arrays::scalar;
-use super::last::{LAST, LEAST_TURNS, ROUNDS, SAMPLE, us};
+use super::last::{LAST, LEAST_TURNS, ROUNDS, SAMPLE};
 use super::order::SAME;
-use super::sweep::{Tell, Tried, median_of};
+use super::sweep::{Tell, Tried, measured, median_of};
 use crate::bench::POISON;
 use crate::bench::input::Buffer;
 use crate::bench::report::WRONG;
@@ -181,9 +181,7 @@ impl Ways<'_> {
         let begun = Instant::now();
         (0..runs).try_for_each(|_| run.limit(own))?;
         let limit = begun.elapsed().as_secs_f64() / f64::from(runs);
-        let measured = |time: f64| {
-            Some(Measured { median_us: us(time), default_us: us(own_time), limit_us: us(limit) })
-        };
+        let measured = |time: f64| Some(measured(time, limit, own_time));
         self.tell(asked.items, &in_use, measured(own_time))?;
         let mut percent = 0.0;
         if let Some(best) = best {

@@ -1,0 +1,88 @@
+//! What profiles know before a search begins.
+
+use upsweep::Profile;
+use upsweep::profile::{Rows, Work};
+
+use super::cells::{Cell, Space};
+
+/// Cells that were the best before: of this work first, then of items that are as large, then of all others.
+pub(super) fn known_cells<'a, S: Space>(
+    known: impl Iterator<Item = &'a Profile>,
+    work: Work,
+) -> Vec<Cell<S>> {
+    let apart = |other: Work| {
+        let size = |work: Work| (work.item.size(), work.output.size());
+        (other != work, size(other) != size(work))
+    };
+    let mut rows: Vec<&Rows<S>> = known.flat_map(S::rows).collect();
+    rows.sort_by_key(|rows| apart(rows.work()));
+    let best = rows.into_iter().flat_map(Rows::best);
+    best.map(Cell::of).collect()
+}
+
+/// What profiles have for so many items: for this work, or else for items that are as large.
+pub(super) fn known_at<'a, S: Space>(
+    known: impl Iterator<Item = &'a Profile>,
+    work: Work,
+    items: usize,
+) -> Vec<Cell<S>> {
+    let size = |work: Work| (work.item.size(), work.output.size());
+    let mut cells = Vec::new();
+    for profile in known {
+        let rows = S::rows(profile).iter().map(Rows::work);
+        let nearest =
+            rows.filter(|&other| size(other) == size(work)).min_by_key(|&other| other != work);
+        let cell = nearest.and_then(|nearest| S::in_use(profile, nearest, items as u64));
+        if let Some(cell) = cell.filter(|cell| !cells.contains(cell)) {
+            cells.push(cell);
+        }
+    }
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use upsweep::profile::{Best, Measured};
+    use upsweep::{Dtype, GpuReduceStrategy, WorkgroupPolicy};
+
+    use super::*;
+
+    const MEASURED: Measured = Measured { median_us: 1.0, limit_us: 1.0, default_us: 1.0 };
+
+    fn sum(item: Dtype) -> Work {
+        Work { operator: "sum", item, output: item }
+    }
+
+    fn best(items: u64, threads_per_workgroup: u32) -> Best<GpuReduceStrategy> {
+        let strategy = "striped-16-exact/cooperative/last-block".parse().expect("a strategy");
+        let policy = WorkgroupPolicy { threads_per_workgroup, items_per_thread: 16 };
+        Best { items, strategy, policy, measured: MEASURED }
+    }
+
+    fn threads(cells: &[Cell<GpuReduceStrategy>]) -> Vec<u32> {
+        cells.iter().map(|cell| cell.policy.threads_per_workgroup).collect()
+    }
+
+    #[test]
+    fn the_same_work_is_nearest_and_then_items_as_large() {
+        let of = |rows| Profile { reductions: rows, ..Profile::default() };
+        let words = of(vec![
+            Rows::new(sum(Dtype::U32), vec![best(1 << 10, 32), best(1 << 20, 64)]),
+            Rows::new(sum(Dtype::F32), vec![best(1 << 10, 128)]),
+        ]);
+        let bytes =
+            of(vec![Rows::new(sum(Dtype::U8), vec![best(1 << 10, 256), best(1 << 12, 32)])]);
+        let all = [words, bytes];
+        let at = |work, items| threads(&known_at(all.iter(), work, items));
+        assert_eq!(at(sum(Dtype::U32), 1 << 20), [64]);
+        assert_eq!(at(sum(Dtype::F32), 1 << 10), [128]);
+        assert_eq!(at(sum(Dtype::F32), 1 << 20), [0; 0], "no row is near");
+        assert_eq!(at(sum(Dtype::I32), 1 << 10), [32], "of items as large");
+        assert_eq!(at(sum(Dtype::I8), 1 << 12), [32]);
+        assert_eq!(at(sum(Dtype::U64), 1 << 10), [0; 0]);
+        let twice = known_at(all.iter().chain(&all), sum(Dtype::U32), 1 << 10);
+        assert_eq!(threads(&twice), [32], "one that two profiles have is one");
+        let cells = known_cells(all.iter(), sum(Dtype::F32));
+        assert_eq!(threads(&cells), [128, 32, 64, 256, 32]);
+    }
+}
