@@ -1,7 +1,9 @@
 //! The numbers of a CPU for items of one type: from how many bytes on threads, streaming stores and narrower loads pay, and how large blocks
 //! are.
 //!
-//! A bound is found by doing each length in both ways, in turns, and by cutting where the least time is lost on either side of it.
+//! A bound is found by doing each length in both ways, in turns, and by cutting where the least time is lost on either side of it. Two bounds of
+//! scans are found together, since one thread and several want stores past the caches from different lengths on: on a Zen 4 each was the best
+//! for what the other was, and scans of 2^28 `u8` lost 28 % to both.
 //! The size of a block is the fastest of some, each in turns with the one that rules choose. All of it three times, of which the medians count,
 //! and all types in between: a machine that others share is slow for seconds, in which threads look as if they never paid (on two cores of a
 //! Zen 4 sums of 1 to 8 MiB lost up to 79 % by numbers that were found within one such time). Each number is best for what the others are:
@@ -33,6 +35,9 @@ const QUICK_BYTES: usize = 1 << 26;
 
 /// Arrays of each type, as many bytes as an array has for each: items, output, and what it should be; and as much for everyone else.
 const ARRAYS: usize = 6;
+
+/// Fewest bytes that threads are tried for.
+const SHORTEST: usize = 1 << 16;
 
 /// Bytes of the arrays that tell which size of a block is the fastest.
 const BLOCK_BYTES: [usize; 3] = [1 << 22, 1 << 24, 1 << 26];
@@ -116,6 +121,19 @@ struct Bound {
     ratios: Vec<(usize, Vec<f64>)>,
 }
 
+/// From how many bytes on scans go to threads, and are written past the caches.
+struct ScanBounds {
+    /// From which length on stores past the caches are tried: arrays of fewer bytes never leave them.
+    least_past: usize,
+    /// Whether there are several threads.
+    threads: bool,
+    /// Bytes of the items, and what each of the [`WAYS`] takes there in times of the first, once for each pass.
+    ratios: Vec<(usize, Vec<[f64; WAYS.len()]>)>,
+}
+
+/// Whether a scan goes to threads, and past the caches.
+const WAYS: [(bool, bool); 4] = [(false, false), (false, true), (true, false), (true, true)];
+
 /// The size of a block, which only several threads have.
 struct Block {
     name: &'static str,
@@ -127,7 +145,7 @@ struct Block {
 }
 
 /// Numbers of which nothing is known.
-fn unknown(numbers: Vec<usize>) -> Vec<(usize, Vec<f64>)> {
+fn unknown<R>(numbers: Vec<usize>) -> Vec<(usize, Vec<R>)> {
     numbers.into_iter().map(|number| (number, Vec::new())).collect()
 }
 
@@ -154,10 +172,11 @@ impl ScanKernel for Begin<'_> {
             unreachable!("a CPU has the policy of one");
         };
         let arrays = Arrays::<T, U, O>::new(dtype, most, operator)?;
-        let (bounds, blocks) = (bounds(device, most), blocks());
+        let (bounds, blocks, scans) =
+            (bounds(device, most), blocks(), ScanBounds::new(device, most));
         let (right, wrong) = (HashSet::new(), 0);
         let policy = before.unwrap_or(rules);
-        Ok(Box::new(Typed { dtype, arrays, rules, policy, bounds, blocks, right, wrong }))
+        Ok(Box::new(Typed { dtype, arrays, rules, policy, scans, bounds, blocks, right, wrong }))
     }
 }
 
@@ -168,6 +187,7 @@ struct Typed<T, U: Number, O> {
     /// The numbers that rules choose, and those that were found so far.
     rules: CpuPolicy,
     policy: CpuPolicy,
+    scans: ScanBounds,
     bounds: Vec<Bound>,
     blocks: [Block; 2],
     /// Jobs, bytes and shapes whose results were compared.
@@ -180,25 +200,30 @@ fn with_threads(policy: CpuPolicy) -> CpuPolicy {
     CpuPolicy { serial_bytes: 1, scan_serial_bytes: 1, ..policy }
 }
 
+/// From how many bytes of its items on a scan goes past the caches, and to threads.
+fn set_scans(policy: &mut CpuPolicy, past: usize, together: usize) {
+    policy.streaming_bytes = past;
+    // A scan writes as many bytes as it reads.
+    policy.scan_serial_bytes = together.saturating_mul(2).clamp(1, CpuPolicy::NEVER);
+}
+
 /// From one power of two to another.
 fn powers(from: usize, to: usize) -> Vec<usize> {
     let (from, to) = (from.max(1).ilog2(), to.max(1).ilog2());
     (from..=to).map(|power| 1 << power).collect()
 }
 
-fn bounds(device: &Device, most: usize) -> Vec<Bound> {
+/// Bytes of the second and the last level of the caches.
+fn caches(device: &Device) -> [usize; 2] {
     let limits = device.limits();
     let l2 = limits.l2_bytes.max(1 << 18);
-    let l3 = limits.l3_bytes.max(l2).max(1 << 20);
+    [l2, limits.l3_bytes.max(l2).max(1 << 20)]
+}
+
+fn bounds(device: &Device, most: usize) -> Vec<Bound> {
+    let [l2, l3] = caches(device);
     let past_caches = (4 * l3).min(most);
     let mut bounds = vec![
-        Bound {
-            name: "streaming_bytes",
-            set: |policy, bytes| policy.streaming_bytes = bytes,
-            threads: false,
-            job: Job::Scan,
-            ratios: unknown(powers(l2 / 4, past_caches)),
-        },
         Bound {
             name: "scan_half_line_bytes",
             set: |policy, bytes| policy.scan_half_line_bytes = bytes,
@@ -214,23 +239,13 @@ fn bounds(device: &Device, most: usize) -> Vec<Bound> {
             ratios: unknown(powers(l2, past_caches)),
         },
     ];
-    if limits.compute_units > 1 {
+    if device.limits().compute_units > 1 {
         bounds.push(Bound {
             name: "serial_bytes",
             set: |policy, bytes| policy.serial_bytes = bytes.clamp(1, CpuPolicy::NEVER),
             threads: false,
             job: Job::Reduce,
-            ratios: unknown(powers(1 << 16, most)),
-        });
-        bounds.push(Bound {
-            name: "scan_serial_bytes",
-            // A scan writes as many bytes as it reads.
-            set: |policy, bytes| {
-                policy.scan_serial_bytes = bytes.saturating_mul(2).clamp(1, CpuPolicy::NEVER);
-            },
-            threads: false,
-            job: Job::Scan,
-            ratios: unknown(powers(1 << 16, most)),
+            ratios: unknown(powers(SHORTEST, most)),
         });
     }
     bounds
@@ -273,6 +288,47 @@ impl Bound {
     }
 }
 
+impl ScanBounds {
+    fn new(device: &Device, most: usize) -> Self {
+        let [l2, _] = caches(device);
+        let (least_past, threads) = (l2 / 4, device.limits().compute_units > 1);
+        let ratios = unknown(powers(SHORTEST.min(least_past), most));
+        Self { least_past, threads, ratios }
+    }
+
+    /// The ways that are tried at a length.
+    fn ways(&self, bytes: usize) -> Vec<usize> {
+        let is_tried = |&way: &usize| {
+            let (threads, past) = WAYS[way];
+            (self.threads || !threads) && (bytes >= self.least_past || !past)
+        };
+        (0..WAYS.len()).filter(is_tried).collect()
+    }
+
+    /// From how many bytes on scans go past the caches, and to threads, so that the least time is lost, if anything was measured.
+    fn best(&self) -> Option<[usize; 2]> {
+        let known = self.ratios.iter().filter(|(_, ratios)| !ratios.is_empty());
+        let known: Vec<(usize, [f64; WAYS.len()])> = known
+            .map(|(bytes, ratios)| {
+                let of = |way: usize| median_of(ratios.iter().map(|ratios| ratios[way]).collect());
+                (*bytes, std::array::from_fn(of))
+            })
+            .collect();
+        let lost = |[past, together]: [usize; 2]| -> f64 {
+            let of = |&(bytes, times): &(usize, [f64; WAYS.len()])| {
+                let way = WAYS.iter().position(|&way| way == (bytes >= together, bytes >= past));
+                let best = times.into_iter().fold(f64::INFINITY, f64::min);
+                way.map_or(f64::INFINITY, |way| times[way]) / best - 1.0
+            };
+            known.iter().map(of).sum()
+        };
+        let last = known.last().map(|_| CpuPolicy::NEVER);
+        let cuts: Vec<usize> = known.iter().map(|&(bytes, _)| bytes).chain(last).collect();
+        let all = cuts.iter().flat_map(|&past| cuts.iter().map(move |&together| [past, together]));
+        all.min_by(|&one, &other| lost(one).total_cmp(&lost(other)))
+    }
+}
+
 impl Block {
     /// The fastest size, or that of the rules if none is faster than it, if anything was measured.
     fn best(&self, rules: usize) -> Option<usize> {
@@ -301,6 +357,10 @@ where
             if let Some(best) = block.best((block.get)(&self.rules)) {
                 (block.set)(&mut self.policy, best);
             }
+        }
+        self.try_scans(asked)?;
+        if let Some([past, together]) = self.scans.best() {
+            set_scans(&mut self.policy, past, together);
         }
         for number in 0..self.bounds.len() {
             self.try_lengths(number, asked)?;
@@ -341,9 +401,42 @@ where
             let [mut below, mut above] = [own; 2];
             set(&mut below, usize::MAX);
             set(&mut above, 0);
-            let names = [(name, "below"), (name, "above")];
-            if let Some(ratio) = self.in_turns(job, bytes, [&below, &above], names, asked)? {
-                self.bounds[number].ratios[place].1.push(ratio);
+            let names = [format!("{name}: above against below")];
+            if let Some(ratios) = self.in_turns(job, bytes, &[below, above], &names, asked)? {
+                self.bounds[number].ratios[place].1.push(ratios[1]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Measures scans of every length in all ways.
+    fn try_scans(&mut self, asked: &mut Asked<'_>) -> Result<()> {
+        let (_, step) = if asked.quick { QUICK } else { THOROUGH };
+        for place in (0..self.scans.ratios.len()).step_by(step) {
+            if asked.deadline.is_over() {
+                break;
+            }
+            let bytes = self.scans.ratios[place].0;
+            let tried = self.scans.ways(bytes);
+            let number = |is_above: bool| if is_above { 0 } else { usize::MAX };
+            let side = |is_above: bool| if is_above { "above" } else { "below" };
+            let (mut policies, mut names) = (Vec::new(), Vec::new());
+            for &way in &tried {
+                let (threads, past) = WAYS[way];
+                let mut policy = self.policy;
+                set_scans(&mut policy, number(past), number(threads));
+                policies.push(policy);
+                names.push(format!(
+                    "scan_serial_bytes {}, streaming_bytes {}: against both below",
+                    side(threads),
+                    side(past)
+                ));
+            }
+            if let Some(found) = self.in_turns(Job::Scan, bytes, &policies, &names[1..], asked)? {
+                // What is not tried is never the best.
+                let mut ratios = [f64::INFINITY; WAYS.len()];
+                tried.iter().zip(found).for_each(|(&way, ratio)| ratios[way] = ratio);
+                self.scans.ratios[place].1.push(ratios);
             }
         }
         Ok(())
@@ -369,10 +462,11 @@ where
                 if asked.deadline.is_over() {
                     return Ok(());
                 }
-                let names = [(name, &said[0][..]), (name, &said[1][..])];
-                let Some(ratio) = self.in_turns(job, bytes, [&own, &other], names, asked)? else {
+                let names = [format!("{name}: {} against {}", said[1], said[0])];
+                let Some(ratios) = self.in_turns(job, bytes, &[own, other], &names, asked)? else {
                     continue;
                 };
+                let ratio = ratios[1];
                 (product, count) = (product * ratio, count + 1);
                 if ratio > HOPELESS {
                     (product, count) = (ratio, 1);
@@ -387,72 +481,112 @@ where
         Ok(())
     }
 
-    /// The median of what a job takes with the second of two policies, in times of what it took with the first in the same turn. Nothing if both
-    /// come to the same, or the arrays are too short.
+    /// What a job takes with each policy, as the median of times of what it took with the first in the same turn; all others have names.
+    /// Nothing if all come to the same, or the arrays are too short.
     fn in_turns(
         &mut self,
         job: Job,
         bytes: usize,
-        policies: [&CpuPolicy; 2],
-        names: [(&str, &str); 2],
+        policies: &[CpuPolicy],
+        names: &[String],
         asked: &mut Asked<'_>,
-    ) -> Result<Option<f64>> {
+    ) -> Result<Option<Vec<f64>>> {
         if bytes > self.arrays.most() {
             return Ok(None);
         }
-        let devices = policies.map(|policy| {
+        let device = |policy: &CpuPolicy| {
             let profile = Profile { cpu: Some(*policy), ..Profile::default() };
             asked.device.with_profile(Some(Arc::new(profile)))
-        });
-        let shapes = [&devices[0], &devices[1]].map(|device| self.arrays.shape(job, device, bytes));
-        if shapes[0] == shapes[1] {
+        };
+        let devices: Vec<Device> = policies.iter().map(device).collect();
+        let shape = |device| self.arrays.shape(job, device, bytes);
+        let shapes: Vec<Option<CpuShape>> = devices.iter().map(shape).collect();
+        // Of those that come to the same the first is measured.
+        let same = |shape| shapes.iter().position(|other| other == shape).unwrap_or(0);
+        let firsts: Vec<usize> = shapes.iter().map(same).collect();
+        let measured_ones: Vec<usize> = (0..devices.len()).filter(|&n| firsts[n] == n).collect();
+        if measured_ones.len() < 2 {
             return Ok(None);
         }
         let mut once = f64::INFINITY;
-        for (device, shape) in devices.iter().zip(shapes) {
+        for &number in &measured_ones {
             // The first run brings pages and threads; the second is right for sure.
             for _ in 0..2 {
                 let begun = Instant::now();
-                self.arrays.call(job, device, bytes)?;
+                self.arrays.call(job, &devices[number], bytes)?;
                 once = once.min(begun.elapsed().as_secs_f64());
             }
-            if shape.is_some_and(|shape| self.right.insert((job, bytes, shape))) {
-                self.wrong += usize::from(!self.arrays.is_right(job, device, bytes)?);
+            let is_new = |shape| self.right.insert((job, bytes, shape));
+            if shapes[number].is_some_and(is_new) {
+                self.wrong += usize::from(!self.arrays.is_right(job, &devices[number], bytes)?);
             }
         }
         let runs = ((SAMPLE / once.max(1e-9)) as u32).clamp(1, 1 << 16);
         let (most, _) = if asked.quick { QUICK } else { THOROUGH };
         let turns = (PAIR / (2.0 * once * f64::from(runs))) as usize;
-        let (mut first, mut ratios) = (Vec::new(), Vec::new());
+        let mut times = vec![Vec::new(); devices.len()];
         for _ in 0..turns.max(LEAST_TURNS).min(most) {
-            let mut turn = [0.0; 2];
-            for (device, time) in devices.iter().zip(&mut turn) {
+            for &number in &measured_ones {
                 if runs > 1 {
-                    (0..WAKING).try_for_each(|_| self.arrays.call(job, device, bytes))?;
+                    (0..WAKING).try_for_each(|_| self.arrays.call(job, &devices[number], bytes))?;
                 }
                 let begun = Instant::now();
                 for _ in 0..runs {
-                    self.arrays.call(job, device, bytes)?;
+                    self.arrays.call(job, &devices[number], bytes)?;
                 }
-                *time = begun.elapsed().as_secs_f64() / f64::from(runs);
+                times[number].push(begun.elapsed().as_secs_f64() / f64::from(runs));
             }
-            first.push(turn[0]);
-            ratios.push(turn[1] / turn[0]);
         }
         asked.budget.moved();
-        let (first, ratio) = (median_of(first), median_of(ratios));
-        let [(name, one), (_, other)] = names;
-        (asked.tell)(
-            self.dtype,
-            &Tried {
-                operation: job.name(),
-                items: bytes / self.dtype.size(),
-                strategy: &format!("{name}: {other} against {one}"),
-                policy: WorkgroupPolicy { threads_per_workgroup: 0, items_per_thread: 0 },
-                times: Some(measured(first * ratio, 0.0, first)),
-                checked: "ok".to_owned(),
-            },
-        )?;
-        Ok(Some(ratio))
+        let ratio = |number: &usize| {
+            let turns = times[*number].iter().zip(&times[0]);
+            median_of(turns.map(|(time, first)| time / first).collect())
+        };
+        let ratios: Vec<f64> = firsts.iter().map(ratio).collect();
+        let first = median_of(times[0].clone());
+        for &number in &measured_ones[1..] {
+            (asked.tell)(
+                self.dtype,
+                &Tried {
+                    operation: job.name(),
+                    items: bytes / self.dtype.size(),
+                    strategy: &names[number - 1],
+                    policy: WorkgroupPolicy { threads_per_workgroup: 0, items_per_thread: 0 },
+                    times: Some(measured(first * ratios[number], 0.0, first)),
+                    checked: "ok".to_owned(),
+                },
+            )?;
+        }
+        Ok(Some(ratios))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Bounds of scans at these lengths, of which each way takes so long.
+    fn bounds(times: &[(usize, [f64; WAYS.len()])]) -> ScanBounds {
+        let ratios = times.iter().map(|&(bytes, times)| (bytes, vec![times; 3])).collect();
+        ScanBounds { least_past: 0, threads: true, ratios }
+    }
+
+    #[test]
+    fn bounds_of_scans_are_found_together() {
+        assert_eq!(bounds(&[]).best(), None);
+        // Past the caches one thread loses and several gain, who lose through them.
+        let long = [1.0, 1.2, 1.1, 0.7];
+        let found = bounds(&[(1 << 10, [1.0, 1.5, 3.0, 3.0]), (1 << 20, long), (1 << 21, long)]);
+        assert_eq!(found.best(), Some([1 << 20, 1 << 20]));
+        let never = bounds(&[(1 << 10, [1.0, 1.1, 1.2, 1.3]), (1 << 20, [1.0, 1.1, 1.2, 1.3])]);
+        assert_eq!(never.best(), Some([CpuPolicy::NEVER; 2]));
+        // What was not tried is not chosen: threads from the first length on, past the caches from the second.
+        let not = f64::INFINITY;
+        let short = bounds(&[(1 << 10, [1.0, not, 0.9, not]), (1 << 20, [1.0, 0.8, 0.9, 0.6])]);
+        assert_eq!(short.best(), Some([1 << 20, 1 << 10]));
+        // The median of three passes.
+        let mut passes = bounds(&[(1 << 20, long)]);
+        passes.ratios[0].1[1] = [1.0, 9.0, 9.0, 9.0];
+        assert_eq!(passes.best(), Some([1 << 20, 1 << 20]));
     }
 }
