@@ -5,6 +5,7 @@ mod budget;
 mod cells;
 mod cpu;
 mod cpu_arrays;
+mod cpu_bounds;
 mod from_host;
 mod gpu;
 mod helpers;
