@@ -2,8 +2,8 @@
 //! are.
 //!
 //! A bound is found by doing each length in both ways, in turns, and by cutting where the least time is lost on either side of it. Two bounds of
-//! scans are found together, since one thread and several want stores past the caches from different lengths on: on a Zen 4 each was the best
-//! for what the other was, and scans of 2^28 `u8` lost 28 % to both.
+//! scans are found together, since one thread and several want stores past the caches from different lengths on: each by itself ends at what is
+//! the best for the other as it is.
 //! The size of a block is the fastest of some, each in turns with the one that rules choose. All of it three times, of which the medians count,
 //! and all types in between: a machine that others share is slow for seconds, in which threads look as if they never paid (on two cores of a
 //! Zen 4 sums of 1 to 8 MiB lost up to 79 % by numbers that were found within one such time). Each number is best for what the others are:
@@ -49,7 +49,7 @@ const LEAST_TURNS: usize = 3;
 const PASSES: usize = 3;
 
 /// Turns at most of what is measured together. A quick run has few of them and all lengths: with five turns at every second length 15 of 148
-/// rows lost more than 5 % on a Zen 4, with three at every one 5.
+/// rows lost more than 5 % on a Zen 4, with three at every one 5, in one check each.
 const THOROUGH: usize = 11;
 const QUICK: usize = 3;
 

@@ -5,15 +5,17 @@ use upsweep::profile::{Rows, Work};
 
 use super::cells::{Cell, Space};
 
+/// Bytes of what is read and of what comes of it.
+fn sizes(work: Work) -> (usize, usize) {
+    (work.item.size(), work.output.size())
+}
+
 /// Cells that were the best before: of this work first, then of items that are as large, then of all others.
 pub(super) fn known_cells<'a, S: Space>(
     known: impl Iterator<Item = &'a Profile>,
     work: Work,
 ) -> Vec<Cell<S>> {
-    let apart = |other: Work| {
-        let size = |work: Work| (work.item.size(), work.output.size());
-        (other != work, size(other) != size(work))
-    };
+    let apart = |other: Work| (other != work, sizes(other) != sizes(work));
     let mut rows: Vec<&Rows<S>> = known.flat_map(S::rows).collect();
     rows.sort_by_key(|rows| apart(rows.work()));
     let best = rows.into_iter().flat_map(Rows::best);
@@ -26,12 +28,11 @@ pub(super) fn known_at<'a, S: Space>(
     work: Work,
     items: usize,
 ) -> Vec<Cell<S>> {
-    let size = |work: Work| (work.item.size(), work.output.size());
     let mut cells = Vec::new();
     for profile in known {
         let rows = S::rows(profile).iter().map(Rows::work);
         let nearest =
-            rows.filter(|&other| size(other) == size(work)).min_by_key(|&other| other != work);
+            rows.filter(|&other| sizes(other) == sizes(work)).min_by_key(|&other| other != work);
         let cell = nearest.and_then(|nearest| S::in_use(profile, nearest, items as u64));
         if let Some(cell) = cell.filter(|cell| !cells.contains(cell)) {
             cells.push(cell);

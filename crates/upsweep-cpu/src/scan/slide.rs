@@ -13,8 +13,8 @@
 //! What is found is stored behind the loads of the next vector. Arrays often begin at the same place of
 //! a large page. There the item before a vector lies where the vector before has just been stored, to
 //! all that an Intel processor compares before it knows better, the last 20 bits of an address in memory
-//! (S. Islam et al., *SPOILER*, USENIX Security 2019): each load waited for that store, and a scan of
-//! `u8` on a Xeon took four times as long.
+//! (S. Islam et al., *SPOILER*, USENIX Security 2019). Loads then seem to wait for that store: scans on a
+//! Xeon took up to six times as long, but not in small pages, whose addresses in memory differ.
 
 use core::any::TypeId;
 

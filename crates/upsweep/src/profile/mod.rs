@@ -35,8 +35,8 @@ use crate::{Error, Limits, Result};
 /// Names a file to use instead, or `off`.
 const VARIABLE: &str = "UPSWEEP_PROFILE";
 
-/// What the library brings, measured by its authors: runs of two to eight minutes each, `docs/decisions/2026-11-23-tuning.md`. They are
-/// of any driver.
+/// What the library brings, measured by its authors: runs of 100 s to eight minutes each, `docs/decisions/2026-11-23-tuning.md`. They
+/// are of any driver.
 const SHIPPED: [&str; 4] = [
     include_str!("../../profiles/cuda-nvidia-h100-80gb-hbm3.toml"),
     include_str!("../../profiles/cuda-nvidia-h200.toml"),
