@@ -449,7 +449,7 @@ pub(crate) struct TuneArguments {
     pub(crate) acc: Option<Dtype>,
 
     /// Numbers of items, between commas [default: every power of two from 2^10 to 2^28, as far as they fit; with --quick
-    /// every second one]
+    /// to 2^27]
     #[arg(long, value_name = "LIST")]
     pub(crate) n: Option<Lengths>,
 

@@ -30,6 +30,13 @@ impl Buffer {
         Ok(Self { map, start, len })
     }
 
+    /// A copy of these numbers.
+    pub(crate) fn of<T: Number>(items: &[T]) -> Result<Self> {
+        let mut buffer = Self::new(size_of_val(items))?;
+        buffer.items_mut().copy_from_slice(items);
+        Ok(buffer)
+    }
+
     /// All the bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.map[self.start..][..self.len]

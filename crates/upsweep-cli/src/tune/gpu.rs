@@ -161,7 +161,7 @@ impl ReduceKernel for Piece<'_> {
         let items: &[T] = cast_slice(self.items.bytes());
         let (cpu, problem) = (one_thread()?, Reduce::new(operator));
         let expected = self.lengths.iter().map(|&n| reduce_with(&cpu, &items[..n], &problem));
-        let expected = expected.collect::<upsweep::Result<Vec<A>>>()?;
+        let expected = Buffer::of(&expected.collect::<upsweep::Result<Vec<A>>>()?)?;
         let bind = move |device: &Device, input: &Array<T>, result: &mut Array<A>| {
             ReducePlan::<T, A, O>::new(device, input.len(), problem)?.bind(input, result)
         };
@@ -189,7 +189,7 @@ impl PositionKernel for Piece<'_> {
         let find = if largest { argmax::<T> } else { argmin::<T> };
         let expected =
             self.lengths.iter().map(|&n| Ok(find(&cpu, &items[..n])?.unwrap_or(u64::MAX)));
-        let expected = expected.collect::<upsweep::Result<Vec<u64>>>()?;
+        let expected = Buffer::of(&expected.collect::<upsweep::Result<Vec<u64>>>()?)?;
         let bind = move |device: &Device, input: &Array<T>, result: &mut Array<u64>| {
             let plan = if largest { PositionPlan::argmax } else { PositionPlan::argmin };
             plan(device, input.len())?.bind(input, result)
@@ -215,10 +215,8 @@ impl ScanKernel for Piece<'_> {
         let cells = self.begin::<GpuScanStrategy>(true);
         let items: &[T] = cast_slice(self.items.bytes());
         let problem = Scan::inclusive(operator);
-        let mut output = Buffer::new(size_of_val(items) / size_of::<T>() * size_of::<U>())?;
-        scan_into_with(&one_thread()?, items, output.items_mut::<U>(), &problem)?;
-        let expected: Vec<U> = output.items_mut::<U>().to_vec();
-        drop(output);
+        let mut expected = Buffer::new(items.len() * size_of::<U>())?;
+        scan_into_with(&one_thread()?, items, expected.items_mut::<U>(), &problem)?;
         let bind = move |device: &Device, input: &Array<T>, output: &mut Array<U>| {
             ScanPlan::<T, U, O>::new(device, input.len(), problem)?.bind(input, output)
         };

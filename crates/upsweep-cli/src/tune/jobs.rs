@@ -6,6 +6,7 @@ use bytemuck::{cast_slice, pod_read_unaligned};
 use upsweep::{Array, Device, Number, Recording, Result, View};
 
 use crate::bench::POISON;
+use crate::bench::input::Buffer;
 
 /// What can be run with any cell, at every length.
 pub(crate) trait Jobs {
@@ -52,8 +53,8 @@ pub(crate) struct Arrays<'a, T, U, F> {
     digest: Option<Digest<U>>,
     lengths: Vec<usize>,
     pairs: Vec<Pair<T, U>>,
-    /// The results at all lengths, one behind another or one within another.
-    expected: Vec<U>,
+    /// Of `U`: the results at all lengths, one behind another or one within another.
+    expected: Buffer,
     places: Vec<Range<usize>>,
     bind: F,
 }
@@ -73,7 +74,7 @@ where
         device: &Device,
         items: &'a [T],
         lengths: Vec<usize>,
-        expected: Vec<U>,
+        expected: Buffer,
         bind: F,
     ) -> Result<Self> {
         let limit: Limit<T, U> = |device, input, _| device.bind_probe_read(input);
@@ -88,7 +89,7 @@ where
         device: &Device,
         items: &'a [T],
         lengths: Vec<usize>,
-        expected: Vec<U>,
+        expected: Buffer,
         digest: Digest<U>,
         bind: F,
     ) -> Result<Self> {
@@ -149,7 +150,7 @@ where
     }
 
     fn correct(&self, length: usize) -> Result<bool> {
-        let expected = &self.expected[self.places[length].clone()];
+        let expected: &[U] = &cast_slice(self.expected.bytes())[self.places[length].clone()];
         if let Some(digest) = self.digest.as_ref().filter(|_| expected.len() > COMPARED) {
             let found = digest(&self.device, self.pairs[length].output.view())?;
             return Ok(found == digest(&Device::cpu(), expected.into())?);

@@ -251,7 +251,7 @@ fn on_gpu(
     profile: &mut Profile,
 ) -> Result<usize> {
     let pieces = pieces(arguments)?;
-    let all = pieces.iter().map(Wanted::parts).sum::<usize>();
+    let all = pieces.iter().map(|wanted| wanted.parts(arguments.quick)).sum::<usize>();
     let mut budget = Budget::new(span, all + usize::from(!arguments.skip_host));
     let mut helpers = Helpers::of(device);
     let in_use = profile::find(device.limits()).profile.unwrap_or_default();
@@ -262,7 +262,7 @@ fn on_gpu(
         if check_signals().is_err() {
             break;
         }
-        let deadline = budget.next_as(wanted.parts());
+        let deadline = budget.next_as(wanted.parts(arguments.quick));
         let Wanted { primitive, op, dtype, stored } = wanted;
         let (operation, types) = wanted.names();
         let name = format!("{operation} of {types}");
