@@ -29,7 +29,7 @@ pub(super) struct Wanted {
 impl Wanted {
     /// The part of the time that it gets, where arrays in the host's memory get 1, the longest of which are not for short runs: scans write
     /// and compare their outputs, and their kernels take longer to compile. So little time as a quick run has goes to scans: by what
-    /// profiles have for each length sums lose 4 % at most, and scans were left with nothing else.
+    /// profiles have for each length sums lose 5 % at most, and scans were left with nothing else.
     pub(super) fn parts(&self, quick: bool) -> usize {
         match (self.primitive.scans(), quick) {
             (true, _) => 3,
