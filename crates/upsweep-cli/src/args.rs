@@ -448,8 +448,8 @@ pub(crate) struct TuneArguments {
     #[arg(long, value_name = "TYPE")]
     pub(crate) acc: Option<Dtype>,
 
-    /// Numbers of items, between commas [default: every power of two from 2^10 to 2^28, as far as they fit; with --quick
-    /// to 2^27]
+    /// Numbers of items, between commas [default: every power of two from 2^10 to 2^28, as far as they fit; on a GPU with
+    /// --quick to 2^27]
     #[arg(long, value_name = "LIST")]
     pub(crate) n: Option<Lengths>,
 

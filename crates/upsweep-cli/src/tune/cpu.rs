@@ -57,8 +57,8 @@ const QUICK: usize = 3;
 const HOPELESS: f64 = 1.3;
 
 /// A way that takes so many times as long as the fastest in its first runs, and so many seconds more, in which threads wake up, does not meet the
-/// others. One thread takes most of the time of long arrays, and leaves them in other caches than all threads do: beside it sixteen threads
-/// of a Xeon took 842 us for 32 MiB of `u8`, and 538 in the check, which has no such way.
+/// others. One thread takes most of the time of long arrays, and seems to leave them in other caches than all threads do: in turns with it
+/// sixteen threads of a Xeon took 842 us for 32 MiB of `u8`, and 538 in the check, which has no such way.
 const FAR: f64 = 2.0;
 const WAKING_UP: f64 = 1e-4;
 
@@ -302,7 +302,8 @@ where
         Ok(())
     }
 
-    /// What a job takes with each policy, as the median of times of what it took with the first in the same turn; all others have names.
+    /// What a job takes with each policy, in times of what it takes with the first: the median of turns, or that of its first runs where it
+    /// is [`FAR`] behind. All but the first have names.
     /// Nothing if all come to the same, or the arrays are too short.
     fn in_turns(
         &mut self,

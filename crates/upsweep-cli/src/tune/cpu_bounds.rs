@@ -128,7 +128,7 @@ pub(super) fn blocks() -> [Block; 2] {
 }
 
 impl Bound {
-    /// The number that loses the least time on either side, or none where that is hardly worse, if some lengths were measured.
+    /// The number that loses the least time on either side, or none where that is hardly worse, if two lengths were measured.
     pub(super) fn best(&self) -> Option<usize> {
         let known = self.ratios.iter().filter(|(_, ratios)| !ratios.is_empty());
         let known: Vec<(usize, f64)> =

@@ -1,5 +1,7 @@
 //! The pieces of work of a tuning run: primitives with their types, and lengths.
 
+use std::ops::RangeInclusive;
+
 use upsweep::{Device, Dtype};
 
 use crate::args::TuneArguments;
@@ -12,10 +14,10 @@ use crate::reduce::check_accumulator;
 /// the best for the next lost 2 to 19 % in 26 of 144 rows on an H200.
 const DTYPES: [Dtype; 5] = [Dtype::U8, Dtype::U32, Dtype::U64, Dtype::F32, Dtype::F64];
 const QUICK_DTYPES: [Dtype; 3] = [Dtype::U8, Dtype::U32, Dtype::F32];
-const POWERS: [u32; 19] =
-    [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28];
-const QUICK_POWERS: [u32; 18] =
-    [10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27];
+const POWERS: RangeInclusive<u32> = 10..=28;
+
+/// The longest of a quick run, whose row serves 2^28 too: arrays of that length take a second to bring for each scan.
+const QUICK_POWER: u32 = 27;
 
 /// A piece of work that is wanted.
 #[derive(Clone, Copy)]
@@ -111,8 +113,10 @@ pub(super) fn pieces(arguments: &TuneArguments) -> Result<Vec<Wanted>> {
 pub(super) fn lengths(arguments: &TuneArguments, device: &Device, bytes: usize) -> Vec<usize> {
     let mut lengths = match &arguments.n {
         Some(lengths) => lengths.0.clone(),
-        None if arguments.quick => QUICK_POWERS.map(|power| 1 << power).to_vec(),
-        None => POWERS.map(|power| 1 << power).to_vec(),
+        None => {
+            let wanted = |power: &u32| !arguments.quick || *power <= QUICK_POWER;
+            POWERS.filter(wanted).map(|power| 1 << power).collect()
+        }
     };
     lengths.sort_unstable();
     lengths.dedup();
