@@ -74,6 +74,9 @@ fn of_instance(instance: &wgpu::Instance) -> Vec<wgpu::Adapter> {
     adapters
 }
 
+/// Where a pipeline is once it is compiled. Whoever compiles it holds this meanwhile.
+pub(crate) type Place = Arc<Mutex<Option<wgpu::ComputePipeline>>>;
+
 /// A GPU.
 pub struct Gpu {
     id: String,
@@ -81,7 +84,7 @@ pub struct Gpu {
     pub(crate) queue: wgpu::Queue,
     pub(crate) facts: Facts,
     limits: Limits,
-    pub(crate) pipelines: Mutex<HashMap<(Shader, &'static str), wgpu::ComputePipeline>>,
+    pub(crate) pipelines: Mutex<HashMap<(Shader, &'static str), Place>>,
     /// What the driver made of kernels before, if we keep that.
     pub(crate) cache: Option<Pipelines>,
     /// Why the device was lost, if it is one of ours and was.
@@ -227,14 +230,16 @@ impl Gpu {
         shader: &Shader,
         entry: &'static str,
     ) -> Result<wgpu::ComputePipeline> {
-        let key = (shader.clone(), entry);
-        let pipelines = || self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(pipeline) = pipelines().get(&key) {
+        let mut pipelines = self.pipelines.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = Arc::clone(pipelines.entry((shader.clone(), entry)).or_default());
+        drop(pipelines);
+        // Threads compile at once, but each pipeline once: whoever wants the same waits for it.
+        let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pipeline) = &*place {
             return Ok(pipeline.clone());
         }
-        // Threads compile at once; of two that compile the same, all take what was done first.
         let pipeline = self.compile(&shader.text(), entry)?;
-        Ok(pipelines().entry(key).or_insert(pipeline).clone())
+        Ok(place.insert(pipeline).clone())
     }
 
     /// Compiles an entry point of a shader.

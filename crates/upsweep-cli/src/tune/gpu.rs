@@ -16,9 +16,9 @@ use super::budget::{Budget, Deadline};
 use super::cells::{Cell, Space, Untried};
 use super::helpers::Helpers;
 use super::jobs::{Arrays, Jobs};
-use super::kernels::{line, name_of};
+use super::kernels::{each, line, name_of};
 use super::known::{known_at, known_cells};
-use super::sweep::{Search, Searched, Spent, Tell, length_of_kernel};
+use super::sweep::{Search, Searched, Spent, Tell, length_of_kernel, lengths_of_first_kernels};
 use crate::bench::input::Buffer;
 use crate::dispatch::{PositionKernel, ReduceKernel, ScanKernel};
 use crate::error::Result;
@@ -90,23 +90,57 @@ fn numbers(policy: Policy) -> WorkgroupPolicy {
     }
 }
 
+/// What profiles have for each length, and the lines of kernels for that and for what the device chooses.
+fn first_kernels<'a, S: Space, P: Iterator<Item = &'a Profile>>(
+    profiles: impl Fn() -> P,
+    name: &str,
+    work: Work,
+    lengths: &[usize],
+) -> (Vec<Vec<Cell<S>>>, Vec<String>) {
+    let known = lengths.iter().map(|&items| known_at(profiles(), work, items));
+    let known: Vec<Vec<Cell<S>>> = known.collect();
+    let mut lines: Vec<String> =
+        lengths.iter().map(|&items| line::<S>(name, &[items], None)).collect();
+    for (number, cells) in known.iter().enumerate() {
+        let items = length_of_kernel(lengths, number);
+        for &cell in cells {
+            let line = line(name, &[items], Some(cell));
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    (known, lines)
+}
+
+/// The lines of kernels of scans that come later: the first ones, and those of so many cells that are tried next.
+pub(crate) fn lines_of_scans<'a, P: Iterator<Item = &'a Profile>>(
+    device: &Device,
+    profiles: impl Fn() -> P,
+    work: Work,
+    lengths: &[usize],
+    count: usize,
+) -> Vec<String> {
+    if lengths.is_empty() {
+        return Vec::new();
+    }
+    let name = name_of(true, work);
+    let known = known_cells::<GpuScanStrategy>(profiles(), work);
+    let next = Untried::on(device.limits(), &known).take_known(count);
+    let (_, mut lines) = first_kernels::<GpuScanStrategy, P>(profiles, &name, work, lengths);
+    let lengths = lengths_of_first_kernels(lengths);
+    lines.extend(next.into_iter().flat_map(|cell| each(&line(&name, &lengths, Some(cell)))));
+    lines
+}
+
 impl Piece<'_> {
     /// Has the first kernels made, while arrays are: those of what the device chooses, and of what profiles have for each length.
     fn begin<S: Space>(&mut self, scans: bool) -> Cells<S> {
         let begun = Instant::now();
         let profiles = || [self.in_use, &*self.profile].into_iter().chain(self.shipped);
         let untried = Untried::on(self.device.limits(), &known_cells(profiles(), self.work));
-        let known = self.lengths.iter().map(|&items| known_at(profiles(), self.work, items));
-        let known: Vec<Vec<Cell<S>>> = known.collect();
         let name = name_of(scans, self.work);
-        let own = self.lengths.iter().map(|&items| line::<S>(&name, &[items], None));
-        let mut lines: Vec<String> = own.collect();
-        for (number, cells) in known.iter().enumerate() {
-            let items = length_of_kernel(&self.lengths, number);
-            let kernels = cells.iter().map(|&cell| line(&name, &[items], Some(cell)));
-            let kernels: Vec<String> = kernels.filter(|line| !lines.contains(line)).collect();
-            lines.extend(kernels);
-        }
+        let (known, lines) = first_kernels(profiles, &name, self.work, &self.lengths);
         self.helpers.ask(lines);
         Cells { begun, name, known, untried }
     }

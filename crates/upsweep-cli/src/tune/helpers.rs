@@ -13,7 +13,7 @@ use std::time::Duration;
 use upsweep::{Device, profile};
 
 use super::cells::{Cell, Space};
-use super::kernels::{Ones, line, make};
+use super::kernels::{Ones, each, line, make};
 use super::threads::Threads;
 
 /// Most programs, each of which has a context on the device, or threads.
@@ -70,7 +70,7 @@ impl Helpers {
     /// Begins to do what these lines say. What cannot be made is seen when a cell is tried.
     pub(crate) fn ask(&mut self, lines: Vec<String>) {
         if let Some(threads) = &mut self.threads {
-            threads.begin(lines);
+            threads.begin(lines.iter().flat_map(|line| each(line)).collect());
         } else if !self.programs.is_empty() {
             let count = self.programs.len();
             for (number, line) in lines.into_iter().enumerate() {
@@ -78,6 +78,14 @@ impl Helpers {
                 let line = line + "\n";
                 program.asked += usize::from(program.to.write_all(line.as_bytes()).is_ok());
             }
+        }
+    }
+
+    /// Kernels that are wanted later. Threads make them whenever they have nothing else to do; programs, whose kernels are waited for most of the
+    /// time, do not.
+    pub(crate) fn ask_ahead(&mut self, lines: Vec<String>) {
+        if let Some(threads) = &mut self.threads {
+            threads.ahead(lines);
         }
     }
 
@@ -99,7 +107,8 @@ impl Helpers {
 
     /// Whether the kernels of a cell took too long, so that whoever needs one would wait for it.
     pub(crate) fn is_late<S: Space>(&self, what: &str, lengths: &[usize], cell: Cell<S>) -> bool {
-        !self.late.is_empty() && self.late.contains(&line(what, lengths, Some(cell)))
+        let is_late = |&length: &usize| self.late.contains(&line(what, &[length], Some(cell)));
+        !self.late.is_empty() && lengths.iter().any(is_late)
     }
 }
 

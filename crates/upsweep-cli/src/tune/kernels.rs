@@ -18,6 +18,9 @@ use crate::error::{Failure, Result};
 /// What stands for a strategy in the line of what the device chooses by itself.
 const OWN: &str = "-";
 
+/// The word of a line that has the lengths.
+const LENGTHS: usize = 4;
+
 /// What one program asks another for: the kernels of a cell, or of what the device chooses by itself, for arrays of at most each of these
 /// lengths.
 pub(super) fn line<S: Space>(what: &str, lengths: &[usize], cell: Option<Cell<S>>) -> String {
@@ -29,6 +32,14 @@ pub(super) fn line<S: Space>(what: &str, lengths: &[usize], cell: Option<Cell<S>
             format!("{what} {lengths} {} {threads} {each}", strategy.name())
         }
     }
+}
+
+/// A line for each of the lengths of one, so that threads share them.
+pub(super) fn each(line: &str) -> Vec<String> {
+    let words: Vec<&str> = line.split(' ').collect();
+    let Some(lengths) = words.get(LENGTHS) else { return vec![line.to_owned()] };
+    let with = |length| [&words[..LENGTHS], &[length], &words[LENGTHS + 1..]].concat().join(" ");
+    lengths.split(',').map(with).collect()
 }
 
 /// What a piece of work is called in such lines.
@@ -164,5 +175,18 @@ impl PositionKernel for Kernel<'_> {
         let plan = if self.largest { PositionPlan::<T>::argmax } else { PositionPlan::argmin };
         let mut plan = plan(&self.device, self.items)?;
         self.bind_to_ones(|input: &Array<T>, result: &mut Array<u64>| plan.bind(input, result))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_one_of_each_length() {
+        let cell = "reduce sum u32 u32 1024,4096 striped-16-exact/cooperative/atomic 64 16";
+        assert_eq!(each(cell), ["1024", "4096"].map(|length| cell.replace("1024,4096", length)));
+        let one = line::<GpuReduceStrategy>("reduce sum u32 u32", &[1 << 20], None);
+        assert_eq!(each(&one), [one]);
     }
 }

@@ -16,7 +16,7 @@ use super::budget::Deadline;
 use super::cells::{Cell, Space};
 use super::jobs::COMPARED;
 use super::order::fastest;
-use super::sweep::{Length, Search, measured, median_of, runs_of};
+use super::sweep::{self, Length, Search, measured, median_of, runs_of};
 use crate::bench::measure::middle_mean;
 use crate::bench::turns::seconds;
 use crate::error::Result;
@@ -38,7 +38,7 @@ const PLACES: usize = 5;
 const TURNS_AT_A_PLACE: usize = 5;
 pub(super) const LEAST_TURNS: usize = 3;
 
-/// Seconds of one sample.
+/// Seconds of one sample; in rounds for which no time is left it is as short as where cells are tried.
 pub(super) const SAMPLE: f64 = 1e-3;
 
 /// What records say of times of the last meeting, beside those of the same cells when they were tried and in rounds.
@@ -88,11 +88,14 @@ impl<S: Space> Search<'_, S> {
         let own = length.own;
         let mut close = close(length, own, deadline);
         let runs = runs_of(SAMPLE, length.once);
+        // Through wgpu the host's part of a timed run is several times as long as a short run.
+        let sample = if deadline.is_over() { sweep::SAMPLE } else { SAMPLE };
+        let runs_of_rounds = runs_of(sample, length.once);
         let meetings = ROUNDS.len() + 1;
         for (round, &turns) in ROUNDS.iter().enumerate() {
             if close.len() > 1 {
                 let until = deadline.before(1.0 - 1.0 / (meetings - round) as f64);
-                self.round(number, &mut close, length.limit, runs, turns, until)?;
+                self.round(number, &mut close, length.limit, runs_of_rounds, turns, until)?;
                 close.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
                 close.truncate(close.len().div_ceil(2));
             }

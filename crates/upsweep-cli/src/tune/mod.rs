@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use time::OffsetDateTime;
-use upsweep::profile::{self, Work};
+use upsweep::profile;
 use upsweep::{CpuOptions, Device, Dtype, Profile};
 
 use crate::args::TuneArguments;
@@ -41,7 +41,7 @@ use crate::progress::{check_signals, watch_signals};
 use awake::Awake;
 pub(crate) use budget::Budget;
 pub(crate) use budget::Span;
-use gpu::{Extent, Piece};
+use gpu::{Extent, Piece, lines_of_scans};
 use helpers::Helpers;
 use pieces::{Wanted, cpu_dtypes, dispatched, lengths, pieces};
 use said::{COLUMNS, line, lost, lost_of, table};
@@ -256,6 +256,14 @@ fn on_gpu(
     let mut helpers = Helpers::of(device);
     let in_use = profile::find(device.limits()).profile.unwrap_or_default();
     let shipped = shipped_beside(device);
+    let lengths =
+        |wanted: &Wanted| lengths(arguments, device, wanted.dtype.size() + wanted.stored.size());
+    // Scans wait longest for their first kernels, which are made while sums are measured.
+    let profiles = || [&*in_use].into_iter().chain(&shipped);
+    for wanted in pieces.iter().filter(|wanted| wanted.primitive.scans()) {
+        let (work, lengths, count) = (wanted.work(), lengths(wanted), helpers.at_once());
+        helpers.ask_ahead(lines_of_scans(device, profiles, work, &lengths, count));
+    }
     let awake = Awake::new(device)?;
     let mut wrong = 0;
     for wanted in pieces {
@@ -263,22 +271,20 @@ fn on_gpu(
             break;
         }
         let deadline = budget.next_as(wanted.parts(arguments.quick));
-        let Wanted { primitive, op, dtype, stored } = wanted;
+        let Wanted { op, dtype, .. } = wanted;
         let (operation, types) = wanted.names();
         let name = format!("{operation} of {types}");
         budget.say(&name);
-        let lengths = lengths(arguments, device, dtype.size() + stored.size());
+        let lengths = lengths(&wanted);
         let Some(&longest) = lengths.last() else { continue };
         let items = input::repeated(dtype, longest, op == Op::Product)?;
         let mut tell = |row: &Tried<'_>| record.line(&line(device.id(), &types, row));
-        let output = if primitive.is_position() { Dtype::U64 } else { stored };
-        let work = Work { operator: op.name(), item: dtype, output };
         let piece = Piece {
             device,
             operation: &operation,
             helpers: &mut helpers,
             awake: &awake,
-            work,
+            work: wanted.work(),
             in_use: &in_use,
             shipped: &shipped,
             checks: arguments.check,

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use upsweep::profile::Work;
 use upsweep::{Device, Dtype};
 
 use crate::args::TuneArguments;
@@ -38,6 +39,12 @@ impl Wanted {
             (false, false) => 2,
             (false, true) => 1,
         }
+    }
+
+    /// What profiles call it.
+    pub(super) fn work(&self) -> Work {
+        let output = if self.primitive.is_position() { Dtype::U64 } else { self.stored };
+        Work { operator: self.op.name(), item: self.dtype, output }
     }
 
     /// What records call the operation and its types.

@@ -18,7 +18,7 @@ use super::budget::{Budget, Deadline};
 use super::cells::{Cell, Space, Untried};
 use super::helpers::Helpers;
 use super::jobs::{COMPARED, Jobs};
-use super::order::longest_within;
+use super::order::{longest_within, order};
 use super::trial::GoingOn;
 use crate::bench::measure::median;
 use crate::bench::turns::seconds;
@@ -146,6 +146,16 @@ pub(crate) struct Search<'a, S> {
 /// The length whose kernel one of these lengths has: shorter ones have that of the longest at which results are compared.
 pub(super) fn length_of_kernel(lengths: &[usize], number: usize) -> usize {
     lengths[number.max(longest_within(lengths, COMPARED))]
+}
+
+/// The lengths of the kernels with which a cell is tried first.
+pub(super) fn lengths_of_first_kernels(lengths: &[usize]) -> Vec<usize> {
+    let (order, first) = order(lengths.len(), longest_within(lengths, COMPARED));
+    let kernels = order[..first].iter().map(|&number| length_of_kernel(lengths, number));
+    let mut kernels: Vec<usize> = kernels.collect();
+    kernels.sort_unstable();
+    kernels.dedup();
+    kernels
 }
 
 impl<S: Space> Search<'_, S> {

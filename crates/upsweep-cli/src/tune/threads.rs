@@ -3,8 +3,9 @@
 //! A driver's compiler has no end that can be counted on: one scan of bytes, in several hundred of which it took a second at most, kept it
 //! for 100 s, and there is no asking it to stop.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -19,22 +20,75 @@ pub(crate) fn were_left() -> bool {
     LEFT.load(Ordering::Relaxed)
 }
 
-/// Threads that do what lines say.
+/// Threads that do what lines say, each once.
 pub(crate) struct Threads {
-    work: Arc<dyn Fn(&str) + Send + Sync>,
+    shared: Arc<Shared>,
     most: usize,
     patience: Duration,
-    batch: Option<Batch>,
-    /// Those that took too long.
-    stuck: Vec<JoinHandle<()>>,
+    /// What was begun last, and when.
+    batch: Vec<String>,
+    begun: Instant,
+    threads: Vec<JoinHandle<()>>,
 }
 
-struct Batch {
-    lines: Arc<Vec<String>>,
-    next: Arc<AtomicUsize>,
-    done: mpsc::Receiver<usize>,
-    threads: Vec<JoinHandle<()>>,
-    begun: Instant,
+struct Shared {
+    work: Box<dyn Fn(&str) + Send + Sync>,
+    lines: Mutex<Lines>,
+    /// Something was asked for, or done.
+    changed: Condvar,
+    /// How many threads do what is not yet waited for, so that others are free for what is.
+    most_ahead: usize,
+}
+
+/// What is to be done, is being done, and is done.
+#[derive(Default)]
+struct Lines {
+    batch: VecDeque<String>,
+    ahead: VecDeque<String>,
+    /// Since when, and whether ahead.
+    doing: HashMap<String, (Instant, bool)>,
+    done: HashSet<String>,
+    over: bool,
+}
+
+impl Lines {
+    /// The next line, and whether it is done ahead.
+    fn next(&mut self, most_ahead: usize) -> Option<(String, bool)> {
+        if let Some(line) = self.batch.pop_front() {
+            return Some((line, false));
+        }
+        let ahead = self.doing.values().filter(|(_, ahead)| *ahead).count();
+        let line = if ahead < most_ahead { self.ahead.pop_front() } else { None };
+        line.map(|line| (line, true))
+    }
+
+    fn is_new(&self, line: &String) -> bool {
+        !self.done.contains(line) && !self.doing.contains_key(line)
+    }
+}
+
+impl Shared {
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What each thread does.
+    fn serve(&self) {
+        let mut lines = self.lines();
+        while !lines.over {
+            let Some((line, ahead)) = lines.next(self.most_ahead) else {
+                lines = self.changed.wait(lines).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            lines.doing.insert(line.clone(), (Instant::now(), ahead));
+            drop(lines);
+            (self.work)(&line);
+            lines = self.lines();
+            lines.doing.remove(&line);
+            lines.done.insert(line);
+            self.changed.notify_all();
+        }
+    }
 }
 
 impl Threads {
@@ -44,70 +98,75 @@ impl Threads {
         patience: Duration,
         work: impl Fn(&str) + Send + Sync + 'static,
     ) -> Self {
-        Self { work: Arc::new(work), most, patience, batch: None, stuck: Vec::new() }
+        let (work, lines, most_ahead) = (Box::new(work), Mutex::default(), most.div_ceil(2));
+        let shared = Arc::new(Shared { work, lines, changed: Condvar::new(), most_ahead });
+        let (batch, threads) = (Vec::new(), Vec::new());
+        Self { shared, most, patience, batch, begun: Instant::now(), threads }
     }
 
-    /// Those that have nothing to do, but one at least.
+    fn stuck(&self) -> usize {
+        let lines = self.shared.lines();
+        lines.doing.values().filter(|(since, _)| since.elapsed() >= self.patience).count()
+    }
+
+    /// Those that are at nothing that took too long, but one at least.
     pub(crate) fn free(&self) -> usize {
-        let stuck = self.stuck.iter().filter(|thread| !thread.is_finished()).count();
-        self.most.saturating_sub(stuck).max(1)
+        self.most.saturating_sub(self.stuck()).max(1)
     }
 
-    /// Begins with these lines. What was begun before is left.
-    pub(crate) fn begin(&mut self, lines: Vec<String>) {
-        self.leave();
-        let (lines, next) = (Arc::new(lines), Arc::new(AtomicUsize::new(0)));
-        let (tell, done) = mpsc::channel();
-        let threads = (0..self.free().min(lines.len())).map(|_| {
-            let (work, lines, next) =
-                (Arc::clone(&self.work), Arc::clone(&lines), Arc::clone(&next));
-            let tell = tell.clone();
-            thread::spawn(move || {
-                loop {
-                    let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(line) = lines.get(number) else { break };
-                    work(line);
-                    // Nobody listens any more to who took too long.
-                    let _ = tell.send(number);
-                }
-            })
-        });
-        let threads = threads.collect();
-        self.batch = Some(Batch { lines, next, done, threads, begun: Instant::now() });
+    /// Begins with these lines. What has not been begun of those before is left.
+    pub(crate) fn begin(&mut self, batch: Vec<String>) {
+        let mut lines = self.shared.lines();
+        let new = batch.iter().filter(|line| lines.is_new(line)).cloned().collect();
+        lines.batch = new;
+        let Lines { batch: asked, ahead, .. } = &mut *lines;
+        ahead.retain(|line| !asked.contains(line));
+        drop(lines);
+        (self.batch, self.begun) = (batch, Instant::now());
+        while self.threads.len() < self.stuck() + self.free() {
+            let shared = Arc::clone(&self.shared);
+            self.threads.push(thread::spawn(move || shared.serve()));
+        }
+        self.shared.changed.notify_all();
+    }
+
+    /// Lines for threads that have nothing else to do, from what is begun next on.
+    pub(crate) fn ahead(&mut self, all: Vec<String>) {
+        let mut lines = self.shared.lines();
+        for line in all {
+            if lines.is_new(&line) && !lines.batch.contains(&line) && !lines.ahead.contains(&line) {
+                lines.ahead.push_back(line);
+            }
+        }
     }
 
     /// Waits for what was begun, and returns the lines that took too long.
     pub(crate) fn wait(&mut self) -> Vec<String> {
-        let Some(batch) = &self.batch else { return Vec::new() };
-        let mut late: Vec<Option<&String>> = batch.lines.iter().map(Some).collect();
-        // All senders are gone when all is done.
-        let left = || self.patience.saturating_sub(batch.begun.elapsed());
-        while let Ok(number) = batch.done.recv_timeout(left()) {
-            late[number] = None;
+        let mut lines = self.shared.lines();
+        loop {
+            self.batch.retain(|line| !lines.done.contains(line));
+            let left = self.patience.saturating_sub(self.begun.elapsed());
+            if self.batch.is_empty() || left.is_zero() {
+                break;
+            }
+            let waited = self.shared.changed.wait_timeout(lines, left);
+            lines = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        let late = late.into_iter().flatten().cloned().collect();
-        self.leave();
-        late
-    }
-
-    /// Ends what has not been begun of the last lines, and waits for nothing.
-    fn leave(&mut self) {
-        if let Some(batch) = self.batch.take() {
-            batch.next.store(batch.lines.len(), Ordering::Relaxed);
-            self.stuck.extend(batch.threads);
-        }
-        self.stuck.retain(|thread| !thread.is_finished());
+        lines.batch.clear();
+        drop(lines);
+        std::mem::take(&mut self.batch)
     }
 }
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        self.leave();
+        self.shared.lines().over = true;
+        self.shared.changed.notify_all();
         let begun = Instant::now();
-        while begun.elapsed() < LAST_PATIENCE && !self.stuck.iter().all(JoinHandle::is_finished) {
+        while begun.elapsed() < LAST_PATIENCE && !self.threads.iter().all(JoinHandle::is_finished) {
             thread::sleep(Duration::from_millis(1));
         }
-        if !self.stuck.iter().all(JoinHandle::is_finished) {
+        if !self.threads.iter().all(JoinHandle::is_finished) {
             LEFT.store(true, Ordering::Relaxed);
         }
     }
@@ -115,29 +174,55 @@ impl Drop for Threads {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc;
+
     use super::*;
+
+    fn lines<const N: usize>(lines: [&str; N]) -> Vec<String> {
+        lines.map(str::to_owned).into()
+    }
 
     #[test]
     fn what_takes_too_long_is_named_and_left() {
         let (begin, wait) = mpsc::channel::<()>();
-        let wait = std::sync::Mutex::new(wait);
+        let wait = Mutex::new(wait);
         let mut threads = Threads::new(2, Duration::from_secs(1), move |line| {
             if line == "endless" {
                 let _ = wait.lock().map(|wait| wait.recv());
             }
         });
         assert!(threads.wait().is_empty(), "nothing was asked for");
-        threads.begin(["a", "b", "c"].map(str::to_owned).into());
+        threads.begin(lines(["a", "b", "c"]));
         assert!(threads.wait().is_empty());
-        threads.begin(["a", "endless", "c"].map(str::to_owned).into());
+        threads.begin(lines(["a", "endless", "c"]));
         assert_eq!(threads.wait(), ["endless"]);
         assert_eq!(threads.free(), 1, "one is still at it");
-        threads.begin(["a", "b"].map(str::to_owned).into());
+        threads.begin(lines(["d", "e"]));
         assert!(threads.wait().is_empty(), "the other does the rest");
         drop(begin);
-        threads.begin(["a", "b", "c", "d"].map(str::to_owned).into());
+        threads.begin(lines(["endless", "f", "g", "h"]));
         assert!(threads.wait().is_empty());
+        assert_eq!(threads.free(), 2);
         drop(threads);
         assert!(!were_left(), "it ended");
+    }
+
+    #[test]
+    fn what_is_done_ahead_is_done_once_and_behind_what_is_waited_for() {
+        let (tell, done) = mpsc::channel();
+        let mut threads = Threads::new(1, Duration::from_secs(100), move |line| {
+            let _ = tell.send(line.to_owned());
+        });
+        threads.ahead(lines(["x", "b", "y", "x"]));
+        threads.begin(lines(["a", "b"]));
+        assert!(threads.wait().is_empty());
+        let told: Vec<String> = (0..4).filter_map(|_| done.recv().ok()).collect();
+        assert_eq!(told, ["a", "b", "x", "y"]);
+        threads.ahead(lines(["a", "y"]));
+        threads.begin(lines(["x", "y", "z"]));
+        assert!(threads.wait().is_empty());
+        assert_eq!(done.recv().as_deref(), Ok("z"));
+        drop(threads);
+        assert!(done.recv().is_err(), "nothing is done twice");
     }
 }

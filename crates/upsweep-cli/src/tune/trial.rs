@@ -9,7 +9,8 @@ use super::jobs::COMPARED;
 use super::kernels::line;
 use super::order::{is_slow_around, longest_within, order};
 use super::sweep::{
-    GRACE, Length, SAMPLE, Search, length_of_kernel, measured, median_of, runs_of, spend,
+    GRACE, Length, SAMPLE, Search, length_of_kernel, lengths_of_first_kernels, measured, median_of,
+    runs_of, spend,
 };
 use crate::bench::measure::middle_mean;
 use crate::bench::report::WRONG;
@@ -71,14 +72,8 @@ impl<S: Space> Search<'_, S> {
         cells.iter().map(|&cell| line(self.name, &lengths, Some(cell))).collect()
     }
 
-    /// The lengths of the kernels with which a cell is tried first.
     fn first_kernels(&self) -> Vec<usize> {
-        let (order, first) = self.order();
-        let mut lengths: Vec<usize> =
-            order[..first].iter().map(|&number| self.kernel(number)).collect();
-        lengths.sort_unstable();
-        lengths.dedup();
-        lengths
+        lengths_of_first_kernels(self.jobs.lengths())
     }
 
     fn kernel(&self, number: usize) -> usize {
