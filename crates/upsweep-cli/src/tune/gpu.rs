@@ -120,17 +120,17 @@ pub(crate) fn lines_of_scans<'a, P: Iterator<Item = &'a Profile>>(
     work: Work,
     lengths: &[usize],
     count: usize,
-) -> Vec<String> {
+) -> (Vec<String>, Vec<String>) {
     if lengths.is_empty() {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
     let name = name_of(true, work);
     let known = known_cells::<GpuScanStrategy>(profiles(), work);
     let next = Untried::on(device.limits(), &known).take_known(count);
-    let (_, mut lines) = first_kernels::<GpuScanStrategy, P>(profiles, &name, work, lengths);
+    let (_, first) = first_kernels::<GpuScanStrategy, P>(profiles, &name, work, lengths);
     let lengths = lengths_of_first_kernels(lengths);
-    lines.extend(next.into_iter().flat_map(|cell| each(&line(&name, &lengths, Some(cell)))));
-    lines
+    let next = next.into_iter().flat_map(|cell| each(&line(&name, &lengths, Some(cell))));
+    (first, next.collect())
 }
 
 impl Piece<'_> {

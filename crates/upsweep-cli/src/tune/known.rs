@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use upsweep::Profile;
-use upsweep::profile::{Best, Rows, Work};
+use upsweep::profile::{Best, Work};
 
 use super::cells::{Cell, Space};
 
@@ -27,29 +27,37 @@ pub(super) fn known_cells<'a, S: Space>(
     best.into_iter().map(|(_, best)| Cell::of(best)).collect()
 }
 
-/// What profiles have for so many items: for this work, or else for items that are as large.
+/// What profiles have for so many items and then for numbers of items around that: for this work, or else for items that are as large.
 pub(super) fn known_at<'a, S: Space>(
     known: impl Iterator<Item = &'a Profile>,
     work: Work,
     items: usize,
 ) -> Vec<Cell<S>> {
-    let mut cells = Vec::new();
+    let items = items as u64;
+    let (mut cells, mut around) = (Vec::new(), Vec::new());
     for profile in known {
-        let rows = S::rows(profile).iter().map(Rows::work);
-        let nearest =
-            rows.filter(|&other| sizes(other) == sizes(work)).min_by_key(|&other| other != work);
-        let cell = nearest.and_then(|nearest| S::in_use(profile, nearest, items as u64));
-        if let Some(cell) = cell.filter(|cell| !cells.contains(cell)) {
-            cells.push(cell);
+        let all = S::rows(profile).iter();
+        let all = all.filter(|rows| sizes(rows.work()) == sizes(work));
+        let Some(nearest) = all.min_by_key(|rows| rows.work() != work) else { continue };
+        cells.extend(S::in_use(profile, nearest.work(), items));
+        let times = |best: &Best<S>| best.items.max(items) / best.items.min(items).max(1);
+        let near = nearest.best().iter().filter(|best| times(best) <= S::AROUND);
+        around.extend(near.map(Cell::of));
+    }
+    cells.extend(around);
+    let mut each: Vec<Cell<S>> = Vec::new();
+    for cell in cells {
+        if !each.contains(&cell) {
+            each.push(cell);
         }
     }
-    cells
+    each
 }
 
 #[cfg(test)]
 mod tests {
-    use upsweep::profile::Measured;
-    use upsweep::{Dtype, GpuReduceStrategy, WorkgroupPolicy};
+    use upsweep::profile::{Measured, Rows};
+    use upsweep::{Dtype, GpuReduceStrategy, GpuScanStrategy, WorkgroupPolicy};
 
     use super::*;
 
@@ -63,6 +71,23 @@ mod tests {
         let strategy = "striped-16-exact/cooperative/last-block".parse().expect("a strategy");
         let policy = WorkgroupPolicy { threads_per_workgroup, items_per_thread: 16 };
         Best { items, strategy, policy, measured: MEASURED }
+    }
+
+    #[test]
+    fn scans_have_what_is_known_of_lengths_around() {
+        let best = |power: u32, threads_per_workgroup| {
+            let strategy = "striped-16-exact/cooperative/look-back".parse().expect("a strategy");
+            let policy = WorkgroupPolicy { threads_per_workgroup, items_per_thread: 16 };
+            Best { items: 1u64 << power, strategy, policy, measured: MEASURED }
+        };
+        let rows = [(10, 32), (22, 64), (23, 128), (24, 256), (25, 256), (28, 512)];
+        let rows =
+            Rows::new(sum(Dtype::U32), rows.map(|(power, threads)| best(power, threads)).into());
+        let profile = Profile { scans: vec![rows], ..Profile::default() };
+        let known: Vec<Cell<GpuScanStrategy>> =
+            known_at([&profile].into_iter(), sum(Dtype::U32), 1 << 25);
+        let threads = known.iter().map(|cell| cell.policy.threads_per_workgroup);
+        assert_eq!(threads.collect::<Vec<_>>(), [256, 64, 128, 512]);
     }
 
     fn threads(cells: &[Cell<GpuReduceStrategy>]) -> Vec<u32> {

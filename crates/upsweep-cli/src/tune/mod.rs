@@ -260,10 +260,14 @@ fn on_gpu(
         |wanted: &Wanted| lengths(arguments, device, wanted.dtype.size() + wanted.stored.size());
     // Scans wait longest for their first kernels, which are made while sums are measured.
     let profiles = || [&*in_use].into_iter().chain(&shipped);
+    let mut later = Vec::new();
     for wanted in pieces.iter().filter(|wanted| wanted.primitive.scans()) {
         let (work, lengths, count) = (wanted.work(), lengths(wanted), helpers.at_once());
-        helpers.ask_ahead(lines_of_scans(device, profiles, work, &lengths, count));
+        let (first, next) = lines_of_scans(device, profiles, work, &lengths, count);
+        helpers.ask_ahead(first);
+        later.extend(next);
     }
+    helpers.ask_ahead(later);
     let awake = Awake::new(device)?;
     let mut wrong = 0;
     for wanted in pieces {
