@@ -117,8 +117,12 @@ impl Threads {
     /// Begins with these lines. What has not been begun of those before is left.
     pub(crate) fn begin(&mut self, batch: Vec<String>) {
         let mut lines = self.shared.lines();
-        let new = batch.iter().filter(|line| lines.is_new(line)).cloned().collect();
-        lines.batch = new;
+        lines.batch.clear();
+        for line in &batch {
+            if lines.is_new(line) && !lines.batch.contains(line) {
+                lines.batch.push_back(line.clone());
+            }
+        }
         let Lines { batch: asked, ahead, .. } = &mut *lines;
         ahead.retain(|line| !asked.contains(line));
         drop(lines);
@@ -214,7 +218,7 @@ mod tests {
             let _ = tell.send(line.to_owned());
         });
         threads.ahead(lines(["x", "b", "y", "x"]));
-        threads.begin(lines(["a", "b"]));
+        threads.begin(lines(["a", "b", "a"]));
         assert!(threads.wait().is_empty());
         let told: Vec<String> = (0..4).filter_map(|_| done.recv().ok()).collect();
         assert_eq!(told, ["a", "b", "x", "y"]);
