@@ -408,13 +408,15 @@ streaming stores pay, and the sizes of blocks.
 
 Of a GPU it also measures calls on arrays in the host's memory, in turns with the CPU: what --device auto goes by.
 
+Devices are measured one after another, the CPU first. Of GPUs alike, which read the same profile, one is.
+
 What is not measured this time is kept as it was. Ctrl-C ends it with what was found so far.
 
 With --csv every cell that was tried is a row; default_us is what the device chose by itself, in the same turns.
 
 Examples:
-  upsweep tune
-  upsweep tune --device wgpu:0 --budget 5m
+  upsweep tune                                   every device, two minutes each
+  upsweep tune --device cpu,wgpu:0 --budget 5m
   upsweep tune --device cuda:0 --op reduce --dtype f32 --budget all --csv sweep.csv
   upsweep tune --device cuda:0 --export h200.toml";
 
@@ -422,15 +424,9 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = TUNE_HELP)]
 pub(crate) struct TuneArguments {
-    /// Device: an id that `upsweep devices` lists, or auto
-    #[arg(
-        long,
-        value_name = "ID",
-        env = "UPSWEEP_DEVICE",
-        default_value = "auto",
-        hide_env_values = true
-    )]
-    pub(crate) device: String,
+    /// Devices, between commas; all [default: the CPU and every GPU that is not made of software, one of each kind]
+    #[arg(long, value_name = "LIST", env = "UPSWEEP_DEVICE", hide_env_values = true)]
+    pub(crate) device: Option<Devices>,
 
     /// Primitives, between commas: reduce, argmin, argmax, inclusive_scan (which stands for both scans); or all
     #[arg(long, value_name = "LIST", default_value = "reduce,inclusive_scan")]
@@ -453,23 +449,23 @@ pub(crate) struct TuneArguments {
     #[arg(long, value_name = "LIST")]
     pub(crate) n: Option<Lengths>,
 
-    /// How long it may take: 60s, 5m; all tries every cell [default: 120s, with --quick 25s]
+    /// How long it may take, for each device: 60s, 5m; all tries every cell [default: 120s, with --quick 25s]
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<Span>,
 
-    /// In 25 seconds, with fewer types and lengths
+    /// In 25 seconds for each device, with fewer types and lengths
     #[arg(long)]
     pub(crate) quick: bool,
 
-    /// Write the profile to this file, and not where calls look for it
+    /// Write the profile of the one device to this file, and not where calls look for it
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["import", "export"])]
     pub(crate) output: Option<PathBuf>,
 
-    /// Measure nothing: take the profile of this device from a file
+    /// Measure nothing: take the profile of the one device from a file
     #[arg(long, value_name = "FILE", conflicts_with = "export")]
     pub(crate) import: Option<PathBuf>,
 
-    /// Measure nothing: write the profile that calls on this device read to a file
+    /// Measure nothing: write the profile that calls on the one device read to a file
     #[arg(long, value_name = "FILE")]
     pub(crate) export: Option<PathBuf>,
 
@@ -485,7 +481,7 @@ pub(crate) struct TuneArguments {
     #[arg(long)]
     pub(crate) skip_host: bool,
 
-    /// Be one of the programs that make kernels for another, which says on standard input which
-    #[arg(long, hide = true)]
-    pub(crate) make_kernels: bool,
+    /// Be one of the programs that make kernels of a device for another, which says on standard input which
+    #[arg(long, hide = true, value_name = "ID")]
+    pub(crate) make_kernels: Option<String>,
 }

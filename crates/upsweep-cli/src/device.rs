@@ -3,8 +3,30 @@
 use upsweep::profile::Traffic;
 use upsweep::{CpuOptions, Device, Dtype, Error};
 
+use crate::bench::Devices;
 use crate::error::{Failure, Result};
 use crate::log::log;
+
+/// Vulkan devices that are programs on the CPU.
+const SOFTWARE: [&str; 3] = ["llvmpipe", "lavapipe", "SwiftShader"];
+
+/// The devices that were named, each once; without names the CPU and every GPU that is not made of software.
+pub(crate) fn several(named: Option<&Devices>) -> Result<Vec<Device>> {
+    let ids: Vec<String> = match named {
+        Some(Devices::Named(ids)) => ids.clone(),
+        _ => Device::list().usable.into_iter().map(|device| device.id).collect(),
+    };
+    let mut devices: Vec<Device> = Vec::new();
+    for id in ids {
+        let device = open(&id, CpuOptions::default())?;
+        let is_software = SOFTWARE.iter().any(|name| device.limits().name.contains(name));
+        let is_twice = devices.iter().any(|other| other.id() == device.id());
+        if !is_twice && (named.is_some() || !is_software) {
+            devices.push(device);
+        }
+    }
+    Ok(devices)
+}
 
 /// Opens the device for a call that moves so many bytes of files, which are in the host's memory or come through it, and computes
 /// with these types; options are for a CPU only.

@@ -33,12 +33,17 @@ fn gpus(place: &Place) -> Vec<String> {
     ids.filter(|id| id != "cpu").collect()
 }
 
-/// The one profile that is kept.
-fn kept(place: &Place) -> PathBuf {
+/// The profiles that are kept.
+fn all_kept(place: &Place) -> Vec<PathBuf> {
     let folder = place.path("cache/profiles");
     let files =
         fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    let files: Vec<PathBuf> = files.collect();
+    files.collect()
+}
+
+/// The one profile that is kept.
+fn kept(place: &Place) -> PathBuf {
+    let files = all_kept(place);
     assert_eq!(files.len(), 1, "{files:?}");
     files[0].clone()
 }
@@ -124,6 +129,38 @@ fn a_gpu_gets_its_rows() {
             run(&place, &format!("{reduce} cpu")).text()
         );
     }
+}
+
+#[test]
+fn several_devices_get_a_profile_each() {
+    let place = Place::new();
+    let ids: Vec<String> = gpus(&place);
+    let small = "--op reduce --dtype u32 --n 1000 --budget 1s --skip-host";
+    let text = run(&place, &format!("tune --device all {small} --csv tried.csv")).text();
+    assert_eq!(all_kept(&place).len(), 1 + ids.len(), "{text}");
+    let tried = String::from_utf8(place.read("tried.csv")).expect("text");
+    assert_eq!(tried.matches("device,").count(), 1, "one head: {tried}");
+    for id in ids.iter().map(String::as_str).chain(["cpu"]) {
+        assert!(tried.contains(&format!("\n{id},")), "{id}: {tried}");
+        assert_eq!(text.contains(&format!("{id}, ")), !ids.is_empty(), "{id}: {text}");
+        let list = format!("cpu,{id},cpu");
+        let text = run(&place, &format!("tune --device {list} --check {small} --csv -")).text();
+        assert!(text.contains("\ncpu,") && text.contains(&format!("\n{id},")), "{id}: {text}");
+        for one in ["--export", "--import", "--output"] {
+            if id != "cpu" {
+                let said = format!("{one} takes the profile of one device");
+                run(&place, &format!("tune --device {list} {one} one.toml")).refused_for(&said);
+            }
+        }
+    }
+    // Nobody means GPUs that are programs, unless they are named.
+    let place = Place::new();
+    run(&place, &format!("tune {small}")).text();
+    for file in all_kept(&place) {
+        let name = file.to_string_lossy().to_lowercase();
+        assert!(!name.contains("llvmpipe") && !name.contains("swiftshader"), "{name}");
+    }
+    assert!(read(&all_kept(&place)[0]).contains("device = "));
 }
 
 #[test]

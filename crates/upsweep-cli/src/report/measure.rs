@@ -9,8 +9,8 @@ use clap::Parser;
 use upsweep::Device;
 
 use crate::args::{Arguments, Command};
+use crate::bench;
 use crate::bench::report::Record;
-use crate::bench::{self, Devices};
 use crate::error::{Failure, Result};
 use crate::progress::check_signals;
 use crate::tune::{self, Budget, Span};
@@ -35,9 +35,6 @@ const CACHED: usize = 1 << 14;
 const FOR_LENGTHS: f64 = 0.8;
 const FOR_LENGTHS_WITH_GPU: f64 = 0.45;
 
-/// Vulkan devices that are programs on the CPU.
-const SOFTWARE: [&str; 3] = ["llvmpipe", "lavapipe", "SwiftShader"];
-
 /// Rows and what they are of.
 #[derive(Default)]
 pub(super) struct Measured {
@@ -52,7 +49,7 @@ pub(super) struct Measured {
 
 /// Measures as much as fits into the budget.
 pub(super) fn all(arguments: &ReportArguments) -> Result<Measured> {
-    let devices = devices(arguments.device.as_ref())?;
+    let devices = device::several(arguments.device.as_ref())?;
     let mut measured = Measured::default();
     for device in &devices {
         measured.names.insert(device.id().to_owned(), device.limits().name.clone());
@@ -72,24 +69,6 @@ pub(super) fn all(arguments: &ReportArguments) -> Result<Measured> {
     run.ladders(longest)?;
     run.sweeps(longest)?;
     Ok(run.measured)
-}
-
-/// The devices that were named, or all that are not made of software.
-fn devices(named: Option<&Devices>) -> Result<Vec<Device>> {
-    let ids: Vec<String> = match named {
-        Some(Devices::Named(ids)) => ids.clone(),
-        _ => Device::list().usable.into_iter().map(|device| device.id).collect(),
-    };
-    let mut devices: Vec<Device> = Vec::new();
-    for id in ids {
-        let device = device::open(&id, upsweep::CpuOptions::default())?;
-        let is_software = SOFTWARE.iter().any(|name| device.limits().name.contains(name));
-        let is_twice = devices.iter().any(|other| other.id() == device.id());
-        if !is_twice && (named.is_some() || !is_software) {
-            devices.push(device);
-        }
-    }
-    Ok(devices)
 }
 
 struct Run {

@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use bytemuck::cast_slice;
-use upsweep::profile::{Crossing, FromHost};
+use upsweep::profile::{self, Crossing, FromHost};
 use upsweep::{Device, Dtype, Sum, cpu_name, inclusive_scan_into, reduce};
 
 use super::budget::Deadline;
@@ -38,7 +38,9 @@ struct Arrays<'a> {
 
 /// Measures as many lengths as there is time for, and how many results were wrong.
 pub(super) fn measure(gpu: &Device, quick: bool, deadline: Deadline) -> Result<(FromHost, usize)> {
+    // Also by what this very program may have found of it a minute ago.
     let cpu = Device::cpu();
+    let cpu = cpu.with_profile(profile::find(cpu.limits()).profile);
     // Half of the memory for the three arrays.
     let most = input::available_memory().unwrap_or(u64::MAX) / 6;
     let powers = POWERS.into_iter().filter(|&power| !quick || power <= QUICK_POWER);

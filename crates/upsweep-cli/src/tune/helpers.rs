@@ -125,7 +125,7 @@ impl Drop for Helpers {
 impl Helper {
     fn start(id: &str) -> io::Result<Self> {
         let mut program = Command::new(std::env::current_exe()?);
-        program.args(["tune", "--device", id, "--make-kernels"]).env_remove("UPSWEEP_LOG");
+        program.args(["tune", "--make-kernels", id]).env_remove("UPSWEEP_LOG");
         program.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = program.spawn()?;
         match (child.stdin.take(), child.stdout.take()) {

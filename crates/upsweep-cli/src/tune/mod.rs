@@ -21,6 +21,7 @@ mod threads;
 mod trial;
 mod ways;
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -28,11 +29,11 @@ use std::sync::Arc;
 
 use time::OffsetDateTime;
 use upsweep::profile;
-use upsweep::{CpuOptions, Device, Dtype, Profile};
+use upsweep::{Device, Dtype, Limits, Profile};
 
 use crate::args::TuneArguments;
-use crate::bench::input;
 use crate::bench::report::Record;
+use crate::bench::{Devices, input};
 use crate::device;
 use crate::dispatch::Op;
 use crate::error::{Failure, Result};
@@ -54,55 +55,103 @@ const QUICK_BUDGET: &str = "25s";
 
 /// Tunes, or brings a profile from elsewhere, or takes one there.
 pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
-    if arguments.make_kernels {
-        return kernels::serve(&arguments.device);
+    if let Some(id) = &arguments.make_kernels {
+        return kernels::serve(id);
     }
+    let devices = devices(arguments)?;
     if arguments.check {
         watch_signals()?;
-        return check(arguments);
+        return check(arguments, &devices);
     }
-    let device = device::open(&arguments.device, CpuOptions::default())?.with_profile(None);
-    let own = profile::path(device.limits());
-    let place = || -> Result<PathBuf> {
-        let nowhere = "UPSWEEP_CACHE_DIR is empty, so that no profile is kept; -o names a file";
-        own.clone().ok_or_else(|| Failure::usage(nowhere))
-    };
     if let Some(file) = &arguments.import {
-        let profile = profile::read_for(device.limits(), file)?;
-        return kept(&profile, &place()?);
+        let limits = only(&devices, "--import")?.limits();
+        let profile = profile::read_for(limits, file)?;
+        return kept(&profile, &own_place(limits)?);
     }
     if let Some(file) = &arguments.export {
+        let device = only(&devices, "--export")?;
         let found = profile::find(device.limits());
         let none = || Failure::usage(format!("there is no profile of device {}", device.id()));
         return kept(&*found.profile.ok_or_else(none)?, file);
     }
-    let place = match &arguments.output {
-        Some(file) => file.clone(),
-        None => place()?,
-    };
-    check_place(&place)?;
+    let mut placed = Vec::new();
+    for device in &devices {
+        let place = match &arguments.output {
+            Some(file) => only(&devices, "--output").map(|_| file.clone())?,
+            None => own_place(device.limits())?,
+        };
+        check_place(&place)?;
+        placed.push((device.with_profile(None), place));
+    }
     watch_signals()?;
-    tune(arguments, &device, &place)
+    tune(arguments, &placed)
+}
+
+/// The devices that were named, or one of each kind.
+fn devices(arguments: &TuneArguments) -> Result<Vec<Device>> {
+    let mut devices = device::several(arguments.device.as_ref())?;
+    if !matches!(arguments.device, Some(Devices::Named(_))) {
+        let mut kinds = HashSet::new();
+        devices.retain(|device| {
+            let Limits { interface, name, .. } = device.limits();
+            kinds.insert((interface.clone(), name.clone()))
+        });
+    }
+    Ok(devices)
+}
+
+/// The device, if it is one.
+fn only<'a>(devices: &'a [Device], option: &str) -> Result<&'a Device> {
+    let [device] = devices else {
+        let ids: Vec<&str> = devices.iter().map(Device::id).collect();
+        let ids = ids.join(" ");
+        let all = format!("{option} takes the profile of one device; --device says which of {ids}");
+        return Err(Failure::usage(all));
+    };
+    Ok(device)
+}
+
+/// Where calls on a device look for its profile.
+fn own_place(limits: &Limits) -> Result<PathBuf> {
+    let nowhere = "UPSWEEP_CACHE_DIR is empty, so that no profile is kept; -o names a file";
+    profile::path(limits).ok_or_else(|| Failure::usage(nowhere))
 }
 
 /// Holds what calls choose now against the best that a search finds.
-fn check(arguments: &TuneArguments) -> Result<()> {
-    let device = device::open(&arguments.device, CpuOptions::default())?;
+fn check(arguments: &TuneArguments, devices: &[Device]) -> Result<()> {
     let mut record = Record::create(arguments.csv.as_deref())?;
     record.line(COLUMNS)?;
     let span = span(arguments)?;
-    let (text, wrong) = if device.id() == "cpu" {
-        let found = on_cpu_in_turns(arguments, &device, span, &mut record)?;
-        (lost(found.percent), found.wrong)
-    } else {
-        let mut found = Profile::default();
-        let wrong = search(arguments, &device, span, &mut record, &mut found)?;
-        (table(&found) + &lost(lost_of(&found)), wrong)
-    };
-    record.finish()?;
-    if record.is_table {
-        io::stdout().write_all(text.as_bytes()).map_err(Failure::stdout)?;
+    let mut all_wrong = 0;
+    for device in devices {
+        let (text, wrong) = if device.id() == "cpu" {
+            let found = on_cpu_in_turns(arguments, device, span, &mut record)?;
+            (lost(found.percent), found.wrong)
+        } else {
+            let mut found = Profile::default();
+            let wrong = search(arguments, device, span, &mut record, &mut found)?;
+            (table(&found) + &lost(lost_of(&found)), wrong)
+        };
+        if record.is_table {
+            let head = if devices.len() > 1 { headed(device) } else { String::new() };
+            io::stdout().write_all((head + &text).as_bytes()).map_err(Failure::stdout)?;
+        }
+        all_wrong += wrong;
+        if check_signals().is_err() {
+            break;
+        }
     }
+    record.finish()?;
+    ended(all_wrong)
+}
+
+/// What stands above the table of one of several devices.
+fn headed(device: &Device) -> String {
+    format!("{}, {}\n", device.id(), device.limits().name)
+}
+
+/// What there is was kept; whoever asked for the end is told so.
+fn ended(wrong: usize) -> Result<()> {
     check_signals()?;
     if wrong > 0 { Err(Failure::Mismatch(wrong)) } else { Ok(()) }
 }
@@ -124,10 +173,13 @@ fn kept(profile: &Profile, place: &Path) -> Result<()> {
 
 /// What was tried, into a record; also how many results were wrong. No profile is kept.
 pub(crate) fn tried(arguments: &TuneArguments, mut record: Record) -> Result<(Record, usize)> {
-    let device = device::open(&arguments.device, CpuOptions::default())?.with_profile(None);
     let span = span(arguments)?;
     record.line(COLUMNS)?;
-    let wrong = search(arguments, &device, span, &mut record, &mut Profile::default())?;
+    let mut wrong = 0;
+    for device in devices(arguments)? {
+        let device = device.with_profile(None);
+        wrong += search(arguments, &device, span, &mut record, &mut Profile::default())?;
+    }
     Ok((record, wrong))
 }
 
@@ -151,33 +203,45 @@ fn search(
     search(arguments, device, span, record, profile)
 }
 
-fn tune(arguments: &TuneArguments, device: &Device, place: &Path) -> Result<()> {
+/// Measures devices one after another, each of which has its profile as soon as it is measured.
+fn tune(arguments: &TuneArguments, placed: &[(Device, PathBuf)]) -> Result<()> {
+    let mut record = Record::create(arguments.csv.as_deref())?;
+    record.line(COLUMNS)?;
     let span = span(arguments)?;
+    let mut all_wrong = 0;
+    for (device, place) in placed {
+        let mut profile = begun(device, place);
+        all_wrong += search(arguments, device, span, &mut record, &mut profile)?;
+        if record.is_table {
+            let head = if placed.len() > 1 { headed(device) } else { String::new() };
+            let text = head + &table(&profile);
+            io::stdout().write_all(text.as_bytes()).map_err(Failure::stdout)?;
+            kept(&profile, place)?;
+        } else {
+            profile::write(&profile, place)?;
+        }
+        if check_signals().is_err() {
+            break;
+        }
+    }
+    record.finish()?;
+    ended(all_wrong)
+}
+
+/// The profile of a device before anything is measured. What is not measured now stays as it was measured before, here or by
+/// whoever made the profile in use.
+fn begun(device: &Device, place: &Path) -> Profile {
     let limits = device.limits();
-    // What is not measured now stays as it was measured before, here or by whoever made the profile in use.
     let before = profile::read_for(limits, place).ok();
     let in_use = || profile::find(limits).profile.map(|profile| Profile::clone(&profile));
     let today = OffsetDateTime::now_utc().date();
-    let mut profile = Profile {
+    Profile {
         device: limits.name.clone(),
         interface: limits.interface.clone(),
         driver: profile::driver(limits),
         measured: format!("{today} by upsweep {}", env!("CARGO_PKG_VERSION")),
         ..before.or_else(in_use).unwrap_or_default()
-    };
-    let mut record = Record::create(arguments.csv.as_deref())?;
-    record.line(COLUMNS)?;
-    let wrong = search(arguments, device, span, &mut record, &mut profile)?;
-    record.finish()?;
-    if record.is_table {
-        io::stdout().write_all(table(&profile).as_bytes()).map_err(Failure::stdout)?;
-        kept(&profile, place)?;
-    } else {
-        profile::write(&profile, place)?;
     }
-    // What there is was kept; whoever asked for the end is told so.
-    check_signals()?;
-    if wrong > 0 { Err(Failure::Mismatch(wrong)) } else { Ok(()) }
 }
 
 fn on_cpu(
