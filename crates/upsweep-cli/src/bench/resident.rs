@@ -9,7 +9,7 @@ use crate::energy;
 
 use super::job::{Outcome, POISON};
 use super::measure::{Effort, Times, median};
-use super::turns::{in_turns, seconds};
+use super::turns::{in_turns, seconds, wake};
 
 /// The input of a job, on the device that was asked for last.
 pub(crate) struct Resident<'a, T> {
@@ -148,7 +148,8 @@ impl<U: Number> Job<'_, U> {
     /// Seconds of the job and of the limit, `samples` times each, in turns, sorted.
     fn in_turns(&self, job: &Recording, samples: usize) -> Result<[Vec<f64>; 2]> {
         let both = [job, &self.limit];
-        let mut found = in_turns(both.len(), samples, self.moved[0], &mut |which, runs| {
+        wake(self.device, self.moved[0])?;
+        let mut found = in_turns(both.len(), samples, &mut |which, runs| {
             seconds(self.device, both[which], runs)
         })?;
         let limits = found.pop().unwrap_or_default();

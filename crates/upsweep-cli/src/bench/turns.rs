@@ -1,8 +1,11 @@
 //! How a GPU's work is timed: when it is awake, in turns, in samples so long that it does not fall asleep between them.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use upsweep::{Device, Recording, Result};
+use upsweep::{Array, Device, Recording, Result};
 
 use super::measure::median;
 
@@ -12,41 +15,67 @@ fn warm_up(bytes: u64) -> Duration {
     Duration::from_millis(200) + Duration::from_nanos(bytes)
 }
 
+/// Bytes of an array that is read to wake a device: short runs of what is measured would leave it idle five sixths of the time.
+const WAKING_BYTES: u64 = 64 << 20;
+
 /// Work of one sample, so that the device does not fall asleep between two.
 const SAMPLE: Duration = Duration::from_millis(2);
 
 /// Most runs of one sample.
 const MOST_RUNS: u32 = 200;
 
-/// Seconds of one run of each of `count` pieces of work on arrays of so many bytes, `samples` times each, in turns, sorted.
-/// `seconds` gives those of so many runs of one of them, one after another.
+/// Times that each piece of work runs to find out how many runs make a sample; the first ones are slower.
+const TRIALS: usize = 3;
+
+/// What wakes a device, and the array that it reads.
+type Waking = (Recording, Array<u32>);
+
+/// Keeps a device at work until it is awake, before work on arrays of so many bytes is measured.
+pub(crate) fn wake(device: &Device, bytes: u64) -> Result<()> {
+    static ALL: LazyLock<Mutex<HashMap<String, Waking>>> = LazyLock::new(Mutex::default);
+    let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
+    let (work, _) = match all.entry(device.id().to_owned()) {
+        Entry::Occupied(known) => known.into_mut(),
+        Entry::Vacant(place) => {
+            let most = device.limits().memory_bytes.map_or(WAKING_BYTES, |bytes| bytes / 16);
+            let array = Array::filled(device, (most.min(WAKING_BYTES) / 4) as usize, 1u32)?;
+            place.insert((device.bind_probe_read(&array)?, array))
+        }
+    };
+    let (begun, mut runs) = (Instant::now(), 1);
+    while begun.elapsed() < warm_up(bytes) {
+        let each = median(&seconds(device, work, runs)?);
+        runs = runs_of_sample(each);
+    }
+    Ok(())
+}
+
+fn runs_of_sample(seconds: f64) -> u32 {
+    ((SAMPLE.as_secs_f64() / seconds.max(1e-9)) as u32).clamp(1, MOST_RUNS)
+}
+
+/// Seconds of one run of each of `count` pieces of work, `samples` times each, in turns, sorted. `seconds` gives those of so many
+/// runs of one of them, one after another.
 pub(crate) fn in_turns(
     count: usize,
     samples: usize,
-    bytes: u64,
     seconds: &mut dyn FnMut(usize, u32) -> Result<Vec<f64>>,
 ) -> Result<Vec<Vec<f64>>> {
-    let mut sorted = |which: usize, runs: u32| {
+    let mut sample = |which: usize, runs: u32| {
         let mut times = seconds(which, runs)?;
         times.sort_by(f64::total_cmp);
-        Ok(times)
+        Ok(median(&times))
     };
     let mut runs = vec![1u32; count];
-    let (mut spent, begun) = (0.0, Instant::now());
-    // Without a clock of its own, or where each run is short, the host's time counts too.
-    let warm_up = warm_up(bytes);
-    while spent < warm_up.as_secs_f64() && begun.elapsed() < 10 * warm_up {
+    for _ in 0..TRIALS {
         for (which, runs) in runs.iter_mut().enumerate() {
-            let times = sorted(which, *runs)?;
-            let each = median(&times).max(1e-9);
-            spent += times.iter().sum::<f64>();
-            *runs = ((SAMPLE.as_secs_f64() / each) as u32).clamp(1, MOST_RUNS);
+            *runs = runs_of_sample(sample(which, *runs)?);
         }
     }
     let mut found = vec![Vec::new(); count];
     for _ in 0..samples {
         for (which, times) in found.iter_mut().enumerate() {
-            times.push(median(&sorted(which, runs[which])?));
+            times.push(sample(which, runs[which])?);
         }
     }
     for times in &mut found {
@@ -74,15 +103,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_has_its_turn_once_the_device_is_awake() {
+    fn everything_has_its_turn() {
         let mut turns = Vec::new();
-        let found = in_turns(2, 3, 0, &mut |which, runs| {
+        let found = in_turns(2, 3, &mut |which, runs| {
             turns.push((which, runs));
             Ok(vec![[1e-3, 0.1][which]; runs as usize])
         });
         let found = found.expect("nothing fails");
         assert_eq!(found, [[1e-3; 3], [0.1; 3]]);
         assert_eq!(turns[turns.len() - 6..], [(0, 2), (1, 1)].repeat(3));
-        assert!(turns.len() > 6, "it was warmed up");
+        assert_eq!(turns[..2], [(0, 1), (1, 1)], "how long a run takes is not known at first");
     }
 }

@@ -101,7 +101,8 @@ fn climb(device: &Device, n: usize, samples: usize) -> Result<Climb> {
     };
     let before = check(&mut ladder)?;
     let bytes = size_of_val(items) as u64;
-    let mut times = turns::in_turns(rungs.len() + 1, samples, bytes, &mut |which, runs| {
+    turns::wake(device, bytes)?;
+    let mut times = turns::in_turns(rungs.len() + 1, samples, &mut |which, runs| {
         let times = match rungs.get(which) {
             Some(&rung) => ladder.time(rung, runs)?,
             None => ladder.time_limit(runs)?,

@@ -17,7 +17,7 @@ Without --from everything is measured now, in this program: the CPU and every GP
 first, as far as the budget goes. Every result is compared. --save keeps the rows, from which --from makes the same page.
 
 Examples:
-  upsweep report                                 a minute, then report.html
+  upsweep report                                 a minute and one for each GPU, then report.html
   upsweep report --device cpu,cuda:0 --budget 5m --save rows -o h200.html
   upsweep report --from rows/bench.csv,rows/tune.csv -o h200.html --figures figures";
 
@@ -50,9 +50,9 @@ pub(crate) struct ReportArguments {
     )]
     pub(crate) n: Lengths,
 
-    /// About how long all measurements may take: 60s, 5m
-    #[arg(long, value_name = "TIME", default_value = "60s")]
-    pub(crate) budget: Span,
+    /// About how long all measurements may take: 60s, 5m [default: a minute, and one more for each GPU]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<Span>,
 
     /// Keep what was measured in this folder: bench.csv, tune.csv, ladder.csv
     #[arg(long, value_name = "FOLDER")]

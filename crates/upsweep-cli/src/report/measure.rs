@@ -3,7 +3,7 @@
 //! Each piece is a command of the program, which is run here and not in a program of its own; its rows go to memory. The page
 //! names the commands. Short arrays come first, so that whatever the budget, every line has a beginning.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Parser;
 use upsweep::Device;
@@ -24,16 +24,20 @@ use super::host;
 /// Times that a job is measured at each length.
 const SAMPLES: usize = 7;
 
-/// The type of every figure, and the others of the roofline: one, two, four and eight bytes.
+/// The type of every figure, and the others of the roofline, with their bytes.
 const MAIN: &str = "f32";
-const OTHERS: &str = "u8,f16,u32,f64";
+const OTHERS: [(&str, f64); 4] = [("u8", 1.0), ("f16", 2.0), ("u32", 4.0), ("f64", 8.0)];
 
 /// Items of an array that caches hold, for the roofline.
 const CACHED: usize = 1 << 14;
 
-/// Parts of the time until which lengths go on: without a GPU, and with one, whose strategies take the most.
-const FOR_LENGTHS: f64 = 0.8;
-const FOR_LENGTHS_WITH_GPU: f64 = 0.45;
+/// Parts of the time until which lengths, other types and ladders go on: without a GPU, and with one, of which the
+/// rest is for strategies.
+const WITHOUT_GPU: [f64; 3] = [0.8, 0.9, 0.95];
+const WITH_GPU: [f64; 3] = [0.45, 0.65, 0.7];
+
+/// The time, and as much again for each GPU.
+const BUDGET: Duration = Duration::from_secs(60);
 
 /// Rows and what they are of.
 #[derive(Default)]
@@ -57,15 +61,14 @@ pub(super) fn all(arguments: &ReportArguments) -> Result<Measured> {
     let mut lengths = arguments.n.0.clone();
     lengths.sort_unstable();
     lengths.dedup();
-    let mut run = Run {
-        gpus: devices.into_iter().filter(|device| device.id() != "cpu").collect(),
-        on_cpu: measured.names.contains_key("cpu"),
-        budget: Budget::new(arguments.budget, 1),
-        span: arguments.budget,
-        measured,
-    };
-    let longest = run.lengths(&lengths)?;
-    run.types(longest)?;
+    let gpus: Vec<Device> = devices.into_iter().filter(|device| device.id() != "cpu").collect();
+    let parts = if gpus.is_empty() { WITHOUT_GPU } else { WITH_GPU };
+    let span = Span(Some(BUDGET * (1 + gpus.len() as u32)));
+    let span = arguments.budget.unwrap_or(span);
+    let on_cpu = measured.names.contains_key("cpu");
+    let mut run = Run { gpus, on_cpu, budget: Budget::new(span, 1), span, parts, measured };
+    let (longest, seconds) = run.lengths(&lengths)?;
+    run.types(longest, seconds)?;
     run.ladders(longest)?;
     run.sweeps(longest)?;
     Ok(run.measured)
@@ -76,6 +79,8 @@ struct Run {
     on_cpu: bool,
     budget: Budget,
     span: Span,
+    /// Until when lengths, other types and ladders go on, in parts of the time.
+    parts: [f64; 3],
     measured: Measured,
 }
 
@@ -87,24 +92,25 @@ impl Run {
         Ok(self.span.0.is_none_or(|span| spent + seconds <= part * span.as_secs_f64()))
     }
 
-    /// Every strategy of the CPU and what GPUs choose, at every length that there is time for; the longest of those.
-    fn lengths(&mut self, lengths: &[usize]) -> Result<usize> {
-        let part = if self.gpus.is_empty() { FOR_LENGTHS } else { FOR_LENGTHS_WITH_GPU };
+    /// Every strategy of the CPU and what GPUs choose, at every length that there is time for; the longest of those, and the
+    /// seconds that it took.
+    fn lengths(&mut self, lengths: &[usize]) -> Result<(usize, f64)> {
         let jobs = format!("--op reduce,inclusive_scan --dtype {MAIN} --samples {SAMPLES}");
-        let (mut longest, mut last) = (0, (0, 0.0));
+        let (mut longest, mut spent) = (0, [0.0f64; 2]);
         for &n in lengths {
-            // Longer arrays take longer in proportion, once they take long at all.
-            let (last_n, seconds) = last;
-            let ratio = if last_n > 0 { n as f64 / last_n as f64 } else { 1.0 };
-            if longest > 0 && !self.fits(ratio * seconds, part)? {
+            // What two lengths differ by grows in proportion; kernels and warming up take what they took.
+            let ratio = n as f64 / longest.max(1) as f64;
+            let expected = spent[1] + ratio * (spent[1] - spent[0]).max(0.0);
+            if longest > 0 && !self.fits(expected, self.parts[0])? {
                 break;
             }
             let begun = Instant::now();
             if self.on_cpu {
                 self.command(&format!("bench --device cpu {jobs} --strategy all --n {n}"))?;
             }
-            for id in self.ids() {
-                self.command(&format!("bench --device {id} {jobs} --n {n}"))?;
+            // The GPUs in one command, which share what is expected.
+            if !self.gpus.is_empty() {
+                self.command(&format!("bench --device {} {jobs} --n {n}", self.ids().join(",")))?;
             }
             if self.on_cpu && !self.gpus.is_empty() {
                 self.budget.say("calls from the host");
@@ -116,28 +122,28 @@ impl Run {
                     Err(failure) => left_out("calls from the host", failure)?,
                 }
             }
-            (longest, last) = (n, (n, begun.elapsed().as_secs_f64()));
+            let took = begun.elapsed().as_secs_f64();
+            (longest, spent) = (n, if longest == 0 { [took; 2] } else { [spent[1], took] });
         }
-        Ok(longest)
+        Ok((longest, spent[1]))
     }
 
-    /// Other types, in caches and at the longest length.
-    fn types(&mut self, longest: usize) -> Result<()> {
+    /// Other types, in caches and at the longest length, which took so many seconds in all ways of the CPU.
+    fn types(&mut self, longest: usize, seconds: f64) -> Result<()> {
         let mut lengths = vec![CACHED.min(longest), longest];
         lengths.dedup();
-        let ids = self.on_cpu.then(|| "cpu".to_owned()).into_iter().chain(self.ids());
-        for id in ids.collect::<Vec<_>>() {
-            for &n in &lengths {
-                for dtype in OTHERS.split(',') {
-                    if !self.fits(0.0, 0.9)? {
-                        return Ok(());
-                    }
-                    let jobs = format!("--op reduce,inclusive_scan --dtype {dtype}");
-                    let samples = SAMPLES.min(5);
-                    self.command(&format!(
-                        "bench --device {id} {jobs} --samples {samples} --n {n}"
-                    ))?;
+        let cpu = self.on_cpu.then(|| "cpu".to_owned());
+        let ids = cpu.into_iter().chain(self.ids()).collect::<Vec<_>>().join(",");
+        for n in lengths {
+            for (dtype, size) in OTHERS {
+                // In one way, of so many bytes instead of four.
+                let expected = if n == longest { seconds * size / 4.0 / 2.0 } else { 0.0 };
+                if !self.fits(expected, self.parts[1])? {
+                    return Ok(());
                 }
+                let jobs = format!("--op reduce,inclusive_scan --dtype {dtype}");
+                let samples = SAMPLES.min(5);
+                self.command(&format!("bench --device {ids} {jobs} --samples {samples} --n {n}"))?;
             }
         }
         Ok(())
@@ -146,7 +152,7 @@ impl Run {
     /// The ladder of every GPU that has a clock.
     fn ladders(&mut self, longest: usize) -> Result<()> {
         for gpu in self.gpus.clone() {
-            if gpu.limits().timestamps && self.fits(0.0, 0.95)? {
+            if gpu.limits().timestamps && self.fits(0.0, self.parts[2])? {
                 self.command(&format!("ladder --device {} --n {longest}", gpu.id()))?;
             }
         }
@@ -190,6 +196,7 @@ impl Run {
         let parsed = Arguments::try_parse_from(std::iter::once("upsweep").chain(words.split(' ')))
             .map_err(|error| Failure::usage(error.to_string()))?;
         let in_memory = || Ok(Record::in_memory());
+        let begun = Instant::now();
         let measured = &mut self.measured;
         let (done, rows) = match &parsed.command {
             Command::Bench(bench) => (bench::measure(bench, in_memory), &mut measured.bench),
@@ -201,6 +208,7 @@ impl Run {
             Ok(done) => done,
             Err(failure) => return left_out(words, failure),
         };
+        crate::log::log!("{words}: {:.1} s", begun.elapsed().as_secs_f64());
         add(rows, &record.into_text());
         measured.wrong += wrong;
         measured.commands.push(format!("upsweep {words}"));
