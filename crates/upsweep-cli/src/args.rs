@@ -415,7 +415,7 @@ What is not measured this time is kept as it was. Ctrl-C ends it with what was f
 With --csv every cell that was tried is a row; default_us is what the device chose by itself, in the same turns.
 
 Examples:
-  upsweep tune                                   every device, two minutes each
+  upsweep tune                                   every device, two minutes each at most
   upsweep tune --device cpu,wgpu:0 --budget 5m
   upsweep tune --device cuda:0 --op reduce --dtype f32 --budget all --csv sweep.csv
   upsweep tune --device cuda:0 --export h200.toml";

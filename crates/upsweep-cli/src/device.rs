@@ -10,7 +10,7 @@ use crate::log::log;
 /// Vulkan devices that are programs on the CPU.
 const SOFTWARE: [&str; 3] = ["llvmpipe", "lavapipe", "SwiftShader"];
 
-/// The devices that were named, each once; without names the CPU and every GPU that is not made of software.
+/// The devices that were named, or all, each once; if nothing was said, the CPU and every GPU that is not made of software.
 pub(crate) fn several(named: Option<&Devices>) -> Result<Vec<Device>> {
     let ids: Vec<String> = match named {
         Some(Devices::Named(ids)) => ids.clone(),

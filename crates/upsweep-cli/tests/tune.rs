@@ -134,33 +134,46 @@ fn a_gpu_gets_its_rows() {
 #[test]
 fn several_devices_get_a_profile_each() {
     let place = Place::new();
-    let ids: Vec<String> = gpus(&place);
-    let small = "--op reduce --dtype u32 --n 1000 --budget 1s --skip-host";
+    let ids = gpus(&place);
+    let small = "--op reduce --dtype u32 --n 1000 --budget 2s --skip-host";
     let text = run(&place, &format!("tune --device all {small} --csv tried.csv")).text();
     assert_eq!(all_kept(&place).len(), 1 + ids.len(), "{text}");
+    assert!(text.contains("cpu, "), "a head for the CPU: {text}");
+    // How much of a CPU is tried in so short a time depends on the machine; of each GPU at least what it chooses by itself is.
     let tried = String::from_utf8(place.read("tried.csv")).expect("text");
     assert_eq!(tried.matches("device,").count(), 1, "one head: {tried}");
-    for id in ids.iter().map(String::as_str).chain(["cpu"]) {
+    for id in &ids {
         assert!(tried.contains(&format!("\n{id},")), "{id}: {tried}");
-        assert_eq!(text.contains(&format!("{id}, ")), !ids.is_empty(), "{id}: {text}");
+        assert!(text.contains(&format!("\n{id}, ")), "a head for {id}: {text}");
+        // The CPU is said twice, and is one device.
         let list = format!("cpu,{id},cpu");
-        let text = run(&place, &format!("tune --device {list} --check {small} --csv -")).text();
-        assert!(text.contains("\ncpu,") && text.contains(&format!("\n{id},")), "{id}: {text}");
+        let text = run(&place, &format!("tune --device {list} --check {small}")).text();
+        assert_eq!(text.matches("cpu, ").count(), 1, "{text}");
+        assert!(text.contains(&format!("\n{id}, ")), "{text}");
+        assert!(text.contains("Of 1 rows the choice in use loses"), "{text}");
         for one in ["--export", "--import", "--output"] {
-            if id != "cpu" {
-                let said = format!("{one} takes the profile of one device");
-                run(&place, &format!("tune --device {list} {one} one.toml")).refused_for(&said);
-            }
+            let said = format!("{one} takes the profile of one device");
+            run(&place, &format!("tune --device {list} {one} one.toml")).refused_for(&said);
         }
     }
-    // Nobody means GPUs that are programs, unless they are named.
+}
+
+#[test]
+fn gpus_that_are_programs_are_tuned_only_if_they_are_named() {
     let place = Place::new();
-    run(&place, &format!("tune {small}")).text();
-    for file in all_kept(&place) {
-        let name = file.to_string_lossy().to_lowercase();
-        assert!(!name.contains("llvmpipe") && !name.contains("swiftshader"), "{name}");
+    let name =
+        |device: serde_json::Value| device["limits"]["name"].as_str().expect("text").to_lowercase();
+    let is_software = |name: &String| name.contains("llvmpipe") || name.contains("swiftshader");
+    let (software, real): (Vec<String>, Vec<String>) =
+        devices(&place).into_iter().map(name).partition(is_software);
+    run(&place, "tune --op reduce --dtype u32 --n 1000 --budget 1s --skip-host").text();
+    let files = all_kept(&place);
+    assert!(!files.is_empty() && files.len() <= real.len(), "{files:?} of {real:?}");
+    for file in &files {
+        let profile = read(file).to_lowercase();
+        assert!(real.iter().any(|name| profile.contains(name)), "{file:?}: {real:?}");
+        assert!(!software.iter().any(|name| profile.contains(name)), "{file:?}: {software:?}");
     }
-    assert!(read(&all_kept(&place)[0]).contains("device = "));
 }
 
 #[test]

@@ -15,8 +15,9 @@ fn warm_up(bytes: u64) -> Duration {
     Duration::from_millis(200) + Duration::from_nanos(bytes)
 }
 
-/// Bytes of an array that is read to wake a device: short runs of what is measured would leave it idle five sixths of the time.
-const WAKING_BYTES: u64 = 64 << 20;
+/// Bytes of an array that is read to wake a device, which takes a GPU longer than the host takes to ask for it. Short runs of what is
+/// measured would leave the device idle five sixths of the time.
+const WAKING_BYTES: usize = 64 << 20;
 
 /// Work of one sample, so that the device does not fall asleep between two.
 const SAMPLE: Duration = Duration::from_millis(2);
@@ -27,27 +28,49 @@ const MOST_RUNS: u32 = 200;
 /// Times that each piece of work runs to find out how many runs make a sample; the first ones are slower.
 const TRIALS: usize = 3;
 
-/// What wakes a device, and the array that it reads.
-type Waking = (Recording, Array<u32>);
+/// Work that fills a device: an array that is read again and again.
+pub(crate) struct Busy {
+    device: Device,
+    read: Recording,
+    /// The recording keeps it, but for arrays of the caller's own.
+    _array: Array<u32>,
+}
+
+impl Busy {
+    /// With an array of so many bytes, or of a sixteenth of the device's memory.
+    pub(crate) fn new(device: &Device, bytes: usize) -> Result<Self> {
+        let most = device.limits().memory_bytes.map_or(bytes, |all| bytes.min(all as usize / 16));
+        let array = Array::filled(device, most / 4, 1u32)?;
+        let read = device.bind_probe_read(&array)?;
+        Ok(Self { device: device.clone(), read, _array: array })
+    }
+
+    /// Reads so many times at once, until so much time is over.
+    pub(crate) fn work(&self, time: Duration, runs: u32) -> Result<()> {
+        let begun = Instant::now();
+        while begun.elapsed() < time {
+            seconds(&self.device, &self.read, runs)?;
+        }
+        Ok(())
+    }
+
+    /// How many times make a sample. The first time is slower.
+    fn runs(&self) -> Result<u32> {
+        seconds(&self.device, &self.read, 1)?;
+        Ok(runs_of_sample(median(&seconds(&self.device, &self.read, 1)?)))
+    }
+}
 
 /// Keeps a device at work until it is awake, before work on arrays of so many bytes is measured.
 pub(crate) fn wake(device: &Device, bytes: u64) -> Result<()> {
-    static ALL: LazyLock<Mutex<HashMap<String, Waking>>> = LazyLock::new(Mutex::default);
+    // What keeps each device busy, by its id: a program wakes one before each row.
+    static ALL: LazyLock<Mutex<HashMap<String, Busy>>> = LazyLock::new(Mutex::default);
     let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
-    let (work, _) = match all.entry(device.id().to_owned()) {
+    let busy = match all.entry(device.id().to_owned()) {
         Entry::Occupied(known) => known.into_mut(),
-        Entry::Vacant(place) => {
-            let most = device.limits().memory_bytes.map_or(WAKING_BYTES, |bytes| bytes / 16);
-            let array = Array::filled(device, (most.min(WAKING_BYTES) / 4) as usize, 1u32)?;
-            place.insert((device.bind_probe_read(&array)?, array))
-        }
+        Entry::Vacant(place) => place.insert(Busy::new(device, WAKING_BYTES)?),
     };
-    let (begun, mut runs) = (Instant::now(), 1);
-    while begun.elapsed() < warm_up(bytes) {
-        let each = median(&seconds(device, work, runs)?);
-        runs = runs_of_sample(each);
-    }
-    Ok(())
+    busy.work(warm_up(bytes), busy.runs()?)
 }
 
 fn runs_of_sample(seconds: f64) -> u32 {

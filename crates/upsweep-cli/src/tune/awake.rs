@@ -4,11 +4,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use upsweep::{Array, Device};
+use upsweep::Device;
 
-use crate::bench::turns::seconds;
+use crate::bench::turns::Busy;
 use crate::error::Result;
 
 /// Bytes of an array that is read again and again: more than caches hold.
@@ -41,30 +41,19 @@ impl Awake {
         if !device.limits().forward_progress {
             return Ok(Self { shared, thread: None });
         }
-        let most =
-            device.limits().memory_bytes.map_or(BYTES, |bytes| BYTES.min(bytes as usize / 16));
-        let array = Array::filled(device, most / 4, 1u32)?;
-        let work = device.bind_probe_read(&array)?;
-        let (own, device) = (Arc::clone(&shared), device.clone());
-        let begun = Instant::now();
-        while begun.elapsed() < WAKING {
-            seconds(&device, &work, 8)?;
-        }
+        let busy = Busy::new(device, BYTES)?;
+        busy.work(WAKING, 8)?;
+        let own = Arc::clone(&shared);
         let run = move || {
-            // The recording keeps the array, but for arrays of the caller's own.
-            let _array = array;
             while !own.over.load(Ordering::Relaxed) {
                 if own.wanted.load(Ordering::Relaxed) {
                     thread::sleep(BURST);
                     continue;
                 }
                 let turn = own.turn.lock().unwrap_or_else(PoisonError::into_inner);
-                let begun = Instant::now();
-                while begun.elapsed() < BURST {
-                    // Whoever measures learns why.
-                    if seconds(&device, &work, 4).is_err() {
-                        return;
-                    }
+                // Whoever measures learns why.
+                if busy.work(BURST, 4).is_err() {
+                    return;
                 }
                 drop(turn);
                 thread::sleep(BURST);
