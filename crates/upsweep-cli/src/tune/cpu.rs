@@ -4,11 +4,11 @@
 //! A bound is found by doing each length in both ways, in turns, and by cutting where the least time is lost on either side of it. Two bounds of
 //! scans are found together, since one thread and several want stores past the caches from different lengths on: each by itself ends at what is
 //! the best for the other as it is.
-//! The size of a block is the fastest of some, each in turns with the one that rules choose. All of it three times, of which the medians count,
-//! and all types in between: a machine that others share is slow for seconds, in which threads look as if they never paid (on two cores of a
-//! Zen 4 sums of 1 to 8 MiB lost up to 79 % by numbers that were found within one such time). Each number is best for what the others are:
-//! with blocks of 32 KiB sixteen threads of a Xeon gain nothing from stores past the caches, with 128 KiB they do. So each time begins with
-//! what was found so far.
+//! The size of a block is the fastest of some, each in turns with the one that rules choose. All of it three times and then as often as there is
+//! time for, of which the medians count, and all types in between: a machine that others share is slow for seconds, in which threads look as if
+//! they never paid (on two cores of a Zen 4 sums of 1 to 8 MiB lost up to 79 % by numbers that were found within one such time). Each number is
+//! best for what the others are: with blocks of 32 KiB sixteen threads of a Xeon gain nothing from stores past the caches, with 128 KiB they do.
+//! So each time begins with what was found so far.
 //!
 //! Types differ: on a Zen 4 half lines make sums of `u32` up to 5 % faster and those of 1 to 16 MiB of `f64` 5 to 19 % slower (2026-11-24,
 //! `amd-epyc-f25-m17-2-cpus/2026-11-24-tune-cpu.csv`).
@@ -45,8 +45,8 @@ const SAMPLE: f64 = 1e-3;
 const PAIR: f64 = 0.06;
 const LEAST_TURNS: usize = 3;
 
-/// How often all numbers are found.
-const PASSES: usize = 3;
+/// How often all numbers are found at least, and in a quick run.
+const PASSES: u32 = 3;
 
 /// Turns at most of what is measured together. A quick run has few of them and all lengths: with five turns at every second length 15 of 148
 /// rows lost more than 5 % on a Zen 4, with three at every one 5, in one check each.
@@ -91,9 +91,17 @@ pub(crate) fn find(
             all.push(numbers?);
         }
     }
-    for pass in 1..=PASSES {
+    let begun = Instant::now();
+    for pass in 0.. {
+        let another = || {
+            let left = asked.deadline.left().filter(|_| !asked.quick);
+            left.is_some_and(|left| begun.elapsed() / pass <= left)
+        };
+        if pass >= PASSES && !another() {
+            break;
+        }
         for numbers in &mut all {
-            asked.budget.say(&format!("{}, {pass} of {PASSES}", numbers.dtype()));
+            asked.budget.say(&format!("{}, for the {}. time", numbers.dtype(), pass + 1));
             numbers.pass(&mut asked)?;
         }
     }
@@ -263,22 +271,22 @@ where
         Ok(())
     }
 
-    /// Measures every size of a block: how long a job takes, in times of what it takes with that of the rules, as the geometric mean of
-    /// all lengths at which that is another way, unless it is hopeless at one.
+    /// Measures every size of a block: how long a job takes, in times of what it takes with that of the rules, at all lengths at which that
+    /// is another way, unless it is hopeless at one.
     fn try_sizes(&mut self, number: usize, asked: &mut Asked<'_>) -> Result<()> {
         let Block { name, get, set, job, .. } = self.blocks[number];
         let mut own = with_threads(self.policy);
         set(&mut own, get(&self.rules));
         for place in 0..self.blocks[number].ratios.len() {
             let (size, ratios) = &self.blocks[number].ratios[place];
-            let (size, hopeless) = (*size, ratios.first().is_some_and(|&ratio| ratio > HOPELESS));
+            let (size, so_far) = (*size, ratios.clone());
+            let hopeless = !so_far.is_empty() && median_of(so_far) > HOPELESS;
             if hopeless || size == get(&own) {
                 continue;
             }
             let mut other = own;
             set(&mut other, size);
             let said = [get(&own), size].map(|size| size.to_string());
-            let (mut product, mut count) = (1.0, 0);
             for bytes in BLOCK_BYTES {
                 if asked.deadline.is_over() {
                     return Ok(());
@@ -287,16 +295,10 @@ where
                 let Some(ratios) = self.in_turns(job, bytes, &[own, other], &names, asked)? else {
                     continue;
                 };
-                let ratio = ratios[1];
-                (product, count) = (product * ratio, count + 1);
-                if ratio > HOPELESS {
-                    (product, count) = (ratio, 1);
+                self.blocks[number].ratios[place].1.push(ratios[1]);
+                if ratios[1] > HOPELESS {
                     break;
                 }
-            }
-            if count > 0 {
-                let mean = f64::powf(product, 1.0 / f64::from(count));
-                self.blocks[number].ratios[place].1.push(mean);
             }
         }
         Ok(())
