@@ -93,6 +93,7 @@ pub(crate) fn find(
     }
     let begun = Instant::now();
     for pass in 0.. {
+        // Whole passes alone, so that no type is measured more often than another.
         let another = || {
             let left = asked.deadline.left().filter(|_| !asked.quick);
             left.is_some_and(|left| begun.elapsed() / pass <= left)
@@ -101,7 +102,7 @@ pub(crate) fn find(
             break;
         }
         for numbers in &mut all {
-            asked.budget.say(&format!("{}, for the {}. time", numbers.dtype(), pass + 1));
+            asked.budget.say(&format!("{}, pass {}", numbers.dtype(), pass + 1));
             numbers.pass(&mut asked)?;
         }
     }

@@ -49,7 +49,7 @@ use said::{COLUMNS, line, lost, lost_of, table};
 use sweep::Tried;
 pub(crate) use threads::were_left;
 
-/// The time of a run on a GPU, and of a quick one.
+/// The time of a run on one device, and of a quick one. A quick run on a CPU ends before.
 const BUDGET: &str = "120s";
 const QUICK_BUDGET: &str = "25s";
 
