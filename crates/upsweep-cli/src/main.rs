@@ -46,7 +46,7 @@ fn main() -> ExitCode {
             failure.status()
         }
     };
-    if tune::were_left() {
+    if tune::are_left() {
         // Everything is written. What drivers do at the end of a program is not meant for one whose threads compile.
         signal_hook::low_level::exit(status.into());
     }

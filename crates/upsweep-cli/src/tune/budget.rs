@@ -119,6 +119,11 @@ impl Deadline {
         check_signals().is_err() || self.0.is_some_and(|end| Instant::now() >= end + grace)
     }
 
+    /// One that is so much later.
+    pub(crate) fn later(self, time: Duration) -> Self {
+        Self(self.0.map(|end| end + time))
+    }
+
     /// How much time there is, if there is an end.
     pub(crate) fn left(self) -> Option<Duration> {
         self.0.map(|end| end.saturating_duration_since(Instant::now()))
@@ -171,6 +176,8 @@ mod tests {
         let less = |most| Deadline(Some(second)).before_at_most(0.5, Duration::from_secs(most));
         let left = [60, 10].map(|most| less(most).left().map_or(0, |left| left.as_secs()));
         assert!((43..=45).contains(&left[0]) && (78..=80).contains(&left[1]), "{left:?} s");
+        let later = Deadline(Some(second)).later(Duration::from_secs(10));
+        assert_eq!(later.0, Some(second + Duration::from_secs(10)));
         assert_eq!(Deadline(None).left(), None);
         assert!(!Deadline(None).is_over());
         let now = Deadline(Some(Instant::now()));

@@ -1,7 +1,7 @@
 //! What calls on a GPU take whose arrays are in the host's memory, in turns with the same calls on the CPU: what `--device auto`
 //! goes by.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytemuck::cast_slice;
 use upsweep::profile::{self, Crossing, FromHost};
@@ -26,6 +26,13 @@ const QUICK_POWER: u32 = 28;
 const TURNS: usize = 11;
 const LEAST_TURNS: usize = 3;
 
+/// Until when it is measured.
+struct Time {
+    deadline: Deadline,
+    /// How much later kernels may make it, of which a driver's compiler takes a second for some: as much time again.
+    spare: Duration,
+}
+
 /// Arrays of the host's, calls on which are timed.
 struct Arrays<'a> {
     gpu: &'a Device,
@@ -38,6 +45,7 @@ struct Arrays<'a> {
 
 /// Measures as many lengths as there is time for, and how many results were wrong.
 pub(super) fn measure(gpu: &Device, quick: bool, deadline: Deadline) -> Result<(FromHost, usize)> {
+    let mut time = Time { deadline, spare: deadline.left().unwrap_or_default() };
     // Also by what this very program may have found of it a minute ago.
     let cpu = Device::cpu();
     let cpu = cpu.with_profile(profile::find(cpu.limits()).profile);
@@ -50,38 +58,40 @@ pub(super) fn measure(gpu: &Device, quick: bool, deadline: Deadline) -> Result<(
     let (items, [output, expected]) = (input::Buffer::new(0)?, [const { Vec::new() }; 2]);
     let mut arrays = Arrays { gpu, cpu, items, output, expected, wrong: 0 };
     for bytes in lengths {
-        if deadline.is_over() {
+        if time.deadline.is_over() {
             break;
         }
         let items = bytes / size_of::<u32>();
         arrays.hold(items)?;
-        let Some([gpu_us, cpu_us]) = in_turns(deadline, |on_gpu| arrays.reduces(items, on_gpu))?
-        else {
-            break;
-        };
+        let reduces = |on_gpu| arrays.reduces(items, on_gpu);
+        let Some([gpu_us, cpu_us]) = in_turns(&mut time, reduces)? else { break };
         found.reads.push(Crossing { bytes: bytes as u64, gpu_us, cpu_us });
-        let Some([gpu_us, cpu_us]) = in_turns(deadline, |on_gpu| arrays.scans(items, on_gpu))?
-        else {
-            break;
-        };
+        let scans = |on_gpu| arrays.scans(items, on_gpu);
+        let Some([gpu_us, cpu_us]) = in_turns(&mut time, scans)? else { break };
         found.copies.push(Crossing { bytes: 2 * bytes as u64, gpu_us, cpu_us });
     }
     Ok((found, arrays.wrong))
 }
 
 /// The medians of both, in microseconds, the GPU's first; `None` if the time was over before there were enough. The first turn makes
-/// kernels and wakes threads, and does not count.
+/// kernels, which the search uses too, and wakes threads: it does not count, nor what it takes, as far as there is time to spare.
 fn in_turns(
-    deadline: Deadline,
+    time: &mut Time,
     mut call: impl FnMut(bool) -> Result<f64>,
 ) -> Result<Option<[f64; 2]>> {
     let mut times = [Vec::new(), Vec::new()];
-    for turn in 0..=TURNS {
+    let begun = Instant::now();
+    for on_gpu in [true, false] {
+        call(on_gpu)?;
+    }
+    let first = begun.elapsed().min(time.spare);
+    time.spare -= first;
+    time.deadline = time.deadline.later(first);
+    for _ in 0..TURNS {
         for (times, on_gpu) in times.iter_mut().zip([true, false]) {
-            let time = call(on_gpu)?;
-            times.extend((turn > 0).then_some(time));
+            times.push(call(on_gpu)?);
         }
-        if deadline.is_over() {
+        if time.deadline.is_over() {
             break;
         }
     }

@@ -20,7 +20,7 @@ use super::threads::Threads;
 const MOST: usize = 16;
 
 /// How long the kernels of a cell may take, from when they and those beside them were asked for. Most took a second on an H200 at most.
-const PATIENCE: Duration = Duration::from_secs(4);
+pub(super) const PATIENCE: Duration = Duration::from_secs(4);
 
 /// A program that makes kernels.
 struct Helper {

@@ -4,7 +4,6 @@
 //! for 100 s, and there is no asking it to stop.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -12,12 +11,26 @@ use std::time::{Duration, Instant};
 /// How long those that took too long are waited for in the end.
 const LAST_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Whether threads were left at work.
-static LEFT: AtomicBool = AtomicBool::new(false);
+/// Threads that were left at work.
+static LEFT: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
-/// Whether any thread may still be at work in a driver, which the end of the program would take away under it.
-pub(crate) fn were_left() -> bool {
-    LEFT.load(Ordering::Relaxed)
+/// Whether any thread is still at work in a driver, which the end of the program would take away under it.
+pub(crate) fn are_left() -> bool {
+    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+    left.retain(|thread| !thread.is_finished());
+    !left.is_empty()
+}
+
+/// Waits so long at most until none is, and returns whether none is.
+pub(crate) fn none_is_left_in(patience: Duration) -> bool {
+    let begun = Instant::now();
+    while are_left() {
+        if begun.elapsed() >= patience {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    true
 }
 
 /// Threads that do what lines say, each once.
@@ -166,13 +179,8 @@ impl Drop for Threads {
     fn drop(&mut self) {
         self.shared.lines().over = true;
         self.shared.changed.notify_all();
-        let begun = Instant::now();
-        while begun.elapsed() < LAST_PATIENCE && !self.threads.iter().all(JoinHandle::is_finished) {
-            thread::sleep(Duration::from_millis(1));
-        }
-        if !self.threads.iter().all(JoinHandle::is_finished) {
-            LEFT.store(true, Ordering::Relaxed);
-        }
+        LEFT.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.threads);
+        none_is_left_in(LAST_PATIENCE);
     }
 }
 
@@ -208,7 +216,25 @@ mod tests {
         assert!(threads.wait().is_empty());
         assert_eq!(threads.free(), 2);
         drop(threads);
-        assert!(!were_left(), "it ended");
+        assert!(none_is_left_in(Duration::from_secs(100)), "it ended");
+    }
+
+    #[test]
+    fn what_is_left_at_work_is_known_until_it_ends() {
+        let (begin, wait) = mpsc::channel::<()>();
+        let (tell, begun) = mpsc::channel();
+        let wait = Mutex::new(wait);
+        let mut threads = Threads::new(1, Duration::ZERO, move |_| {
+            let _ = tell.send(());
+            let _ = wait.lock().map(|wait| wait.recv());
+        });
+        threads.begin(lines(["endless"]));
+        begun.recv().expect("a thread");
+        assert_eq!(threads.wait(), ["endless"]);
+        drop(threads);
+        assert!(!none_is_left_in(Duration::ZERO));
+        drop(begin);
+        assert!(none_is_left_in(Duration::from_secs(100)));
     }
 
     #[test]
