@@ -245,18 +245,8 @@ fn a_signal_ends_it_with_what_it_has() {
     let Some(id) = gpus(&place).into_iter().next() else { return };
     let mut tune = program(&place);
     tune.args([
-        "tune",
-        "--device",
-        &id,
-        "--op",
-        "reduce",
-        "--dtype",
-        "u32,f32",
-        "--n",
-        "1000",
-        "--budget",
+        "tune", "--device", &id, "--op", "reduce", "--dtype", "u32,f32", "--n", "1000", "--budget",
         "all",
-        "--skip-host",
     ]);
     let mut child = tune
         .args(["--csv", "tried.csv"])

@@ -63,8 +63,9 @@ pub(crate) struct Means<'a> {
 const SHARES: usize = 16;
 
 /// Blocks of a reduction for each thread, so that one that was late leaves its part to others; and the bytes of a block at least, which
-/// pay for handing it out. Sixteen threads of a Xeon sum 4 MiB of `u32` in 18.9 us with four and in 21.9 with eight, two of a Zen 5 half a
-/// MiB to 2 in 0.91 to 0.96 of the time, and elsewhere in the same (2026-11-25, `2026-11-25-blocks-cpu.csv` of both). With one block of
+/// pay for handing it out. Sixteen threads of a Xeon sum 4 MiB of `u32` in 18.9 us with four and in 21.9 with eight, some 5 % of which are
+/// that these came first in each round; two of a Zen 5 half a MiB to 2 in 0.91 to 0.96 of the time, longer ones in the same
+/// (2026-11-25, `2026-11-25-blocks-cpu.csv` of both). With one block of
 /// 512 KiB for each of four threads the Xeon takes 21.5 us for 2 MiB, and 11.7 in blocks of 32 KiB (`2026-11-23-team.csv`).
 const BLOCKS_OF_A_THREAD: usize = 4;
 const LEAST_BLOCK: usize = 1 << 15;

@@ -124,6 +124,12 @@ impl Deadline {
         Self(self.0.map(|end| end + time))
     }
 
+    /// One that is so far away at most.
+    pub(crate) fn at_most(self, time: Duration) -> Self {
+        let end = Instant::now() + time;
+        Self(Some(self.0.map_or(end, |own| own.min(end))))
+    }
+
     /// How much time there is, if there is an end.
     pub(crate) fn left(self) -> Option<Duration> {
         self.0.map(|end| end.saturating_duration_since(Instant::now()))
@@ -178,6 +184,12 @@ mod tests {
         assert!((43..=45).contains(&left[0]) && (78..=80).contains(&left[1]), "{left:?} s");
         let later = Deadline(Some(second)).later(Duration::from_secs(10));
         assert_eq!(later.0, Some(second + Duration::from_secs(10)));
+        for long in [Deadline(None), Deadline(Some(second))] {
+            let left =
+                long.at_most(Duration::from_secs(10)).left().map_or(0, |left| left.as_secs());
+            assert!((9..=10).contains(&left), "{left} s");
+        }
+        assert_eq!(Deadline(Some(second)).at_most(Duration::from_secs(1000)).0, Some(second));
         assert_eq!(Deadline(None).left(), None);
         assert!(!Deadline(None).is_over());
         let now = Deadline(Some(Instant::now()));

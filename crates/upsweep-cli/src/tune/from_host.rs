@@ -29,7 +29,7 @@ const LEAST_TURNS: usize = 3;
 /// Until when it is measured.
 struct Time {
     deadline: Deadline,
-    /// How much later kernels may make it, of which a driver's compiler takes a second for some: as much time again.
+    /// By how much first turns may still put that off, most of which goes to making kernels: in all, by as much time as there was.
     spare: Duration,
 }
 
