@@ -253,7 +253,7 @@ impl Cpu {
                 } else {
                     bytes.saturating_mul(SHARES) / alone_below.max(1)
                 };
-                Team::new(pool).at_most(paid)
+                Team::new(pool).at_most(paid).to_move(bytes)
             }
             _ => Team::ALONE,
         };

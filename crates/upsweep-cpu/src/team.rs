@@ -5,7 +5,7 @@
 //! beginning, and for the caller to wake up at its end. On two cores of a Zen 4 8 MiB are read at
 //! 157 GB/s this way, at 67 that way, and at 84 by one core (2026-11-21).
 //!
-//! The threads of a scan wait for each other; there the caller sleeps while the pool works.
+//! The threads of a scan wait for each other. If it is long the caller sleeps while the pool works.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
@@ -25,21 +25,29 @@ const LAST_LOOKS: u32 = 1 << 10;
 /// Most blocks that [`Team::fold`] cuts a call into: enough to keep threads equally busy.
 pub(crate) const MOST_BLOCKS: usize = 256;
 
+/// Bytes that a call moves for each of its threads, up to which the caller is one of those that wait for each other. Handing a call over to
+/// the pool and being woken takes 12 to 16 us on two cores of a Zen 3 and on sixteen of a Xeon: of a scan of 256 KiB there and back, 33 us and
+/// 41. With the caller among them long ones take the same on the Xeon, but 5 to 10 % longer on the Zen 3, from 16 MiB on, and on a Zen 4
+/// (2026-11-21 and -26, `2026-11-26-scan-turns-cpu.csv` of both, `docs/decisions/2026-11-21-scan-threads.md`).
+const JOINED_BYTES: usize = 2 << 20;
+
 /// The threads of one call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Team<'a> {
     /// Where helpers come from; `None` if the caller is alone.
     pool: Option<&'a ThreadPool>,
     threads: usize,
+    /// Whether the caller is one of several threads that wait for each other.
+    joined: bool,
 }
 
 impl<'a> Team<'a> {
     /// The caller alone.
-    pub(crate) const ALONE: Team<'static> = Team { pool: None, threads: 1 };
+    pub(crate) const ALONE: Team<'static> = Team { pool: None, threads: 1, joined: true };
 
     /// As many threads as `pool` has.
     pub(crate) fn new(pool: &'a ThreadPool) -> Self {
-        Self { pool: Some(pool), threads: pool.current_num_threads() }
+        Self { pool: Some(pool), threads: pool.current_num_threads(), joined: false }
     }
 
     /// How many there are.
@@ -51,6 +59,11 @@ impl<'a> Team<'a> {
     /// The team with at most `threads` threads.
     pub(crate) fn at_most(self, threads: usize) -> Self {
         Self { threads: self.threads.min(threads).max(1), ..self }
+    }
+
+    /// The team for a call that moves so many bytes.
+    pub(crate) fn to_move(self, bytes: usize) -> Self {
+        Self { joined: bytes / self.threads <= JOINED_BYTES, ..self }
     }
 
     /// Calls `work` on the caller and its helpers, and returns when all have returned. A panic on one
@@ -75,9 +88,8 @@ impl<'a> Team<'a> {
         });
     }
 
-    /// Like [`run`](Team::run), for threads that wait for each other: all of them from the pool.
-    /// With the caller among them scans were 5 to 10 % slower (two cores of a Zen 4, 2026-11-21).
-    pub(crate) fn run_in_pool(self, work: &(impl Fn() + Sync)) {
+    /// Like [`run`](Team::run), for threads that wait for each other: of long calls all of them are from the pool.
+    pub(crate) fn run_in_turn(self, work: &(impl Fn() + Sync)) {
         fn share(threads: usize, work: &(impl Fn() + Sync)) {
             if threads > 1 {
                 rayon::join(|| share(threads / 2, work), || share(threads - threads / 2, work));
@@ -85,9 +97,9 @@ impl<'a> Team<'a> {
                 work();
             }
         }
-        match self.pool.filter(|_| self.threads > 1) {
+        match self.pool.filter(|_| self.threads > 1 && !self.joined) {
             Some(pool) => pool.install(|| share(self.threads, work)),
-            None => work(),
+            None => self.run(work),
         }
     }
 

@@ -6,6 +6,7 @@
 //! another way, is none: on a machine whose speed changes by the second the choice would lose to itself.
 
 use std::hint::black_box;
+use std::iter;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -234,10 +235,7 @@ impl Ways<'_> {
                 if ways.len() <= 1 || turn >= LEAST_TURNS && this.is_over() {
                     break;
                 }
-                let own_time = sample(self.device)?;
-                for way in &mut ways {
-                    way.ratios.push(sample(&way.device)? / own_time);
-                }
+                self.turn(turn, &mut ways, &mut sample)?;
             }
             ways.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
             ways.truncate(ways.len().div_ceil(2));
@@ -250,13 +248,32 @@ impl Ways<'_> {
             if turn >= LEAST_TURNS && until.is_over() {
                 break;
             }
-            let own_time = sample(self.device)?;
-            own_times.push(own_time);
-            if let Some(way) = &mut best {
-                way.ratios.push(sample(&way.device)? / own_time);
-            }
+            own_times.push(self.turn(turn, best.as_mut_slice(), &mut sample)?);
         }
         Ok((median_of(own_times), best))
+    }
+
+    /// Times the choice in use and some ways once, and gives the seconds of the choice. Every second turn goes backwards: what comes behind
+    /// another finds the caches as that left them.
+    fn turn(
+        &self,
+        number: usize,
+        ways: &mut [Way],
+        sample: &mut impl FnMut(&Device) -> Result<f64>,
+    ) -> Result<f64> {
+        let devices = iter::once(self.device).chain(ways.iter().map(|way| &way.device));
+        let mut order: Vec<(usize, &Device)> = devices.enumerate().collect();
+        let mut times = vec![0.0; order.len()];
+        if number % 2 == 1 {
+            order.reverse();
+        }
+        for (place, device) in order {
+            times[place] = sample(device)?;
+        }
+        for (way, time) in ways.iter_mut().zip(&times[1..]) {
+            way.ratios.push(time / times[0]);
+        }
+        Ok(times[0])
     }
 
     /// Tells of a way: its times, or that its result was wrong.

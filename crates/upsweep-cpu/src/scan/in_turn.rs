@@ -3,47 +3,74 @@
 //! A thread takes the next block, works on it, waits for its turn, hands on the carry, and goes
 //! on with the block. Blocks are taken in order, so whoever waits, waits for a thread that has
 //! already begun and needs nobody behind it: there is no deadlock, also not with one thread.
+//!
+//! Each block has a place of its own where its turn is written, in turns: an array-based queue lock (T. E. Anderson, "The performance of spin
+//! lock alternatives for shared-memory multiprocessors", 1990). Where all looked at one place, whoever wrote there had to take the cache line
+//! back from all of them.
 
-use std::sync::Mutex;
+use core::array;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use crate::team::{Team, wait_for};
 
+/// Places for turns. With more threads some of them share one.
+const PLACES: usize = 32;
+
+/// Where a thread waits for its turn. Two cache lines, which processors fetch in pairs: a neighbour looks at others.
+#[repr(align(128))]
+struct Place<S> {
+    /// The number of the block whose turn it is, plus one.
+    turn: AtomicUsize,
+    /// What comes into that block.
+    state: Mutex<S>,
+}
+
 /// A value that is handed from block to block, in order.
 pub(crate) struct InTurn<S> {
-    turn: AtomicUsize,
-    state: Mutex<S>,
+    places: [Place<S>; PLACES],
     /// Set when a thread panics: nobody must wait for it.
     broken: AtomicBool,
 }
 
 impl<S: Copy + Send> InTurn<S> {
     pub(crate) fn new(state: S) -> Self {
-        Self { turn: AtomicUsize::new(0), state: Mutex::new(state), broken: AtomicBool::new(false) }
+        let place = |index| Place {
+            turn: AtomicUsize::new(usize::from(index == 0)),
+            state: Mutex::new(state),
+        };
+        Self { places: array::from_fn(place), broken: AtomicBool::new(false) }
+    }
+
+    /// Hands the value to a block. `None` if a thread has panicked.
+    fn hand_to(&self, index: usize, state: S) -> Option<()> {
+        let place = &self.places[index % PLACES];
+        // The block that waited here before has read its value: its own turn came earlier.
+        *place.state.lock().ok()? = state;
+        place.turn.store(index + 1, Ordering::Release);
+        Some(())
     }
 
     /// Waits for block `index` to come next, replaces the value by `advance` of it, and returns
     /// the value before. `None` if another thread has panicked.
     pub(crate) fn pass(&self, index: usize, advance: impl FnOnce(S) -> S) -> Option<S> {
+        let place = &self.places[index % PLACES];
         wait_for(|| {
             if self.broken.load(Ordering::Relaxed) {
                 return Some(None);
             }
-            (self.turn.load(Ordering::Acquire) == index).then_some(Some(()))
+            (place.turn.load(Ordering::Acquire) == index + 1).then_some(Some(()))
         })?;
         // Whose turn it is, is alone here.
-        let mut state = self.state.lock().ok()?;
-        let before = *state;
-        *state = advance(before);
-        drop(state);
-        self.turn.store(index + 1, Ordering::Release);
+        let before = *place.state.lock().ok()?;
+        self.hand_to(index + 1, advance(before))?;
         Some(before)
     }
 
     /// Calls `work` on every thread of `team`. `work` takes blocks until there are none. If it
     /// panics on one thread, the others give up waiting, and the panic goes on.
     pub(crate) fn on_threads(&self, team: Team<'_>, work: &(impl Fn() + Sync)) {
-        team.run_in_pool(&|| {
+        team.run_in_turn(&|| {
             let guard = Guard(&self.broken);
             work();
             core::mem::forget(guard);
@@ -52,7 +79,9 @@ impl<S: Copy + Send> InTurn<S> {
 
     /// The value after the last block.
     pub(crate) fn into_state(self) -> S {
-        self.state.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner())
+        let turn = |&index: &usize| self.places[index].turn.load(Ordering::Relaxed);
+        let last = (0..PLACES).max_by_key(turn).unwrap_or(0);
+        *self.places[last].state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -62,5 +91,74 @@ struct Guard<'a>(&'a AtomicBool);
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use rayon::ThreadPoolBuilder;
+
+    use super::*;
+
+    /// More threads than there are places, and blocks that use each several times.
+    const THREADS: usize = PLACES + 8;
+    const BLOCKS: usize = 5 * PLACES + 3;
+
+    /// The numbers of all blocks in order, of which no two orders have the same value.
+    fn with_next(before: u64, block: usize) -> u64 {
+        before.wrapping_mul(31).wrapping_add(block as u64)
+    }
+
+    /// With the caller among the threads, and without.
+    fn teams(pool: &rayon::ThreadPool) -> [Team<'_>; 3] {
+        let team = Team::new(pool);
+        [Team::ALONE, team.to_move(0), team.to_move(usize::MAX)]
+    }
+
+    #[test]
+    fn each_block_gets_what_the_one_before_handed_on() {
+        let pool = ThreadPoolBuilder::new().num_threads(THREADS).build().expect("threads");
+        for team in teams(&pool) {
+            let (carries, next) = (InTurn::new(7), AtomicUsize::new(0));
+            let seen = Mutex::new(vec![None; BLOCKS]);
+            carries.on_threads(team, &|| {
+                loop {
+                    let block = next.fetch_add(1, Ordering::Relaxed);
+                    if block >= BLOCKS {
+                        break;
+                    }
+                    let before = carries.pass(block, |before| with_next(before, block));
+                    seen.lock().expect("nobody panics")[block] = before;
+                }
+            });
+            let mut expected = 7;
+            for (block, before) in seen.into_inner().expect("nobody panics").iter().enumerate() {
+                assert_eq!(*before, Some(expected), "block {block}");
+                expected = with_next(expected, block);
+            }
+            assert_eq!(carries.into_state(), expected);
+        }
+    }
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_has_panicked() {
+        let pool = ThreadPoolBuilder::new().num_threads(4).build().expect("threads");
+        for team in teams(&pool) {
+            let (carries, next) = (InTurn::new(0), AtomicUsize::new(0));
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                carries.on_threads(team, &|| {
+                    loop {
+                        let block = next.fetch_add(1, Ordering::Relaxed);
+                        assert!(block != BLOCKS / 2, "one block fails");
+                        if carries.pass(block, |before: u64| before + 1).is_none() {
+                            break;
+                        }
+                    }
+                });
+            }));
+            assert!(result.is_err());
+        }
     }
 }
