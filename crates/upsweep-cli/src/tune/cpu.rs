@@ -25,7 +25,7 @@ use super::budget::{Budget, Deadline};
 use super::cpu_arrays::{Arrays, Job};
 use super::cpu_bounds::{Block, Bound, ScanBounds, WAYS, blocks, bounds, set_scans};
 use super::sweep::{Tried, measured, median_of};
-use super::ways::WAKING;
+use super::ways::untimed;
 use crate::bench::input::available_memory;
 use crate::dispatch::{self, Op, ScanKernel};
 use crate::error::Result;
@@ -356,9 +356,8 @@ where
         let mut times = vec![Vec::new(); devices.len()];
         for _ in 0..turns.max(LEAST_TURNS).min(most) {
             for &number in &order {
-                if runs > 1 {
-                    (0..WAKING).try_for_each(|_| self.arrays.call(job, &devices[number], bytes))?;
-                }
+                (0..untimed(runs))
+                    .try_for_each(|_| self.arrays.call(job, &devices[number], bytes))?;
                 let begun = Instant::now();
                 for _ in 0..runs {
                     self.arrays.call(job, &devices[number], bytes)?;
