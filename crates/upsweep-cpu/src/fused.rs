@@ -231,8 +231,9 @@ where
 {
     let items = input.len();
     let windows = Mutex::new((0..items).step_by(WINDOW).enumerate());
-    let carries = InTurn::new(Carry::new(None, &operator));
-    carries.on_threads(means.team.at_most(items.div_ceil(WINDOW)), &|| {
+    let team = means.team.at_most(items.div_ceil(WINDOW));
+    let carries = InTurn::new(team, Carry::new(None, &operator));
+    carries.on_threads(&|| {
         let mut window = Vec::new();
         while let Some((index, start)) = lock(&windows).and_then(|mut windows| windows.next()) {
             window.clear();

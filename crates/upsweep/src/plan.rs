@@ -86,8 +86,8 @@ where
 ///
 /// # Cost
 /// Owns its scratch memory: [`run_into`](ScanPlan::run_into) and
-/// [`run_in_place`](ScanPlan::run_in_place) allocate nothing; with threads, their pool's queue takes a
-/// block of some 1.5 KiB now and then. On a GPU it is as with a [`ReducePlan`].
+/// [`run_in_place`](ScanPlan::run_in_place) allocate nothing but some tens of bytes for each thread that is woken,
+/// and their pool's queue takes a block of some 1.5 KiB now and then. On a GPU it is as with a [`ReducePlan`].
 ///
 /// # Examples
 /// ```

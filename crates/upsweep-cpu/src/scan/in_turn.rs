@@ -4,17 +4,17 @@
 //! on with the block. Blocks are taken in order, so whoever waits, waits for a thread that has
 //! already begun and needs nobody behind it: there is no deadlock, also not with one thread.
 //!
-//! Each block has a place of its own where its turn is written, in turns: an array-based queue lock (T. E. Anderson, "The performance of spin
-//! lock alternatives for shared-memory multiprocessors", 1990). Where all looked at one place, whoever wrote there had to take the cache line
-//! back from all of them.
+//! Each block has a place of its own where its turn is written, and which a later block has after it: an array-based queue lock (T. E. Anderson,
+//! "The performance of spin lock alternatives for shared-memory multiprocessors", 1990). Where all looked at one place, whoever wrote there had
+//! to take the cache line back from all of them.
 
-use core::array;
+use core::{array, iter};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::team::{Team, wait_for};
 
-/// Places for turns. With more threads some of them share one.
+/// Places for turns: with more threads, some of them share one. They are not allocated, as nothing is in a call that is planned.
 const PLACES: usize = 32;
 
 /// Where a thread waits for its turn. Two cache lines, which processors fetch in pairs: a neighbour looks at others.
@@ -27,24 +27,33 @@ struct Place<S> {
 }
 
 /// A value that is handed from block to block, in order.
-pub(crate) struct InTurn<S> {
-    places: [Place<S>; PLACES],
+pub(crate) struct InTurn<'a, S> {
+    team: Team<'a>,
+    first: Place<S>,
+    /// None if a thread is alone, for whom making them takes longer than some calls.
+    others: Option<[Place<S>; PLACES - 1]>,
     /// Set when a thread panics: nobody must wait for it.
     broken: AtomicBool,
 }
 
-impl<S: Copy + Send> InTurn<S> {
-    pub(crate) fn new(state: S) -> Self {
-        let place = |index| Place {
-            turn: AtomicUsize::new(usize::from(index == 0)),
-            state: Mutex::new(state),
-        };
-        Self { places: array::from_fn(place), broken: AtomicBool::new(false) }
+impl<'a, S: Copy + Send> InTurn<'a, S> {
+    /// What comes into the first block, on the threads of `team`.
+    pub(crate) fn new(team: Team<'a>, state: S) -> Self {
+        let place = |turn| Place { turn: AtomicUsize::new(turn), state: Mutex::new(state) };
+        let others = (team.threads() > 1).then(|| array::from_fn(|_| place(0)));
+        Self { team, first: place(1), others, broken: AtomicBool::new(false) }
+    }
+
+    fn place(&self, block: usize) -> &Place<S> {
+        match (&self.others, block % PLACES) {
+            (None, _) | (_, 0) => &self.first,
+            (Some(others), number) => &others[number - 1],
+        }
     }
 
     /// Hands the value to a block. `None` if a thread has panicked.
     fn hand_to(&self, index: usize, state: S) -> Option<()> {
-        let place = &self.places[index % PLACES];
+        let place = self.place(index);
         // The block that waited here before has read its value: its own turn came earlier.
         *place.state.lock().ok()? = state;
         place.turn.store(index + 1, Ordering::Release);
@@ -54,7 +63,7 @@ impl<S: Copy + Send> InTurn<S> {
     /// Waits for block `index` to come next, replaces the value by `advance` of it, and returns
     /// the value before. `None` if another thread has panicked.
     pub(crate) fn pass(&self, index: usize, advance: impl FnOnce(S) -> S) -> Option<S> {
-        let place = &self.places[index % PLACES];
+        let place = self.place(index);
         wait_for(|| {
             if self.broken.load(Ordering::Relaxed) {
                 return Some(None);
@@ -67,10 +76,10 @@ impl<S: Copy + Send> InTurn<S> {
         Some(before)
     }
 
-    /// Calls `work` on every thread of `team`. `work` takes blocks until there are none. If it
+    /// Calls `work` on every thread. `work` takes blocks until there are none. If it
     /// panics on one thread, the others give up waiting, and the panic goes on.
-    pub(crate) fn on_threads(&self, team: Team<'_>, work: &(impl Fn() + Sync)) {
-        team.run_in_turn(&|| {
+    pub(crate) fn on_threads(&self, work: &(impl Fn() + Sync)) {
+        self.team.run_in_turn(&|| {
             let guard = Guard(&self.broken);
             work();
             core::mem::forget(guard);
@@ -79,9 +88,9 @@ impl<S: Copy + Send> InTurn<S> {
 
     /// The value after the last block.
     pub(crate) fn into_state(self) -> S {
-        let turn = |&index: &usize| self.places[index].turn.load(Ordering::Relaxed);
-        let last = (0..PLACES).max_by_key(turn).unwrap_or(0);
-        *self.places[last].state.lock().unwrap_or_else(PoisonError::into_inner)
+        let places = iter::once(&self.first).chain(self.others.iter().flatten());
+        let last = places.max_by_key(|place| place.turn.load(Ordering::Relaxed));
+        *last.unwrap_or(&self.first).state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -102,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    /// More threads than there are places, and blocks that use each several times.
+    /// More threads than there are places, and blocks that have each of these several times.
     const THREADS: usize = PLACES + 8;
     const BLOCKS: usize = 5 * PLACES + 3;
 
@@ -121,9 +130,9 @@ mod tests {
     fn each_block_gets_what_the_one_before_handed_on() {
         let pool = ThreadPoolBuilder::new().num_threads(THREADS).build().expect("threads");
         for team in teams(&pool) {
-            let (carries, next) = (InTurn::new(7), AtomicUsize::new(0));
+            let (carries, next) = (InTurn::new(team, 7), AtomicUsize::new(0));
             let seen = Mutex::new(vec![None; BLOCKS]);
-            carries.on_threads(team, &|| {
+            carries.on_threads(&|| {
                 loop {
                     let block = next.fetch_add(1, Ordering::Relaxed);
                     if block >= BLOCKS {
@@ -146,9 +155,9 @@ mod tests {
     fn nobody_waits_for_a_thread_that_has_panicked() {
         let pool = ThreadPoolBuilder::new().num_threads(4).build().expect("threads");
         for team in teams(&pool) {
-            let (carries, next) = (InTurn::new(0), AtomicUsize::new(0));
+            let (carries, next) = (InTurn::new(team, 0), AtomicUsize::new(0));
             let result = catch_unwind(AssertUnwindSafe(|| {
-                carries.on_threads(team, &|| {
+                carries.on_threads(&|| {
                     loop {
                         let block = next.fetch_add(1, Ordering::Relaxed);
                         assert!(block != BLOCKS / 2, "one block fails");

@@ -123,8 +123,8 @@ fn scan_with<T, U, O>(
     let team = means.team.at_most(output.len().div_ceil(block));
     let blocks = Mutex::new(Blocks { index: 0, source, output, direction: settings.direction });
     let reverse = settings.direction == Direction::Reverse;
-    let carries = InTurn::new(*carry);
-    carries.on_threads(team, &|| {
+    let carries = InTurn::new(team, *carry);
+    carries.on_threads(&|| {
         let take = || lock(&blocks).and_then(|mut blocks| blocks.next(block));
         let mut next = take();
         while let Some(Block { index, source, output }) = next {
@@ -274,9 +274,9 @@ pub(crate) fn total_in_order<T, A, O>(
     O: Operator<A>,
 {
     let windows = Mutex::new(items.chunks(WINDOW).enumerate());
-    let carries = InTurn::new(*carry);
     let team = means.team.at_most(items.len().div_ceil(WINDOW));
-    carries.on_threads(team, &|| {
+    let carries = InTurn::new(team, *carry);
+    carries.on_threads(&|| {
         while let Some((index, window)) = lock(&windows).and_then(|mut windows| windows.next()) {
             let total = total_of_block(means.level, window, false, operator);
             // A window that is not full is filled up with padding, which changes nothing.

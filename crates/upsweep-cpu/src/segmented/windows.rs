@@ -122,8 +122,8 @@ where
     let rest = Mutex::new(rest);
     let take_part = |items| lock(&rest).map(|mut rest| rest.take(items));
     let next = AtomicUsize::new(0);
-    let carries = InTurn::new(pairs.padding());
-    carries.on_threads(team, &|| {
+    let carries = InTurn::new(team, pairs.padding());
+    carries.on_threads(&|| {
         let mut scratch = way.scratch();
         let mut carry = pairs.padding();
         loop {
