@@ -50,7 +50,7 @@ const LAST_TURNS: usize = 121;
 
 /// Runs before each sample of `runs` that are not timed, as if it were in the middle of a loop of calls. Of ways that take less than a sample
 /// there are two: threads that slept during the turn of another way are awake then. Of longer ones there is one: what the way before it
-/// left dirty in the caches is written back then. Without, scans of 32 MiB of `u8` on a Xeon in turns through and past the caches took 889 and
+/// left dirty in the caches is then written back, or so it seems. Without, scans of 32 MiB of `u8` on a Xeon in turns through and past the caches took 889 and
 /// 770 us, and 453 and 487 where the check had runs before them.
 pub(super) fn untimed(runs: u32) -> usize {
     if runs > 1 { 2 } else { 1 }
