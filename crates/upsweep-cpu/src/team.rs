@@ -68,7 +68,7 @@ impl<'a> Team<'a> {
 
     /// Calls `work` on the caller and its helpers, and returns when all have returned. A panic on one
     /// of them goes on in the caller.
-    pub(crate) fn run(self, work: &(impl Fn() + Sync)) {
+    pub(crate) fn run(self, work: &(dyn Fn() + Sync)) {
         let Some(pool) = self.pool.filter(|_| self.threads > 1) else { return work() };
         let helping = AtomicUsize::new(self.threads - 1);
         pool.in_place_scope(|scope| {
@@ -89,8 +89,8 @@ impl<'a> Team<'a> {
     }
 
     /// Like [`run`](Team::run), for threads that wait for each other: of long calls all of them are from the pool.
-    pub(crate) fn run_in_turn(self, work: &(impl Fn() + Sync)) {
-        fn share(threads: usize, work: &(impl Fn() + Sync)) {
+    pub(crate) fn run_in_turn(self, work: &(dyn Fn() + Sync)) {
+        fn share(threads: usize, work: &(dyn Fn() + Sync)) {
             if threads > 1 {
                 rayon::join(|| share(threads / 2, work), || share(threads - threads / 2, work));
             } else {

@@ -174,7 +174,7 @@ fn sum(item_bytes: usize) -> Option<Work> {
 fn tuned<R>(
     profiled: Option<GpuOptions>,
     plain: &GpuOptions,
-    mut call: impl FnMut(&GpuOptions) -> Result<R>,
+    call: &mut dyn FnMut(&GpuOptions) -> Result<R>,
 ) -> Result<R> {
     match profiled.map(|options| call(&options)) {
         None | Some(Err(Error::StrategyRefused { .. })) => call(plain),
@@ -195,8 +195,8 @@ impl<G: Primitives> OnGpu<G> {
         A: Element,
         O: Operator<A>,
     {
-        let profiled = self.profiled_reduction(workspace, Work::of::<T, A, O, A>, items);
-        tuned(profiled, &self.options, |options| call(workspace, options))
+        let profiled = self.profiled_reduction(workspace, &Work::of::<T, A, O, A>, items);
+        tuned(profiled, &self.options, &mut |options| call(workspace, options))
     }
 
     /// The same of a search for a position.
@@ -208,8 +208,8 @@ impl<G: Primitives> OnGpu<G> {
         mut call: impl FnMut(&mut G::Workspace, &GpuOptions) -> Result<R>,
     ) -> Result<R> {
         let work = || Some(Work::of_position::<T>(extreme));
-        let profiled = self.profiled_reduction(workspace, work, items);
-        tuned(profiled, &self.options, |options| call(workspace, options))
+        let profiled = self.profiled_reduction(workspace, &work, items);
+        tuned(profiled, &self.options, &mut |options| call(workspace, options))
     }
 
     /// The same of a scan.
@@ -224,24 +224,31 @@ impl<G: Primitives> OnGpu<G> {
         U: Element,
         O: Operator<U::Acc>,
     {
-        let profiled = self.profile_to_read().and_then(|profile| {
-            let items = G::planned(workspace).max(items as u64);
-            let best = profile.scan(Work::of::<T, U, O, U::Acc>()?, items)?;
-            Some(GpuOptions { scan: Some(best.strategy), policy: Some(best.policy), reduce: None })
-        });
-        tuned(profiled, &self.options, |options| call(workspace, options))
+        let profiled = self.profiled_scan(workspace, &Work::of::<T, U, O, U::Acc>, items);
+        tuned(profiled, &self.options, &mut |options| call(workspace, options))
     }
 
     fn profiled_reduction(
         &self,
         workspace: &G::Workspace,
-        work: impl FnOnce() -> Option<Work>,
+        work: &dyn Fn() -> Option<Work>,
         items: usize,
     ) -> Option<GpuOptions> {
         // A plan has one kernel for all lengths.
         let items = G::planned(workspace).max(items as u64);
         let best = self.profile_to_read()?.reduction(work()?, items)?;
         Some(GpuOptions { reduce: Some(best.strategy), policy: Some(best.policy), scan: None })
+    }
+
+    fn profiled_scan(
+        &self,
+        workspace: &G::Workspace,
+        work: &dyn Fn() -> Option<Work>,
+        items: usize,
+    ) -> Option<GpuOptions> {
+        let items = G::planned(workspace).max(items as u64);
+        let best = self.profile_to_read()?.scan(work()?, items)?;
+        Some(GpuOptions { scan: Some(best.strategy), policy: Some(best.policy), reduce: None })
     }
 
     /// The profile, unless the caller has asked for something.

@@ -70,19 +70,33 @@ pub fn scan_problems<A: Element, O: Operator<A>>(operator: O, init: A) -> [Scan<
     ]
 }
 
-/// The lengths to test with items of `item_bytes` bytes, and whether each is small.
-fn cases(item_bytes: usize, effort: Effort) -> Vec<(usize, bool)> {
-    let mut cases: Vec<(usize, bool)> = lengths::small().into_iter().map(|n| (n, true)).collect();
-    if effort == Effort::Full {
-        let mut large = lengths::windows();
-        for_each_device_of(Selection::Representative, |device| {
-            large.extend(lengths::policy(&device.device, item_bytes, MOST));
-        });
-        large.sort_unstable();
-        large.dedup();
-        cases.extend(large.into_iter().filter(|&n| n > 8192).map(|n| (n, false)));
+/// The lengths to test with items of `item_bytes` bytes.
+struct Lengths {
+    small: Vec<usize>,
+    large: Vec<usize>,
+}
+
+impl Lengths {
+    fn of(item_bytes: usize, effort: Effort) -> Self {
+        let mut large = Vec::new();
+        if effort == Effort::Full {
+            large = lengths::windows();
+            for_each_device_of(Selection::Representative, |device| {
+                large.extend(lengths::policy(&device.device, item_bytes, MOST));
+            });
+            large.sort_unstable();
+            large.dedup();
+            large.retain(|&n| n > 8192);
+        }
+        Self { small: lengths::small(), large }
     }
-    cases
+
+    /// All of them, each with its number and whether it is small.
+    fn all(&self) -> Vec<(usize, usize, bool)> {
+        let small = self.small.iter().map(|&n| (n, true));
+        let all = small.chain(self.large.iter().map(|&n| (n, false)));
+        all.enumerate().map(|(number, (n, small))| (number, n, small)).collect()
+    }
 }
 
 fn selection(small: bool, effort: Effort) -> Selection {
@@ -111,7 +125,7 @@ where
     A: Sample,
     O: Operator<A>,
 {
-    for (case, (items, small)) in cases(size_of::<T>(), effort).into_iter().enumerate() {
+    for (case, items, small) in Lengths::of(size_of::<T>(), effort).all() {
         let array = input.array::<T>(case as u64, items);
         for problem in [Reduce::new(operator), Reduce::new(operator).init(init)] {
             let expected = expected_reduce(&array, &problem);
@@ -223,15 +237,14 @@ fn for_each_scan<T, U, O>(
     U: Sample,
     O: Operator<U::Acc>,
 {
-    let (small, large): (Vec<_>, Vec<_>) =
-        cases(item_bytes, effort).into_iter().partition(|&(_, small)| small);
-    let longest = small.iter().map(|case| case.0).max().unwrap_or(0);
+    let Lengths { small, large } = Lengths::of(item_bytes, effort);
+    let longest = small.last().copied().unwrap_or(0);
     let items: Vec<T> = input.array(turn as u64, longest);
     // One kernel for each call: those of all calls together are all of them.
     let kernel = (O::NAME.len() + size_of::<T>() + size_of::<U>() / 2 + turn / 4) % 4;
     for (variant, problem) in scan_problems(operator, init).into_iter().enumerate() {
         let expected: Vec<U> = expected_scan(&items, &problem);
-        for &(n, _) in &small {
+        for &n in &small {
             let range = match problem.direction {
                 Direction::Forward => 0..n,
                 Direction::Reverse => longest - n..longest,
@@ -245,7 +258,7 @@ fn for_each_scan<T, U, O>(
             });
         }
     }
-    for (index, (n, _)) in large.into_iter().enumerate() {
+    for (index, n) in large.into_iter().enumerate() {
         let items: Vec<T> = input.array(n as u64, n);
         for (variant, problem) in scan_problems(operator, init).into_iter().enumerate() {
             if taken(variant, index + turn) {
@@ -291,7 +304,12 @@ mod tests {
         for variant in 0..8 {
             assert_eq!((0..8).filter(|&case| taken(variant, case)).count(), 1);
         }
-        assert!(cases(4, Effort::Full).iter().any(|&(items, small)| items > 65_536 && !small));
-        assert!(cases(4, Effort::Brief).iter().all(|&(_, small)| small));
+        assert!(Lengths::of(4, Effort::Full).large.iter().any(|&items| items > 65_536));
+        assert!(Lengths::of(4, Effort::Brief).large.is_empty());
+    }
+
+    #[test]
+    fn the_longest_small_length_is_the_last() {
+        assert!(Lengths::of(4, Effort::Brief).small.is_sorted());
     }
 }

@@ -116,6 +116,11 @@ pub fn for_each_device(body: impl FnMut(&TestDevice)) {
 /// # Panics
 /// If there is no device at all: a test that checked nothing has not passed.
 pub fn for_each_device_of(selection: Selection, mut body: impl FnMut(&TestDevice)) {
+    each(selection, &mut body);
+}
+
+/// As every test has a body of its own, what is done around it is compiled once.
+fn each(selection: Selection, body: &mut dyn FnMut(&TestDevice)) {
     let mut count = 0;
     for device in devices() {
         if selection == Selection::All || device.representative {

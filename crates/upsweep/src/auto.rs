@@ -101,7 +101,7 @@ impl Auto {
     }
 
     /// The place of a call that moves so many bytes of the host's, which a GPU perhaps cannot do.
-    fn place(&self, traffic: Traffic, bytes: u64, can: impl Fn(&Device) -> bool) -> Placement {
+    fn place(&self, traffic: Traffic, bytes: u64, can: &dyn Fn(&Device) -> bool) -> Placement {
         let expected = |gpu: &Candidate| gpu.profile.from_host.as_ref()?.expected(traffic, bytes);
         let mut known: Vec<(&Candidate, Crossing)> =
             self.gpus.iter().filter_map(|gpu| Some((gpu, expected(gpu)?))).collect();
@@ -169,7 +169,7 @@ impl Device {
     pub fn placement(&self, traffic: Traffic, bytes: u64, dtypes: &[Dtype]) -> Placement {
         let knows = |device: &Device| dtypes.iter().all(|&dtype| knows(device.limits(), dtype));
         match self.auto_state() {
-            Some(auto) => auto.place(traffic, bytes, knows),
+            Some(auto) => auto.place(traffic, bytes, &knows),
             None => Placement { device: self.clone(), reason: Reason::Asked },
         }
     }
@@ -187,7 +187,7 @@ impl Device {
         match self.auto_state() {
             None => Cow::Borrowed(self),
             Some(auto) => {
-                let elsewhere = || auto.place(traffic, bytes() as u64, can).device;
+                let elsewhere = || auto.place(traffic, bytes() as u64, &can).device;
                 Cow::Owned(home().unwrap_or_else(elsewhere))
             }
         }

@@ -36,7 +36,24 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
-        let ready = self.ready_scan::<T, U, O>(workspace, [&input, &output], problem, options)?;
+        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        let (form, init) = (Form::new(problem), init_words(problem.init));
+        self.scan_slices(workspace, stream, types, [input, output], form, init, options)
+    }
+
+    /// A scan from one array to another, or in place, in a stream.
+    #[expect(clippy::too_many_arguments, reason = "what a launch consists of")]
+    fn scan_slices(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        stream: &CudaStream,
+        types: Types,
+        [input, output]: [Slice<'_>; 2],
+        form: Form,
+        init: Init,
+        options: &ScanOptions,
+    ) -> Result<()> {
+        let ready = self.ready_scan(workspace, types, [&input, &output], form, init, options)?;
         let Some(ready) = ready else { return Ok(()) };
         let in_place = [&output];
         let arrays = [&input, &output];
@@ -64,30 +81,27 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
-        let ready = self.ready_scan::<T, U, O>(workspace, [&input, &output], problem, options)?;
         let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
         let strategy =
             options.strategy.unwrap_or_else(|| policy::of_types(self.facts.arch, &types));
+        let (form, init) = (Form::new(problem), init_words(problem.init));
+        let ready = self.ready_scan(workspace, types, [&input, &output], form, init, options)?;
         Ok(Recording::new(self, ready, Some(Strategy::GpuScan(strategy))))
     }
 
     /// The launch of a scan; `None` if there is nothing to do.
-    fn ready_scan<T, U, O>(
+    fn ready_scan(
         self: &Arc<Self>,
         workspace: &mut Workspace,
+        types: Types,
         [input, output]: [&Slice<'_>; 2],
-        problem: &Scan<U::Acc, O>,
+        form: Form,
+        init: Init,
         options: &ScanOptions,
-    ) -> Result<Option<Ready>>
-    where
-        T: Widen<U::Acc>,
-        U: Element,
-        O: Operator<U::Acc>,
-    {
+    ) -> Result<Option<Ready>> {
         if input.items != output.items {
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }
-        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
         let in_place = input.is(output) && types.item == types.output;
         if !in_place {
             input.check_apart(output)?;
@@ -97,21 +111,7 @@ impl Gpu {
         }
         let (arrays, words) = ([*input], types.values.handed());
         let inputs = Inputs::of(&arrays, &words);
-        self.ready_scanning(workspace, types, &inputs, output, problem, options).map(Some)
-    }
-
-    /// The launch of a scan of arrays into one that is as long, and not empty.
-    fn ready_scanning<A: Element, O>(
-        self: &Arc<Self>,
-        workspace: &mut Workspace,
-        types: Types,
-        inputs: &Inputs<'_>,
-        output: &Slice<'_>,
-        problem: &Scan<A, O>,
-        options: &ScanOptions,
-    ) -> Result<Ready> {
-        let (form, init) = (Form::new(problem), init_words(problem.init));
-        self.ready_with(workspace, types, form, inputs, output, &[], init, options)
+        self.ready_with(workspace, types, form, &inputs, output, &[], init, options).map(Some)
     }
 
     /// The launch of a scan of arrays, with what its kernels have `beside` them.
@@ -171,11 +171,13 @@ impl Gpu {
             return Ok(());
         }
         let items = made.items;
+        let (form, init) = (Form::new(problem), init_words(problem.init));
         self.with_inputs(made, &types, |inputs| {
             let mut scan = |to: Slice<'_>| {
                 let types = types.clone();
                 inputs.all().try_for_each(|input| input.check_apart(&to))?;
-                let ready = self.ready_scanning(workspace, types, inputs, &to, problem, options)?;
+                let ready =
+                    self.ready_with(workspace, types, form, inputs, &to, &[], init, options)?;
                 let slices: Vec<&Slice<'_>> = inputs.all().chain([&to]).collect();
                 self.in_order(self.stream(), &slices, || ready.begin(self, self.stream()))
             };
@@ -226,25 +228,26 @@ impl Gpu {
         O: Operator<U::Acc>,
     {
         let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        let (form, init) = (Form::new(problem), init_words(problem.init));
         let mut uploaded = None;
-        let in_place = input.is_none();
         let input = match input {
             Some(input) => Some(self.on_device(input, types.item, &mut uploaded)?),
             None => None,
         };
-        let mut scan = |to: Slice<'_>| {
+        let kind = types.output;
+        let scan = |to: Slice<'_>| {
             let arrays = [input.unwrap_or(to), to];
-            self.scan_into::<T, U, O>(workspace, self.stream(), arrays, problem, options)
+            self.scan_slices(workspace, self.stream(), types, arrays, form, init, options)
         };
         match output {
             Target::Device(output) => scan(output),
             Target::Host(items) => {
                 let count = items.len() as u64;
-                let made = Buffer::new(self, count * types.output.size() as u64)?;
-                if in_place {
+                let made = Buffer::new(self, count * kind.size() as u64)?;
+                if input.is_none() {
                     made.write(0, &bytes(items))?;
                 }
-                scan(Slice::at(made.pointer(), types.output, count)?)?;
+                scan(Slice::at(made.pointer(), kind, count)?)?;
                 // SAFETY: the memory is ours, and has as many bytes.
                 U::fill(items, |data| unsafe { self.copy_out(made.pointer(), data) })
             }

@@ -46,6 +46,12 @@ pub(crate) enum Held {
 impl Op {
     /// The operator that `O` is; `None` if it has no text in CUDA C++.
     pub(crate) fn of<A: Element, O: Operator<A>>(operator: &O) -> Option<Self> {
+        let own = || Custom::of(operator, Language::Cuda).map(Op::Custom);
+        Self::built_in(TypeId::of::<O>()).or_else(own)
+    }
+
+    /// The operator of the library's that has this type.
+    fn built_in(operator: TypeId) -> Option<Self> {
         let known = [
             (TypeId::of::<Sum>(), Op::Sum),
             (TypeId::of::<Product>(), Op::Product),
@@ -55,10 +61,7 @@ impl Op {
             (TypeId::of::<BitOr>(), Op::Or),
             (TypeId::of::<BitXor>(), Op::Xor),
         ];
-        if let Some((_, op)) = known.into_iter().find(|(id, _)| *id == TypeId::of::<O>()) {
-            return Some(op);
-        }
-        Custom::of(operator, Language::Cuda).map(Op::Custom)
+        known.into_iter().find(|(of, _)| *of == operator).map(|(_, op)| op)
     }
 
     pub(crate) fn name(&self) -> &'static str {

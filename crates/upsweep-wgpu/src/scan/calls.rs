@@ -99,47 +99,58 @@ impl Gpu {
     {
         let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
         self.check(&types)?;
-        let (mut uploaded, created);
+        let (form, init) = (Form::new(problem, false), init_words(problem.init));
+        let mut uploaded = None;
         let input = match input {
-            Some(input) => {
-                uploaded = None;
-                Some(self.on_device(input, types.item, &mut uploaded)?)
-            }
+            Some(input) => Some(self.on_device(input, types.item, &mut uploaded)?),
             None => None,
         };
-        let (to, host) = match output {
-            Target::Device(slice) => (slice, None),
+        match output {
+            Target::Device(to) => {
+                let arrays = [input.unwrap_or(to), to];
+                self.scan_slices(workspace, types, arrays, form, init, options)
+            }
             Target::Host(items) => {
                 let count = items.len() as u64;
-                created = if input.is_none() {
+                let created = if input.is_none() {
                     self.upload("items", &bytes(items))?
                 } else {
                     let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
                     self.buffer("items", count * types.output.size() as u64, usage)?
                 };
-                (Slice::new(&created, types.output, 0, count)?, Some(items))
+                let to = Slice::new(&created, types.output, 0, count)?;
+                let arrays = [input.unwrap_or(to), to];
+                self.scan_slices(workspace, types, arrays, form, init, options)?;
+                if items.is_empty() {
+                    return Ok(());
+                }
+                self.wait()?;
+                U::fill(items, |data| self.download(to.buffer, to.offset, data))
             }
-        };
-        let from = input.unwrap_or(to);
+        }
+    }
+
+    /// Submits a scan from one array to another, or in place.
+    fn scan_slices(
+        &self,
+        workspace: &mut Workspace,
+        types: Types,
+        [from, to]: [Slice<'_>; 2],
+        form: Form,
+        init: Init,
+        options: &ScanOptions,
+    ) -> Result<()> {
         if from.items != to.items {
             return Err(Error::LengthMismatch { input: from.len(), output: to.len() });
         }
         if from.items == 0 {
             return Ok(());
         }
-        let form = Form::new(problem, from.is(&to));
-        let init = init_words(problem.init);
+        let form = Form { in_place: from.is(&to), ..form };
         let (arrays, words) = ([from], types.values.handed());
         let arrays = (&Inputs::of(&arrays, &words), &to);
         let recording = self.bind_scanning(workspace, types, form, arrays, None, init, options)?;
-        self.submit(&recording)?;
-        match host {
-            Some(items) => {
-                self.wait()?;
-                U::fill(items, |data| self.download(to.buffer, to.offset, data))
-            }
-            None => Ok(()),
-        }
+        self.submit(&recording)
     }
 
     /// Writes every prefix of items that are made, or what is made of it, to `output`. Waits for an output in the host's memory only.
