@@ -3,6 +3,7 @@
 mod bench;
 mod checks;
 mod nvrtc;
+mod programs;
 mod shell;
 mod test;
 mod tools;

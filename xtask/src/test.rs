@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::shell::{
-    Result, Steps, cargo, in_ci, output, program, root, run, run_and_keep, target_dir,
-};
+use crate::programs::{self, Program};
+use crate::shell::{Result, Steps, cargo, in_ci, program, root, run, run_and_keep, target_dir};
 use crate::{bench, nvrtc, tools, vulkan};
 
 /// Cargo projects outside the workspace, and the features they are looked at with.
@@ -70,11 +69,12 @@ pub(crate) fn full() -> Result<()> {
         Err(why) => not_done(&why),
     })?;
     let needed = Needed { validator, cpp, chromium };
-    steps.step("tests", || tests(Some(&python), drivers, needed, compiler))?;
-    steps.step("three steps in one submission", || one_submission(drivers))?;
-    steps.step("GPU tests under the Khronos validation layer", || validation(drivers))?;
+    let made = test_programs(&mut steps)?;
+    steps.step("tests", || tests(&made, Some(&python), drivers, needed, compiler))?;
+    steps.step("three steps in one submission", || one_submission(&made, drivers))?;
+    steps.step("GPU tests under the Khronos validation layer", || validation(&made, drivers))?;
     steps.step("summation vectors, checked by another program", || vectors(&python))?;
-    steps.step("vector code under valgrind", memcheck)?;
+    steps.step("vector code under valgrind", || memcheck(&made))?;
     steps.step("fuzz targets", fuzz)?;
     steps.step("every benchmark of the program, tiny", || benchmarks(drivers))?;
     steps.step("every benchmark definition, tiny", || {
@@ -89,10 +89,11 @@ pub(crate) fn full() -> Result<()> {
 pub(crate) fn quick() -> Result<()> {
     let mut steps = Steps::default();
     format_and_lints(&mut steps)?;
+    let made = test_programs(&mut steps)?;
     steps.step("tests", || {
         let (python, drivers) = (tools::python_if_made(), vulkan::software_if_made());
-        let needed = Needed::default();
-        tests(python.as_deref(), drivers.as_deref(), needed, nvrtc::if_made().as_deref())
+        let (needed, compiler) = (Needed::default(), nvrtc::if_made());
+        tests(&made, python.as_deref(), drivers.as_deref(), needed, compiler.as_deref())
     })?;
     steps.summary();
     Ok(())
@@ -105,6 +106,15 @@ pub(crate) fn check() -> Result<()> {
     documentation(&mut steps)?;
     steps.summary();
     Ok(())
+}
+
+fn test_programs(steps: &mut Steps) -> Result<Vec<Program>> {
+    let mut made = Vec::new();
+    steps.step("programs of tests", || {
+        made = programs::made()?;
+        Ok(String::new())
+    })?;
+    Ok(made)
 }
 
 fn format_and_lints(steps: &mut Steps) -> Result<()> {
@@ -156,33 +166,34 @@ struct Needed {
 /// devices, and a device that is missing is a failure. With a validator, a compiler of C++, Chromium, or the
 /// compiler of CUDA kernels, so is its absence.
 fn tests(
+    made: &[Program],
     python: Option<&Path>,
     drivers: Option<&str>,
     needed: Needed,
     compiler: Option<&Path>,
 ) -> Result<String> {
-    let mut test = cargo("test --workspace");
-    test.env("UPSWEEP_CACHE_DIR", cache_dir());
-    if let Some(python) = python {
-        test.env("UPSWEEP_TEST_PYTHON", python);
-    }
-    if let Some(drivers) = drivers {
-        vulkan::select(&mut test, drivers);
-        test.env("UPSWEEP_TEST_GPU", "required").env("UPSWEEP_TEST_REQUIRE", "wgpu");
-    }
-    if needed.validator {
-        test.env("UPSWEEP_TEST_SPIRV_VAL", "required");
-    }
-    if needed.cpp {
-        test.env("UPSWEEP_TEST_CPP", "required");
-    }
-    if needed.chromium {
-        test.env("UPSWEEP_TEST_CHROMIUM", "required");
-    }
-    if let Some(folder) = compiler {
-        nvrtc::select(&mut test, folder);
-    }
-    let lines = run_and_keep(&mut test, |line| line.starts_with("test result:"))?;
+    let lines = programs::run_tests(made, |test| {
+        test.env("UPSWEEP_CACHE_DIR", cache_dir());
+        if let Some(python) = python {
+            test.env("UPSWEEP_TEST_PYTHON", python);
+        }
+        if let Some(drivers) = drivers {
+            vulkan::select(test, drivers);
+            test.env("UPSWEEP_TEST_GPU", "required").env("UPSWEEP_TEST_REQUIRE", "wgpu");
+        }
+        if needed.validator {
+            test.env("UPSWEEP_TEST_SPIRV_VAL", "required");
+        }
+        if needed.cpp {
+            test.env("UPSWEEP_TEST_CPP", "required");
+        }
+        if needed.chromium {
+            test.env("UPSWEEP_TEST_CHROMIUM", "required");
+        }
+        if let Some(folder) = compiler {
+            nvrtc::select(test, folder);
+        }
+    })?;
     let count = |what: &str| -> u64 {
         lines
             .iter()
@@ -215,25 +226,14 @@ fn software_vulkan() -> Result<(Option<String>, String)> {
     }
 }
 
-/// What the step of the tests built, by name: another call of cargo, for one package, would build half of it again.
-fn built(name: &str) -> Result<String> {
-    let messages = output(&mut cargo("test --workspace --no-run --quiet --message-format json"))?;
-    messages
-        .lines()
-        .filter_map(|line| line.split_once("\"executable\":\"")?.1.split('"').next())
-        .find(|path| path.rsplit('/').next().is_some_and(|file| file.starts_with(name)))
-        .map(str::to_owned)
-        .ok_or_else(|| format!("cargo named no binary {name}"))
-}
-
 /// The example of recording into a command stream, on every software device.
-fn one_submission(drivers: Option<&str>) -> Result<String> {
+fn one_submission(made: &[Program], drivers: Option<&str>) -> Result<String> {
     let Some(drivers) = drivers else {
         return not_done("there are no software Vulkan devices");
     };
-    let binary = built("one_submission")?;
+    let binary = programs::named(made, "one_submission")?;
     for device in ["wgpu:0", "wgpu:1"] {
-        let mut example = program(&binary);
+        let mut example = program(binary);
         vulkan::select(&mut example, drivers);
         let lines = run_and_keep(example.arg(device), |line| line.ends_with("as on the host"))?;
         if lines.is_empty() {
@@ -244,11 +244,11 @@ fn one_submission(drivers: Option<&str>) -> Result<String> {
 }
 
 /// GPU tests that fail when the validation layer has anything to say.
-fn validation(drivers: Option<&str>) -> Result<String> {
+fn validation(made: &[Program], drivers: Option<&str>) -> Result<String> {
     let Some(drivers) = drivers else {
         return not_done("there are no software Vulkan devices");
     };
-    let mut test = program(built("validation-")?);
+    let mut test = program(programs::named(made, "validation-")?);
     // Nothing is known from before, so that the trial of the device is watched too.
     test.env("UPSWEEP_CACHE_DIR", "");
     test.env("VK_LAYER_PATH", vulkan::validation_layer_folder());
@@ -272,13 +272,13 @@ fn not_done(why: &str) -> Result<String> {
 
 /// The tests of the small vector operations, every memory access watched. valgrind knows no
 /// AVX-512, so the tests are told to stay below it.
-fn memcheck() -> Result<String> {
+fn memcheck(made: &[Program]) -> Result<String> {
     if let Err(why) = tools::valgrind() {
         return not_done(&why);
     }
-    let binary = built("upsweep_cpu-")?;
+    let binary = programs::named(made, "upsweep_cpu-")?;
     let mut valgrind = program("valgrind");
-    valgrind.args(["--quiet", "--error-exitcode=9", "--leak-check=no", &binary, "simd::"]);
+    valgrind.args(["--quiet", "--error-exitcode=9", "--leak-check=no"]).arg(binary).arg("simd::");
     valgrind.env("UPSWEEP_TEST_ISA", "avx2");
     let results = run_and_keep(&mut valgrind, |line| line.starts_with("test result:"))?;
     match results.first() {
