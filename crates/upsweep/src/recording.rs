@@ -104,7 +104,10 @@ where
         input: impl Into<View<'a, T>>,
         result: impl Into<ViewMut<'b, A>>,
     ) -> Result<Recording> {
-        let (input, result) = (input.into(), result.into());
+        self.bind_views(input.into(), result.into())
+    }
+
+    fn bind_views(&mut self, input: View<'_, T>, result: ViewMut<'_, A>) -> Result<Recording> {
         check_length(input.len(), self.items)?;
         on_prepared!(&mut self.prepared, backend, workspace => {
             backend.bind_reduce::<T, A, O>(workspace, input, result, &self.problem)
@@ -128,7 +131,10 @@ where
         input: impl Into<View<'a, T>>,
         output: impl Into<ViewMut<'b, U>>,
     ) -> Result<Recording> {
-        let (input, output) = (input.into(), output.into());
+        self.bind_views(input.into(), output.into())
+    }
+
+    fn bind_views(&mut self, input: View<'_, T>, output: ViewMut<'_, U>) -> Result<Recording> {
         check_length(input.len(), self.items)?;
         on_prepared!(&mut self.prepared, backend, workspace => {
             backend.bind_scan::<T, U, O>(workspace, input, output, &self.problem)
@@ -147,7 +153,10 @@ impl<T: Number> PositionPlan<T> {
         input: impl Into<View<'a, T>>,
         result: impl Into<ViewMut<'b, u64>>,
     ) -> Result<Recording> {
-        let (input, result) = (input.into(), result.into());
+        self.bind_views(input.into(), result.into())
+    }
+
+    fn bind_views(&mut self, input: View<'_, T>, result: ViewMut<'_, u64>) -> Result<Recording> {
         check_length(input.len(), self.items)?;
         on_prepared!(&mut self.prepared, backend, workspace => {
             backend.bind_position::<T>(workspace, input, result, self.extreme)

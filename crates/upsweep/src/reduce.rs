@@ -105,7 +105,16 @@ where
     A: Element,
     O: Operator<A>,
 {
-    let input = input.into();
+    reduce_view(device, input.into(), problem)
+}
+
+#[inline]
+fn reduce_view<T, A, O>(device: &Device, input: View<'_, T>, problem: &Reduce<A, O>) -> Result<A>
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
     let can = |device: &Device| device.can::<T, A, A, O>(&problem.operator);
     let device = device.for_call(|| input.home(), Traffic::Reads, || input.bytes(), can);
     on_backend!(device, backend => {
@@ -166,7 +175,20 @@ where
     A: Element,
     O: Operator<A>,
 {
-    let (input, result) = (input.into(), result.into());
+    reduce_views(device, input.into(), result.into(), problem)
+}
+
+fn reduce_views<T, A, O>(
+    device: &Device,
+    input: View<'_, T>,
+    result: ViewMut<'_, A>,
+    problem: &Reduce<A, O>,
+) -> Result<()>
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
     let home = || input.home().or_else(|| result.home());
     let can = |device: &Device| device.can::<T, A, A, O>(&problem.operator);
     let device = device.for_call(home, Traffic::Reads, || input.bytes(), can);

@@ -249,7 +249,20 @@ where
     U: Element,
     O: Operator<U::Acc>,
 {
-    let (input, output) = (input.into(), output.into());
+    scan_views(device, input.into(), output.into(), problem)
+}
+
+fn scan_views<T, U, O>(
+    device: &Device,
+    input: View<'_, T>,
+    output: ViewMut<'_, U>,
+    problem: &Scan<U::Acc, O>,
+) -> Result<()>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
     if input.len() != output.len() {
         return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
     }
@@ -286,7 +299,14 @@ where
     T: Element + Widen<<T as Element>::Acc>,
     O: Operator<T::Acc>,
 {
-    let data = data.into();
+    scan_view(device, data.into(), problem)
+}
+
+fn scan_view<T, O>(device: &Device, data: ViewMut<'_, T>, problem: &Scan<T::Acc, O>) -> Result<()>
+where
+    T: Element + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
     let bytes = || 2 * data.len() * size_of::<T>();
     let can = |device: &Device| device.can::<T, T::Acc, T, O>(&problem.operator);
     let device = device.for_call(|| data.home(), Traffic::Copies, bytes, can);

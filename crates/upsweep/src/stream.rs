@@ -51,7 +51,10 @@ where
     /// # Errors
     /// [`Error::ChunkLength`](crate::Error::ChunkLength) if an earlier chunk was the last.
     pub fn push<'a>(&mut self, chunk: impl Into<View<'a, T>>) -> Result<()> {
-        let chunk = chunk.into();
+        self.push_view(chunk.into())
+    }
+
+    fn push_view(&mut self, chunk: View<'_, T>) -> Result<()> {
         on_prepared!(&mut self.prepared, backend, workspace => {
             backend.reduce_next::<T, A, O>(workspace, &mut self.state, backend.input(chunk)?)
         })
@@ -118,7 +121,10 @@ where
         chunk: impl Into<View<'a, T>>,
         output: impl Into<ViewMut<'b, U>>,
     ) -> Result<()> {
-        let (chunk, output) = (chunk.into(), output.into());
+        self.next_views(chunk.into(), output.into())
+    }
+
+    fn next_views(&mut self, chunk: View<'_, T>, output: ViewMut<'_, U>) -> Result<()> {
         on_prepared!(&mut self.prepared, backend, workspace => {
             let (chunk, output) = (backend.input(chunk)?, backend.output(output)?);
             backend.scan_next::<T, U, O>(workspace, &mut self.state, chunk, output)

@@ -58,7 +58,7 @@ pub(super) fn in_turns<const N: usize>(
 }
 
 /// How long each of so many calls of the host's took.
-pub(super) fn host(runs: u32, mut call: impl FnMut() -> Result<()>) -> Result<Duration> {
+pub(super) fn host(runs: u32, call: &mut dyn FnMut() -> Result<()>) -> Result<Duration> {
     let begun = Instant::now();
     for _ in 0..runs {
         call()?;
@@ -70,7 +70,7 @@ pub(super) fn host(runs: u32, mut call: impl FnMut() -> Result<()>) -> Result<Du
 pub(super) fn device(device: &Device, recording: &Recording, runs: u32) -> Result<Duration> {
     match recording.time(runs)? {
         Some(times) => Ok(Quartiles::of(times).median),
-        None => host(runs, || {
+        None => host(runs, &mut || {
             recording.submit()?;
             device.wait()
         }),

@@ -15,6 +15,7 @@
 
 mod calls;
 mod clock;
+mod facts;
 mod text;
 
 use std::time::Duration;
