@@ -86,7 +86,10 @@ pub(crate) fn run_tests(
     }
     let (jobs, ended) = (Mutex::new(jobs), Mutex::new((Vec::new(), Vec::new())));
     let work = || {
-        while let Some((name, mut command)) = locked(&jobs).pop_front() {
+        loop {
+            // In the head of the loop the lock would be held as long as the program runs.
+            let next = locked(&jobs).pop_front();
+            let Some((name, mut command)) = next else { break };
             set_up(&mut command);
             let begun = Instant::now();
             let done = command.output();
