@@ -1,8 +1,8 @@
 //! Plans: a problem and its scratch memory, made once and used many times.
 //!
 //! A function that takes anything that becomes a view does no more than make it one: the rest is compiled once for all of them. It is also
-//! what the compiler wants: where it must assume that something becomes a view, each type that a backend has for its arrays is tried
-//! against that, which took 8 s of one core for each such function (rustc 1.95).
+//! what the compiler wants: what is called with that assumption in scope took it 8 s of one core for each such function (rustc 1.95,
+//! `docs/decisions/2026-11-26-compile-times.md`).
 
 use core::marker::PhantomData;
 
