@@ -3,7 +3,6 @@
 
 use core::marker::PhantomData;
 use core::ops::Range;
-use std::sync::Mutex;
 
 use fearless_simd::Simd;
 use upsweep_core::summation::{LANES, TILE, TILES, WINDOW};
@@ -14,10 +13,10 @@ use upsweep_core::{
 use crate::device::{Cpu, Means, set_first};
 use crate::isa::{self, Kernel};
 use crate::reduce::tile::{fold_lanes, fold_tile};
-use crate::scan::in_turn::InTurn;
 use crate::scan::range::{Source, total_of_block};
 use crate::scan::scan;
-use crate::team::{MOST_BLOCKS, lock};
+use crate::scan::totals::append_windows;
+use crate::team::MOST_BLOCKS;
 
 impl Cpu {
     /// Combines all items into one value. Another strategy than threads is not asked for: items are made and folded by vectors.
@@ -229,24 +228,14 @@ where
     A: Element,
     O: Operator<A>,
 {
-    let items = input.len();
-    let windows = Mutex::new((0..items).step_by(WINDOW).enumerate());
-    let team = means.team.at_most(items.div_ceil(WINDOW));
-    let carries = InTurn::new(team, Carry::new(None, &operator));
-    carries.on_threads(&|| {
-        let mut window = Vec::new();
-        while let Some((index, start)) = lock(&windows).and_then(|mut windows| windows.next()) {
-            window.clear();
-            window.extend(input.make(start..items.min(start + WINDOW)));
-            let total = total_of_block(means.level, &window, false, operator);
-            let advance = |mut carry: Carry<A>| {
-                carry.push(total, (WINDOW / TILE).ilog2(), &operator);
-                carry
-            };
-            if carries.pass(index, advance).is_none() {
-                break;
-            }
+    let mut carry = Carry::new(None, &operator);
+    append_windows(means.team, input.len(), &mut carry, operator, || {
+        let mut made = Vec::new();
+        move |window| {
+            made.clear();
+            made.extend(input.make(window));
+            total_of_block(means.level, &made, false, operator)
         }
     });
-    carries.into_state().before_next(&operator)
+    carry.before_next(&operator)
 }

@@ -6,20 +6,24 @@ use upsweep_core::{CpuPolicy, Dtype, Element, Kind, Limits};
 ///
 /// - `serial_bytes`: below, waking a helper takes longer than its work. Measured on a Zen 4 with two
 ///   cores: 2 MiB are read at 87 GB/s by one and 114 to 139 by two (2026-11-21).
-/// - `scan_serial_bytes`: several threads read every item twice and hand on a carry for each block, so that they lose where one
-///   thread's own cache is fast, and more threads gain sooner. In bytes read and written, two of a Zen 5 gain from 32 MiB on (L2
-///   1 MiB; 16 MiB take 222 us by one and 399 by two), eight of a Xeon from 4 (L2 2 MiB), sixteen from 2 (81 us by one, 45 by all). This
-///   is near to all of them (2026-11-23, `2026-11-23-scan-threads.csv`, `-check-cpu-1.csv`); `upsweep tune` finds the machine's own.
+/// - `scan_serial_bytes`: several threads read every item twice, so that they lose where one thread's own cache is fast, and more threads
+///   gain sooner. In bytes read and written, sixteen of a Xeon gain from 1 MiB on (L2 2 MiB), two to eight from 2, two of a Zen 3
+///   from 1 to 2 (L2 512 KiB; 2026-11-26, `2026-11-26-scan-totals-cpu.csv` of both). Two of a Zen 5 gained from 32 on (L2 1 MiB; 16 MiB took 222 us
+///   by one and 399 by two; 2026-11-23, `2026-11-23-scan-threads.csv`): two threads may be those of one core, and then lose more
+///   than two of the Xeon do by waiting. `upsweep tune` finds the machine's own.
 /// - `block_bytes`: pays for handing it out, and lets threads end together. Sixteen of a Xeon are 5 to 8 % faster with 128 KiB than with
 ///   512 at 64 MiB (2026-11-24, `2026-11-24-check-cpu-default.csv`), two of a Zen 5 3 to 9 % slower than with 2 MiB at 16.
 /// - `scan_block_bytes`: a first-level cache full. Between the two times a block is read, the next
 ///   one is fetched line by line with the stores of this one; with blocks of 16 to 32 KiB two
 ///   threads then reach 96 % of the speed of copying, with blocks of 256 KiB 88 %
-///   (Zen 4, 2026-11-21, `benches/record/`). Carries go from block to block one after another, however many threads there are, so
-///   that many of them need larger blocks: sixteen of a Xeon take 2.0 to 2.3 times as long with 16 KiB as with 128, 1.1 to 1.4 with 32,
-///   0.98 to 1.12 with 64 and 0.94 to 1.03 with 256 (2^20 to 2^24 `u32` and `f32`, 2026-11-24, `2026-11-24-tune-cpu.csv`).
+///   (Zen 4, 2026-11-21, `benches/record/`).
+///   Each thread reads the totals of all others' blocks, so that many threads want larger blocks: sixteen of a Xeon take 0.96 to 1.09 of the
+///   time with 64 KiB as with 128, 1.01 to 1.26 with 32, and 1.13 to 1.75 with 16 (2^22 to 2^26 bytes, `2026-11-26-scan-totals-cpu.csv`).
+///   With 256 they take the same up to 64 MiB, and up to a tenth less beyond (`2026-11-26-check-cpu-4.csv`, `-4-again.csv`).
 /// - `streaming_bytes`: an output that leaves no room for its input in the last-level cache is better
-///   written past it. Below, a reader that comes next finds the output there.
+///   written past it. Below, a reader that comes next finds the output there. One of more than 64 MiB is many cores' and other machines':
+///   sixteen threads of a Xeon that says 300 MiB scan 64 MiB there and back at 70 GB/s through the caches where they copy at 215, and
+///   `upsweep tune` has them write past the caches from 1 to 32 MiB on (2026-11-26, `2026-11-26-scan-compare-cpu-2.csv`, `-tune-cpu-4.csv`).
 /// - `half_line_bytes`, `scan_half_line_bytes`: never. Past the caches loads of 32 bytes are 1 to 5 % faster than those of 64 on two cores of a Zen 4
 ///   (2026-11-21), but 6 to 11 % slower on two of a Zen 5, and 11 to 25 % on sixteen of a Xeon (2026-11-23,
 ///   `2026-11-23-check-half-lines.csv`, `-check-cpu-1.csv`). `upsweep tune` finds which machine this is.
@@ -27,13 +31,13 @@ pub(crate) fn policy(limits: &Limits) -> CpuPolicy {
     let helpers = limits.compute_units.saturating_sub(1).max(1);
     CpuPolicy {
         serial_bytes: 2 << 20,
-        scan_serial_bytes: (24 * limits.l2_bytes / (2 * helpers - 1)).max(2 << 20),
+        scan_serial_bytes: (24 * limits.l2_bytes / (4 * helpers - 3)).max(1 << 20),
         block_bytes: 1 << 18,
         scan_block_bytes: limits
             .l1_bytes
             .max(1 << 14)
-            .max((limits.compute_units << 13).min(limits.l2_bytes / 2)),
-        streaming_bytes: (limits.l3_bytes / 2).max(limits.l2_bytes).max(1 << 22),
+            .max((limits.compute_units << 14).min(limits.l2_bytes / 2)),
+        streaming_bytes: (limits.l3_bytes / 2).min(1 << 25).max(limits.l2_bytes).max(1 << 22),
         half_line_bytes: CpuPolicy::NEVER,
         scan_half_line_bytes: CpuPolicy::NEVER,
     }

@@ -1,15 +1,14 @@
 //! The limits of memory: as many bytes, moved with no arithmetic worth the name.
 
-use std::sync::Mutex;
-
 use fearless_simd::Simd;
 use upsweep_core::{BitOr, Direction};
 
 use crate::device::Means;
 use crate::isa::{self, Kernel};
 use crate::reduce;
+use crate::scan::Source;
+use crate::scan::blocks::{Block, Blocks};
 use crate::simd::stream::{self, Ahead, Lines};
-use crate::team::lock;
 
 /// Reads all bytes once: a bitwise "or", on every thread that a reduction would use.
 pub(crate) fn read(means: &Means<'_>, bytes: &[u8]) -> u8 {
@@ -21,9 +20,10 @@ pub(crate) fn read(means: &Means<'_>, bytes: &[u8]) -> u8 {
 pub(crate) fn copy(means: &Means<'_>, input: &[u8], output: &mut [u8]) {
     let past_caches = output.len() >= means.policy.streaming_bytes;
     let piece = means.block_bytes(input.len()).max(1);
-    let pieces = Mutex::new(input.chunks(piece).zip(output.chunks_mut(piece)));
+    let pieces = Blocks::new(Source::<u8>::InPlace, output, piece, Direction::Forward);
     means.team.run(&|| {
-        while let Some((input, output)) = lock(&pieces).and_then(|mut pieces| pieces.next()) {
+        while let Some(Block { index, output, .. }) = pieces.take() {
+            let input = &input[index * piece..][..output.len()];
             if past_caches {
                 let lines = Lines::new(output, Direction::Forward, means.level);
                 isa::run(means.level, CopyPast(input, lines));

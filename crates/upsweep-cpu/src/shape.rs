@@ -97,9 +97,9 @@ mod tests {
         assert_eq!((shape.threads, shape.block_items, shape.streaming), (4, 1 << 16, false));
         let alone = cpu.scan_shape::<u32, u32, Sum>(1 << 16);
         assert_eq!((alone.threads, alone.block_items, alone.streaming), (1, 1 << 16, false));
-        // Two blocks of 64 KiB at least for each thread.
+        // Four blocks for each thread.
         let shape = cpu.scan_shape::<u32, u32, Sum>(1 << 17);
-        assert_eq!((shape.threads, shape.block_items, shape.streaming), (4, 1 << 14, false));
+        assert_eq!((shape.threads, shape.block_items, shape.streaming), (4, 1 << 13, false));
         let shape = cpu.scan_shape::<f32, f32, Sum>(1 << 20);
         assert_eq!((shape.threads, shape.block_items), (4, 1 << 15));
         assert_eq!(shape.streaming, cfg!(target_arch = "x86_64"));
@@ -124,6 +124,6 @@ mod tests {
         let larger = cpu.with_policy(CpuPolicy { scan_block_bytes: 1 << 18, ..policy });
         let of = |cpu: &Cpu, items| cpu.scan_shape::<u32, u32, Sum>(items);
         assert_eq!(of(&larger, 1 << 17), of(&cpu, 1 << 17));
-        assert_ne!(of(&larger, 1 << 20), of(&cpu, 1 << 20));
+        assert_ne!(of(&larger, 1 << 22), of(&cpu, 1 << 22));
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! The threads of a scan wait for each other. If it is long the caller sleeps while the pool works.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::thread;
 
@@ -158,6 +158,15 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
         Err(TryLockError::WouldBlock) => None,
         Err(TryLockError::Poisoned(_)) => Some(None),
     })
+}
+
+/// Says that its thread has panicked, unless it is forgotten.
+pub(crate) struct Guard<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]

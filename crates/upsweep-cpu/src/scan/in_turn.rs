@@ -8,11 +8,11 @@
 //! "The performance of spin lock alternatives for shared-memory multiprocessors", 1990). Where all looked at one place, whoever wrote there had
 //! to take the cache line back from all of them.
 
-use core::{array, iter};
+use core::array;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
-use crate::team::{Team, wait_for};
+use crate::team::{Guard, Team, wait_for};
 
 /// Places for turns: with more threads, some of them share one. They are not allocated, as nothing is in a call that is planned.
 const PLACES: usize = 32;
@@ -85,22 +85,6 @@ impl<'a, S: Copy + Send> InTurn<'a, S> {
             core::mem::forget(guard);
         });
     }
-
-    /// The value after the last block.
-    pub(crate) fn into_state(self) -> S {
-        let places = iter::once(&self.first).chain(self.others.iter().flatten());
-        let last = places.max_by_key(|place| place.turn.load(Ordering::Relaxed));
-        *last.unwrap_or(&self.first).state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Says that its thread has panicked, unless it is forgotten.
-struct Guard<'a>(&'a AtomicBool);
-
-impl Drop for Guard<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 #[cfg(test)]
@@ -147,7 +131,6 @@ mod tests {
                 assert_eq!(*before, Some(expected), "block {block}");
                 expected = with_next(expected, block);
             }
-            assert_eq!(carries.into_state(), expected);
         }
     }
 

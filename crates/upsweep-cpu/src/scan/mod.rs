@@ -1,28 +1,26 @@
 //! Scans on a CPU.
 //!
 //! One thread goes through the array once ([`range`]). Several threads also read and write
-//! memory only once: each takes blocks that fit in its own first-level cache. It finds the total of
-//! a block, which brings it into the cache; gets the carry from the thread of the block before and
-//! hands on the carry for the block after; and scans the block out of the cache. With each piece
-//! that it writes it fetches a piece of the block that it takes next, so that memory always reads
+//! memory only once: each takes [`blocks`] that fit in its own first or second-level cache. It finds the total of
+//! a block, which brings it into the cache; knows what comes into it from the [`totals`] of all blocks before; and scans the block
+//! out of the cache. With each piece that it writes it fetches a piece of the block that it takes next, so that memory always reads
 //! and writes at the same time.
 //!
 //! Reductions with an operator that does not commute use the same totals.
 
+pub(crate) mod blocks;
 pub(crate) mod in_turn;
 pub(crate) mod range;
 pub(crate) mod row;
 mod slide;
+pub(crate) mod totals;
 
-use core::mem;
-use std::sync::Mutex;
-
-use castaway::cast;
 use fearless_simd::Level;
 
-use in_turn::InTurn;
+use blocks::{Block, Blocks, items_of};
 pub(crate) use range::Source;
 use range::{Settings, scan_range, total_of_block};
+use totals::{Totals, append_windows};
 use upsweep_core::summation::{TILE, WINDOW};
 use upsweep_core::{Carry, Direction, Element, Flipped, Operator, Scan, Widen};
 
@@ -34,7 +32,6 @@ use crate::shape::CpuShape;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::rows;
 use crate::simd::stream::{fence, streams};
-use crate::team::lock;
 
 /// Scans all items. `carry` is what comes in, and afterwards what goes out.
 #[inline]
@@ -121,25 +118,21 @@ fn scan_with<T, U, O>(
     let halves = takes_half_lines::<U::Acc, O>(means, level, streaming, size_of_val(output));
     let settings = &Settings { level: if halves { half_lines(level) } else { level }, ..*settings };
     let team = means.team.at_most(output.len().div_ceil(block));
-    let blocks = Mutex::new(Blocks { index: 0, source, output, direction: settings.direction });
+    let blocks = Blocks::new(source, output, block, settings.direction);
     let reverse = settings.direction == Direction::Reverse;
-    let carries = InTurn::new(team, *carry);
-    carries.on_threads(&|| {
-        let take = || lock(&blocks).and_then(|mut blocks| blocks.next(block));
-        let mut next = take();
+    let advance = |carry, total| advanced(carry, total, block, &settings.operator);
+    *carry = Totals::new(team, *carry, advance).on_threads(&|seen| {
+        let mut next = blocks.take();
         while let Some(Block { index, source, output }) = next {
             let items = items_of(source, output);
             let total = total_of_block(settings.level, items, reverse, settings.operator);
-            let items = items.len();
-            let advance = |carry| advanced(carry, total, items, &settings.operator);
-            let Some(mut carry) = carries.pass(index, advance) else { break };
-            next = take();
+            let Some(mut carry) = seen.enter(index, total) else { break };
+            next = blocks.take();
             let ahead = next.as_ref().map_or(&[][..], |next| items_of(next.source, next.output));
             scan_range(settings, source, output, &mut carry, ahead);
         }
         fence();
     });
-    *carry = carries.into_state();
 }
 
 /// Whether several threads that scan rows of floats past the caches write half lines: where these are faster, with AVX2 instead of AVX-512.
@@ -158,75 +151,8 @@ fn takes_half_lines<A: Element, O: Operator<A>>(
     false
 }
 
-/// A block of items to scan, and its number from the start of the scan.
-struct Block<'a, T, U> {
-    index: usize,
-    source: Source<'a, T>,
-    output: &'a mut [U],
-}
-
-/// The blocks that nobody has taken yet.
-struct Blocks<'a, T, U> {
-    index: usize,
-    source: Source<'a, T>,
-    output: &'a mut [U],
-    direction: Direction,
-}
-
-impl<'a, T, U> Blocks<'a, T, U> {
-    /// Takes the next block of at most `items` items, from the end that the scan starts at.
-    fn next(&mut self, items: usize) -> Option<Block<'a, T, U>> {
-        if self.output.is_empty() {
-            return None;
-        }
-        let index = self.index;
-        self.index += 1;
-        let output = mem::take(&mut self.output);
-        let items = items.min(output.len());
-        let rest = output.len() - items;
-        Some(match self.direction {
-            Direction::Forward => {
-                let (block, rest) = output.split_at_mut(items);
-                self.output = rest;
-                let source = self.take_source(|source| source.split_at(items));
-                Block { index, source, output: block }
-            }
-            Direction::Reverse => {
-                let (rest, block) = output.split_at_mut(rest);
-                self.output = rest;
-                let source = self.take_source(|source| {
-                    let (rest, block) = source.split_at(source.len() - items);
-                    (block, rest)
-                });
-                Block { index, source, output: block }
-            }
-        })
-    }
-
-    fn take_source(&mut self, cut: impl FnOnce(&'a [T]) -> (&'a [T], &'a [T])) -> Source<'a, T> {
-        match self.source {
-            Source::InPlace => Source::InPlace,
-            Source::Separate(items) => {
-                let (block, rest) = cut(items);
-                self.source = Source::Separate(rest);
-                Source::Separate(block)
-            }
-        }
-    }
-}
-
-/// The items of a block before it is scanned.
-fn items_of<'a, T: 'static, U: 'static>(source: Source<'a, T>, output: &'a [U]) -> &'a [T] {
-    match source {
-        Source::Separate(items) => items,
-        Source::InPlace => match cast!(output, &[T]) {
-            Ok(items) => items,
-            Err(_) => unreachable!("a scan in place has one type of items"),
-        },
-    }
-}
-
-/// What comes out of a block of `items` items with this total.
+/// What comes out of a block of `items` items, a power of two of tiles, with this total. The last block may have fewer, and is then filled up
+/// with padding, which changes nothing.
 #[inline]
 fn advanced<A: Element, O: Operator<A>>(
     mut carry: Carry<A>,
@@ -237,25 +163,30 @@ fn advanced<A: Element, O: Operator<A>>(
     if O::EXACT {
         let value = operator.combine(carry.before_next(operator), total);
         carry.set(value, operator);
-    } else if items.is_multiple_of(TILE) {
-        // Only the last block, which nothing follows, may hold another number of tiles than a
-        // power of two.
+    } else {
         carry.push(total, (items / TILE).ilog2(), operator);
     }
     carry
 }
 
-/// Blocks of a scan for each thread, and the bytes of a block at least: what comes out of a smaller one is not handed on as fast as many
-/// threads scan (`policy.rs`).
-const BLOCKS_OF_A_THREAD: usize = 2;
-const LEAST_BLOCK: usize = 1 << 16;
+/// Blocks of a scan for each thread, so that one that was late leaves its part to others, and the bytes of a block at least, which pay for
+/// reading the totals of all others. Sixteen threads of a Xeon scan 4 MiB of `u32` in 62.9 us with four blocks for each and in 70.9 with two, and
+/// 256 KiB in 13.6 us by blocks of 16 KiB and in 21.4 by 64.
+const BLOCKS_OF_A_THREAD: usize = 4;
+const LEAST_BLOCK: usize = 1 << 14;
+
+/// The same for blocks of at least so many bytes: with eight instead of four 8 MiB take 0.94 to 1.00 of the time there, and 16 MiB 0.86 to 1.02 if
+/// blocks may have 256 KiB (2026-11-26, `2026-11-26-scan-totals-cpu.csv` for both).
+const LARGE_BLOCKS_OF_A_THREAD: usize = 8;
+const LARGE_BLOCK: usize = 1 << 16;
 
 /// Items of a block: a power of two of tiles, of which a window is a multiple, of at most
 /// `scan_block_bytes` bytes, or fewer so that all threads have some.
 fn block_items(means: &Means<'_>, items: usize, item_bytes: usize) -> usize {
     let (item_bytes, most) = (item_bytes.max(1), means.policy.scan_block_bytes);
-    let even = items.saturating_mul(item_bytes) / (BLOCKS_OF_A_THREAD * means.team.threads());
-    let bytes = even.clamp(LEAST_BLOCK.min(most), most);
+    let each = items.saturating_mul(item_bytes) / means.team.threads();
+    let large = (each / LARGE_BLOCKS_OF_A_THREAD).max(LARGE_BLOCK);
+    let bytes = (each / BLOCKS_OF_A_THREAD).min(large).clamp(LEAST_BLOCK.min(most), most);
     let tiles = (bytes / (item_bytes * TILE)).max(1);
     ((1 << tiles.ilog2()) * TILE).min(WINDOW)
 }
@@ -273,21 +204,7 @@ pub(crate) fn total_in_order<T, A, O>(
     A: Element,
     O: Operator<A>,
 {
-    let windows = Mutex::new(items.chunks(WINDOW).enumerate());
-    let team = means.team.at_most(items.len().div_ceil(WINDOW));
-    let carries = InTurn::new(team, *carry);
-    carries.on_threads(&|| {
-        while let Some((index, window)) = lock(&windows).and_then(|mut windows| windows.next()) {
-            let total = total_of_block(means.level, window, false, operator);
-            // A window that is not full is filled up with padding, which changes nothing.
-            let advance = |mut carry: Carry<A>| {
-                carry.push(total, (WINDOW / TILE).ilog2(), &operator);
-                carry
-            };
-            if carries.pass(index, advance).is_none() {
-                break;
-            }
-        }
+    append_windows(means.team, items.len(), carry, operator, || {
+        |window| total_of_block(means.level, &items[window], false, operator)
     });
-    *carry = carries.into_state();
 }
