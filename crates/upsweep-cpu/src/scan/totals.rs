@@ -27,9 +27,9 @@ use crate::team::{Guard, Team, lock, wait_for};
 /// Blocks of a round: as many as any machine has threads, each of which has one. They are not allocated, as nothing is in a call that is planned.
 const ROUND: usize = 128;
 
-/// A cache line, and its neighbour, which processors fetch with it.
+/// In a cache line of its own, and its neighbour, which processors fetch with it.
 #[repr(align(128))]
-struct Lines<T>(T);
+struct Aligned<T>(T);
 
 /// The total of a block.
 struct Place<T> {
@@ -41,11 +41,11 @@ struct Place<T> {
 /// The blocks of every second round.
 struct Round<T, S> {
     /// Blocks that have read all totals they want, of all these rounds.
-    done: Lines<AtomicUsize>,
+    done: Aligned<AtomicUsize>,
     /// The number of the round whose base is there, plus one.
-    begun: Lines<AtomicUsize>,
+    begun: Aligned<AtomicUsize>,
     base: UnsafeCell<S>,
-    places: Lines<[Place<T>; ROUND]>,
+    places: Aligned<[Place<T>; ROUND]>,
 }
 
 impl<T, S> Round<T, S> {
@@ -53,10 +53,10 @@ impl<T, S> Round<T, S> {
         let place =
             || Place { round: AtomicUsize::new(0), total: UnsafeCell::new(MaybeUninit::uninit()) };
         Self {
-            done: Lines(AtomicUsize::new(0)),
-            begun: Lines(AtomicUsize::new(0)),
+            done: Aligned(AtomicUsize::new(0)),
+            begun: Aligned(AtomicUsize::new(0)),
             base: UnsafeCell::new(base),
-            places: Lines(array::from_fn(|_| place())),
+            places: Aligned(array::from_fn(|_| place())),
         }
     }
 
