@@ -24,7 +24,7 @@ use upsweep_core::{Carry, Element, Operator};
 
 use crate::team::{Guard, Team, lock, wait_for};
 
-/// Blocks of a round: as many as any machine has threads, each of which has one. They are not allocated, as nothing is in a call that is planned.
+/// Blocks of a round: more than most machines have threads, each of which has one, so that nobody waits for the round before. They are not allocated, as nothing is in a call that is planned.
 const ROUND: usize = 128;
 
 /// In a cache line of its own, and its neighbour, which processors fetch with it.
@@ -86,8 +86,8 @@ pub(crate) struct Totals<'a, T, S, F> {
     broken: AtomicBool,
 }
 
-// SAFETY: threads share cells of totals and states, which are copied from one to another. `Seen::enter` says why nobody reads one while it is
-// written. What else is shared is what all threads may call.
+// SAFETY: threads share cells of totals and states, which are copied from one to another. `show`, `see_all_before` and `show_base` say why
+// nobody reads one while it is written. What else is shared is what all threads may call.
 unsafe impl<T: Copy + Send, S: Copy + Send + Sync, F: Sync> Sync for Totals<'_, T, S, F> {}
 
 impl<'a, T, S, F> Totals<'a, T, S, F>
