@@ -126,7 +126,8 @@ fn scan_with<T, U, O>(
         while let Some(Block { index, source, output }) = next {
             let items = items_of(source, output);
             let total = total_of_block(settings.level, items, reverse, settings.operator);
-            let Some(mut carry) = seen.enter(index, total) else { break };
+            // SAFETY: a block is taken once.
+            let Some(mut carry) = (unsafe { seen.enter(index, total) }) else { break };
             next = blocks.take();
             let ahead = next.as_ref().map_or(&[][..], |next| items_of(next.source, next.output));
             scan_range(settings, source, output, &mut carry, ahead);

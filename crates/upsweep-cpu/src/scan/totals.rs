@@ -142,9 +142,13 @@ where
     S: Copy + Send + Sync,
     F: Fn(S, T) -> S + Sync,
 {
-    /// Shows the total of block `index`, which this thread alone has taken, and after which it takes only later ones. Gives what
-    /// comes into it. `None` if another thread has panicked.
-    pub(crate) fn enter(&mut self, index: usize, total: T) -> Option<S> {
+    /// Shows the total of block `index`, and gives what comes into it. `None` if another thread has panicked.
+    ///
+    /// A thread enters one block after another in their order, all threads together every one.
+    ///
+    /// # Safety
+    /// No block is entered twice.
+    pub(crate) unsafe fn enter(&mut self, index: usize, total: T) -> Option<S> {
         let advance = &self.totals.advance;
         if let Some(rounds) = &self.totals.rounds {
             self.show(rounds, index, total)?;
@@ -166,7 +170,7 @@ where
         let here = &rounds[round % 2];
         self.totals.wait(|| here.is_done_before(round))?;
         let place = &here.places.0[place];
-        // SAFETY: no other thread has this block. Those that read the total of an earlier one from this place were in blocks of
+        // SAFETY: nobody else enters this block. Those that read the total of an earlier one from this place were in blocks of
         // that round, all of which are done, as has just been acquired; those that want this one wait for the number.
         unsafe { *place.total.get() = MaybeUninit::new(total) };
         place.round.store(round + 1, Ordering::Release);
@@ -232,7 +236,8 @@ pub(crate) fn append_windows<A, O, F>(
             }
             let start = window * WINDOW;
             let total = total_of(start..items.min(start + WINDOW));
-            if seen.enter(window, total).is_none() {
+            // SAFETY: a number is taken once.
+            if unsafe { seen.enter(window, total) }.is_none() {
                 break;
             }
         }
@@ -277,7 +282,8 @@ mod tests {
                     if block >= blocks {
                         break;
                     }
-                    let before = seen.enter(block, block);
+                    // SAFETY: a number is taken once.
+                    let before = unsafe { seen.enter(block, block) };
                     found.lock().expect("nobody panics")[block] = before;
                 }
             });
@@ -311,7 +317,8 @@ mod tests {
                 if block >= blocks {
                     break;
                 }
-                let before = seen.enter(block, block).expect("nobody panics");
+                // SAFETY: a number is taken once.
+                let before = unsafe { seen.enter(block, block) }.expect("nobody panics");
                 found.lock().expect("nobody panics")[block] = before;
             }
         });
@@ -333,7 +340,8 @@ mod tests {
                     loop {
                         let block = next.fetch_add(1, Ordering::Relaxed);
                         assert!(block != ROUND / 2, "one block fails");
-                        if seen.enter(block, block).is_none() {
+                        // SAFETY: a number is taken once.
+                        if unsafe { seen.enter(block, block) }.is_none() {
                             break;
                         }
                     }
