@@ -22,8 +22,9 @@ use upsweep_core::{CpuPolicy, Dtype, Element, Kind, Limits};
 ///   With 256 they take the same up to 64 MiB, and up to a tenth less beyond (`2026-11-26-check-cpu-4.csv`, `-4-again.csv`).
 /// - `streaming_bytes`: an output that leaves no room for its input in the last-level cache is better
 ///   written past it. Below, a reader that comes next finds the output there. One of more than 64 MiB is many cores' and other machines':
-///   sixteen threads of a Xeon that says 300 MiB scan 64 MiB there and back at 70 GB/s through the caches where they copy at 215, and
-///   `upsweep tune` has them write past the caches from 1 to 32 MiB on (2026-11-26, `2026-11-26-scan-compare-cpu-2.csv`, `-tune-cpu-4.csv`).
+///   sixteen threads of a Xeon that says 300 MiB scanned 64 MiB of items at 71 to 95 GB/s read and written through the caches, and scan them at 121
+///   to 156 past them (2026-11-26, `2026-11-26-scan-compare-cpu-2.csv`, `-3.csv`; blocks without a lock have a part in that). `upsweep tune` has
+///   them write past the caches from 1 to 64 MiB on (`-tune-cpu-4.csv`).
 /// - `half_line_bytes`, `scan_half_line_bytes`: never. Past the caches loads of 32 bytes are 1 to 5 % faster than those of 64 on two cores of a Zen 4
 ///   (2026-11-21), but 6 to 11 % slower on two of a Zen 5, and 11 to 25 % on sixteen of a Xeon (2026-11-23,
 ///   `2026-11-23-check-half-lines.csv`, `-check-cpu-1.csv`). `upsweep tune` finds which machine this is.
