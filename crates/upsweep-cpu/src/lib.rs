@@ -2,13 +2,14 @@
 //!
 //! - [`Cpu`] is the device; it implements [`Backend`](upsweep_core::Backend).
 //! - `reduce`, `scan` and `segmented` hold the primitives, `simd` the only intrinsics; `fused` makes items as they are read.
-//! - `team` brings several threads to one call.
+//! - `team` brings several threads to one call; `parts` deals blocks out to them.
 //! - `isa` compiles every kernel once for each instruction set and chooses at run time.
 
 mod device;
 mod fused;
 mod isa;
 mod limits;
+mod parts;
 mod policy;
 mod probe;
 mod reduce;

@@ -20,6 +20,10 @@ use upsweep_core::{CpuPolicy, Dtype, Element, Kind, Limits};
 ///   Each thread reads the totals of all others' blocks, so that many threads want larger blocks: sixteen of a Xeon take 0.96 to 1.09 of the
 ///   time with 64 KiB as with 128, 1.01 to 1.26 with 32, and 1.13 to 1.75 with 16 (2^22 to 2^26 bytes, `2026-11-26-scan-totals-cpu.csv`).
 ///   With 256 they take the same up to 64 MiB, and up to a tenth less beyond (`2026-11-26-check-cpu-4.csv`, `-4-again.csv`).
+/// - `scan_parts_bytes`: the second-level caches of all threads. Sixteen of a Xeon (L2 2 MiB) take for 1 to 8 MiB of items 0.78 to 0.93 of the time
+///   in parts, for 16, which fill these caches with the output, 0.93 to 1.10, and for 32 and 64 1.02 to 1.24 (2026-11-26,
+///   `2026-11-26-parts-cpu.csv`). Two of a Zen 3, whose cores share a fast third level, gain up to 8 MiB (L2 512 KiB, the same file):
+///   `upsweep tune` finds that.
 /// - `streaming_bytes`: an output that leaves no room for its input in the last-level cache is better
 ///   written past it. Below, a reader that comes next finds the output there. One of more than 64 MiB is many cores' and other machines':
 ///   sixteen threads of a Xeon that says 300 MiB scanned 64 MiB of items at 71 to 95 GB/s read and written through the caches, and scan them at 121
@@ -38,6 +42,7 @@ pub(crate) fn policy(limits: &Limits) -> CpuPolicy {
             .l1_bytes
             .max(1 << 14)
             .max((limits.compute_units << 14).min(limits.l2_bytes / 2)),
+        scan_parts_bytes: limits.l2_bytes * limits.compute_units,
         streaming_bytes: (limits.l3_bytes / 2).min(1 << 25).max(limits.l2_bytes).max(1 << 22),
         half_line_bytes: CpuPolicy::NEVER,
         scan_half_line_bytes: CpuPolicy::NEVER,

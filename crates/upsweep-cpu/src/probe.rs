@@ -5,6 +5,7 @@ use upsweep_core::{BitOr, Direction};
 
 use crate::device::Means;
 use crate::isa::{self, Kernel};
+use crate::parts::Taken;
 use crate::reduce;
 use crate::scan::Source;
 use crate::scan::blocks::{Block, Blocks};
@@ -21,8 +22,11 @@ pub(crate) fn copy(means: &Means<'_>, input: &[u8], output: &mut [u8]) {
     let past_caches = output.len() >= means.policy.streaming_bytes;
     let piece = means.block_bytes(input.len()).max(1);
     let pieces = Blocks::new(Source::<u8>::InPlace, output, piece, Direction::Forward);
+    let (parts, taken) = (means.team.parts(pieces.count()), Taken::nothing());
     means.team.run(&|| {
-        while let Some(Block { index, output, .. }) = pieces.take() {
+        for index in parts.take(&taken, parts.own()) {
+            // SAFETY: a number is taken once.
+            let Block { output, .. } = unsafe { pieces.block(index) };
             let input = &input[index * piece..][..output.len()];
             if past_caches {
                 let lines = Lines::new(output, Direction::Forward, means.level);

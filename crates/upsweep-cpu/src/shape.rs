@@ -14,6 +14,8 @@ pub struct CpuShape {
     pub threads: usize,
     /// Items that a thread takes at once: all of them if it is alone.
     pub block_items: usize,
+    /// Whether a thread of a scan first finds the totals of all blocks of a part of its own, and then scans them out of its own cache.
+    pub in_parts: bool,
     /// Whether the output is written past the caches.
     pub streaming: bool,
     /// Whether lines of memory are read, and of some scans written, in halves where the instruction set could do it whole.
@@ -25,6 +27,9 @@ impl Display for CpuShape {
         match self.threads {
             1 => f.write_str("one thread, in one piece")?,
             threads => write!(f, "{threads} threads, blocks of {} items", self.block_items)?,
+        }
+        if self.in_parts {
+            f.write_str(", in parts")?;
         }
         if self.streaming {
             f.write_str(", output written past the caches")?;
@@ -39,7 +44,13 @@ impl Display for CpuShape {
 impl CpuShape {
     /// One thread that knows no vectors.
     pub(crate) fn item_by_item(items: usize) -> Self {
-        Self { threads: 1, block_items: items, streaming: false, half_lines: false }
+        Self {
+            threads: 1,
+            block_items: items,
+            in_parts: false,
+            streaming: false,
+            half_lines: false,
+        }
     }
 }
 
@@ -84,6 +95,7 @@ mod tests {
             scan_serial_bytes: 1 << 20,
             block_bytes: 1 << 18,
             scan_block_bytes: 1 << 17,
+            scan_parts_bytes: 0,
             streaming_bytes: 1 << 22,
             half_line_bytes: CpuPolicy::NEVER,
             scan_half_line_bytes: CpuPolicy::NEVER,
@@ -120,6 +132,13 @@ mod tests {
             };
             assert_eq!(differ(&whole, &halves), [set.name() == "avx512"; 2], "{set}");
         }
+        // In parts up to a bound; then blocks have the size that leaves others some.
+        let parts = cpu.with_policy(CpuPolicy { scan_parts_bytes: 1 << 21, ..policy });
+        let shape = parts.scan_shape::<u32, u32, Sum>(1 << 18);
+        assert_eq!(shape.to_string(), "4 threads, blocks of 16384 items, in parts");
+        assert!(!parts.scan_shape::<u32, u32, Sum>((1 << 18) + 1).in_parts);
+        assert!(!parts.scan_shape::<u32, u64, Sum>(1 << 18).in_parts);
+        assert!(!cpu.scan_shape::<u32, u32, Sum>(1 << 18).in_parts);
         // A larger bound for blocks changes nothing where calls are too short for it.
         let larger = cpu.with_policy(CpuPolicy { scan_block_bytes: 1 << 18, ..policy });
         let of = |cpu: &Cpu, items| cpu.scan_shape::<u32, u32, Sum>(items);

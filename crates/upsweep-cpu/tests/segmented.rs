@@ -369,6 +369,7 @@ fn long_arrays_are_the_references() {
         scan_serial_bytes: 1 << 12,
         block_bytes: 1 << 13,
         scan_block_bytes: 1 << 13,
+        scan_parts_bytes: 0,
         streaming_bytes: 1 << 10,
         half_line_bytes: 1 << 10,
         scan_half_line_bytes: 1 << 10,

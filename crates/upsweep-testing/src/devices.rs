@@ -216,25 +216,33 @@ fn cpus() -> Vec<TestDevice> {
         }
     }
     // Every number of a policy at both ends: threads, blocks and stores past the caches for
-    // everything, and for nothing.
-    let ends = [("smallest", 0), ("largest", 1 << 40)];
-    for (name, end) in ends {
-        let policy = CpuPolicy {
-            serial_bytes: end,
-            scan_serial_bytes: end,
-            block_bytes: end,
-            scan_block_bytes: end,
-            streaming_bytes: end,
-            half_line_bytes: end,
-            scan_half_line_bytes: end,
-        };
+    // everything, and for nothing. And the smallest blocks that go through the caches, one after another and in parts.
+    let all = |end| CpuPolicy {
+        serial_bytes: end,
+        scan_serial_bytes: end,
+        block_bytes: end,
+        scan_block_bytes: end,
+        scan_parts_bytes: end,
+        streaming_bytes: end,
+        half_line_bytes: end,
+        scan_half_line_bytes: end,
+    };
+    let most = 1 << 40;
+    let through = CpuPolicy { streaming_bytes: most, ..all(0) };
+    let policies = [
+        ("every policy number the smallest", all(0), true),
+        ("every policy number the largest", all(most), false),
+        ("small blocks through the caches", through, false),
+        ("small blocks in parts", CpuPolicy { scan_parts_bytes: most, ..through }, false),
+    ];
+    for (name, policy, representative) in policies {
         let options = CpuOptions { threads: Some(3), policy: Some(policy), ..<_>::default() };
         let set = sets.last().copied();
         let options = CpuOptions { instruction_set: set, ..options };
         devices.push(TestDevice {
             device: opened(options),
-            label: format!("cpu with every policy number the {name}"),
-            representative: end == 0,
+            label: format!("cpu with {name}"),
+            representative,
         });
     }
     devices

@@ -179,6 +179,7 @@ fn a_cpu_takes_its_numbers_from_a_profile() {
         scan_serial_bytes: 1 << 12,
         block_bytes: 1 << 13,
         scan_block_bytes: 1,
+        scan_parts_bytes: 1 << 12,
         streaming_bytes: 1 << 14,
         half_line_bytes: 0,
         scan_half_line_bytes: 0,

@@ -25,6 +25,7 @@ fn policy(policy: Policy) -> Value {
             "scan_serial_bytes": policy.scan_serial_bytes,
             "block_bytes": policy.block_bytes,
             "scan_block_bytes": policy.scan_block_bytes,
+            "scan_parts_bytes": policy.scan_parts_bytes,
             "streaming_bytes": policy.streaming_bytes,
             "half_line_bytes": policy.half_line_bytes,
             "scan_half_line_bytes": policy.scan_half_line_bytes,

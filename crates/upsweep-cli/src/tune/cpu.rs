@@ -23,7 +23,9 @@ use upsweep::{
 
 use super::budget::{Budget, Deadline};
 use super::cpu_arrays::{Arrays, Job};
-use super::cpu_bounds::{Block, Bound, ScanBounds, WAYS, blocks, bounds, set_scans};
+use super::cpu_bounds::{
+    Block, Bound, PARTS, ScanBounds, WAYS, blocks, bounds, set_scans, with_threads,
+};
 use super::sweep::{Tried, measured, median_of};
 use super::ways::untimed;
 use crate::bench::input::available_memory;
@@ -37,15 +39,17 @@ const QUICK_BYTES: usize = 1 << 26;
 /// Arrays of each type, as many bytes as an array has for each: items, output, and what it should be; and as much for everyone else.
 const ARRAYS: usize = 6;
 
-/// Bytes of the arrays that tell which size of a block is the fastest.
+/// Bytes of the arrays that tell which size of a block is the fastest. A quick run leaves out the last, which takes two cores of a Zen 3 four of its
+/// seconds, all other work on all types nine.
 const BLOCK_BYTES: [usize; 3] = [1 << 22, 1 << 24, 1 << 26];
+const QUICK_BLOCK_BYTES: usize = 1 << 24;
 
 /// Seconds of one sample, and of a pair of measurements at most, if it has so many turns.
 const SAMPLE: f64 = 1e-3;
 const PAIR: f64 = 0.06;
 const LEAST_TURNS: usize = 3;
 
-/// How often all numbers are found at least, and in a quick run.
+/// How often all numbers are found at least, unless a quick run has no time for it.
 const PASSES: u32 = 3;
 
 /// Turns at most of what is measured together. A quick run has few of them and all lengths: with five turns at every second length 15 of 148
@@ -94,11 +98,9 @@ pub(crate) fn find(
     let begun = Instant::now();
     for pass in 0.. {
         // Whole passes alone, so that no type is measured more often than another.
-        let another = || {
-            let left = asked.deadline.left().filter(|_| !asked.quick);
-            left.is_some_and(|left| begun.elapsed() / pass <= left)
-        };
-        if pass >= PASSES && !another() {
+        let another = || asked.deadline.left().is_some_and(|left| begun.elapsed() / pass <= left);
+        let least = if asked.quick && asked.deadline.left().is_some() { 1 } else { PASSES };
+        if pass >= least && !another() {
             break;
         }
         for numbers in &mut all {
@@ -166,11 +168,6 @@ struct Typed<T, U: Number, O> {
     wrong: usize,
 }
 
-/// The same numbers, but for calls of all threads.
-fn with_threads(policy: CpuPolicy) -> CpuPolicy {
-    CpuPolicy { serial_bytes: 1, scan_serial_bytes: 1, ..policy }
-}
-
 impl<T, U, O> Numbers for Typed<T, U, O>
 where
     T: Number + Widen<U::Acc>,
@@ -190,18 +187,14 @@ where
                 (block.set)(&mut self.policy, best);
             }
         }
+        self.try_bound(PARTS, asked)?;
         self.try_scans(asked)?;
         if let Some([past, together]) = self.scans.best() {
             set_scans(&mut self.policy, past, together);
         }
-        for number in 0..self.bounds.len() {
-            self.try_lengths(number, asked)?;
-            let bound = &self.bounds[number];
-            if let Some(best) = bound.best() {
-                (bound.set)(&mut self.policy, best);
-            }
-        }
-        Ok(())
+        (0..self.bounds.len())
+            .filter(|&number| number != PARTS)
+            .try_for_each(|number| self.try_bound(number, asked))
     }
 
     fn policy(&self) -> CpuPolicy {
@@ -220,10 +213,10 @@ where
     U::Acc: Number,
     O: Operator<U::Acc>,
 {
-    /// Measures every length of a bound in both ways.
-    fn try_lengths(&mut self, number: usize, asked: &mut Asked<'_>) -> Result<()> {
-        let Bound { name, set, threads, job, .. } = self.bounds[number];
-        let own = if threads { with_threads(self.policy) } else { self.policy };
+    /// Measures every length of a bound in both ways, and chooses it anew.
+    fn try_bound(&mut self, number: usize, asked: &mut Asked<'_>) -> Result<()> {
+        let Bound { name, set, among, job, .. } = self.bounds[number];
+        let own = among(self.policy);
         for place in 0..self.bounds[number].ratios.len() {
             if asked.deadline.is_over() {
                 break;
@@ -236,6 +229,9 @@ where
             if let Some(ratios) = self.in_turns(job, bytes, &[below, above], &names, asked)? {
                 self.bounds[number].ratios[place].1.push(ratios[1]);
             }
+        }
+        if let Some(best) = self.bounds[number].best() {
+            set(&mut self.policy, best);
         }
         Ok(())
     }
@@ -288,7 +284,8 @@ where
             let mut other = own;
             set(&mut other, size);
             let said = [get(&own), size].map(|size| size.to_string());
-            for bytes in BLOCK_BYTES {
+            let most = if asked.quick { QUICK_BLOCK_BYTES } else { usize::MAX };
+            for bytes in BLOCK_BYTES.into_iter().filter(|&bytes| bytes <= most) {
                 if asked.deadline.is_over() {
                     return Ok(());
                 }

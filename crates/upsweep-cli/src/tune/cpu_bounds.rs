@@ -20,8 +20,8 @@ const SAVED: f64 = 0.02;
 pub(super) struct Bound {
     pub(super) name: &'static str,
     pub(super) set: fn(&mut CpuPolicy, usize),
-    /// Whether it is one of several threads, which it is measured with: how it does with one says nothing.
-    pub(super) threads: bool,
+    /// The other numbers while it is measured: a bound of several threads is measured with them, since how it does with one says nothing.
+    pub(super) among: fn(CpuPolicy) -> CpuPolicy,
     /// What is measured.
     pub(super) job: Job,
     /// Bytes of its items, and what the other way takes there, in times of the first, once for each pass.
@@ -79,21 +79,41 @@ fn caches(device: &Device) -> [usize; 2] {
     [l2, limits.l3_bytes.max(l2).max(1 << 20)]
 }
 
+/// The same numbers, but for calls of all threads.
+pub(super) fn with_threads(policy: CpuPolicy) -> CpuPolicy {
+    CpuPolicy { serial_bytes: 1, scan_serial_bytes: 1, ..policy }
+}
+
+/// The number of the bound below which scans are done in parts, which comes before those of scans that are found together.
+pub(super) const PARTS: usize = 0;
+
 pub(super) fn bounds(device: &Device, most: usize) -> Vec<Bound> {
     let [l2, l3] = caches(device);
     let past_caches = (4 * l3).min(most);
+    let own_caches = l2 * device.limits().compute_units;
     let mut bounds = vec![
+        Bound {
+            name: "scan_parts_bytes",
+            // A scan writes as many bytes as it reads.
+            set: |policy, bytes| {
+                let most = bytes.saturating_mul(2).saturating_sub(1);
+                policy.scan_parts_bytes = most.min(CpuPolicy::NEVER);
+            },
+            among: |policy| CpuPolicy { streaming_bytes: CpuPolicy::NEVER, ..with_threads(policy) },
+            job: Job::Scan,
+            ratios: unknown(powers(own_caches / 4, (16 * own_caches).min(most))),
+        },
         Bound {
             name: "scan_half_line_bytes",
             set: |policy, bytes| policy.scan_half_line_bytes = bytes,
-            threads: true,
+            among: with_threads,
             job: Job::Scan,
             ratios: unknown(powers(l2, past_caches)),
         },
         Bound {
             name: "half_line_bytes",
             set: |policy, bytes| policy.half_line_bytes = bytes,
-            threads: false,
+            among: |policy| policy,
             job: Job::Reduce,
             ratios: unknown(powers(l2, past_caches)),
         },
@@ -102,7 +122,7 @@ pub(super) fn bounds(device: &Device, most: usize) -> Vec<Bound> {
         bounds.push(Bound {
             name: "serial_bytes",
             set: |policy, bytes| policy.serial_bytes = bytes.clamp(1, CpuPolicy::NEVER),
-            threads: false,
+            among: |policy| policy,
             job: Job::Reduce,
             ratios: unknown(powers(SHORTEST, most)),
         });
@@ -215,7 +235,7 @@ mod tests {
         let bound = |ratios: &[(usize, f64)]| Bound {
             name: "some",
             set: |_, _| {},
-            threads: true,
+            among: with_threads,
             job: Job::Reduce,
             ratios: ratios.iter().map(|&(bytes, ratio)| (bytes, vec![9.0, ratio, ratio])).collect(),
         };

@@ -51,9 +51,10 @@ use sweep::Tried;
 pub(crate) use threads::are_left;
 use threads::none_is_left_in;
 
-/// The time of a run on one device, and of a quick one. A quick run on a CPU ends before.
+/// The time of a run on one device, and of a quick one on a GPU and on a CPU.
 const BUDGET: &str = "120s";
 const QUICK_BUDGET: &str = "25s";
+const QUICK_CPU_BUDGET: &str = "17s";
 
 /// How long calls on arrays in the host's memory are measured at most: a GPU made of software is at 4 GiB for minutes, and has its search ahead.
 const MOST_FROM_HOST: Duration = Duration::from_secs(30);
@@ -126,15 +127,14 @@ fn own_place(limits: &Limits) -> Result<PathBuf> {
 fn check(arguments: &TuneArguments, devices: &[Device]) -> Result<()> {
     let mut record = Record::create(arguments.csv.as_deref())?;
     record.line(COLUMNS)?;
-    let span = span(arguments)?;
     let mut all_wrong = 0;
     for device in devices {
         let (text, wrong) = if device.id() == "cpu" {
-            let found = on_cpu_in_turns(arguments, device, span, &mut record)?;
+            let found = on_cpu_in_turns(arguments, device, &mut record)?;
             (lost(found.percent), found.wrong)
         } else {
             let mut found = Profile::default();
-            let wrong = search(arguments, device, span, &mut record, &mut found)?;
+            let wrong = search(arguments, device, &mut record, &mut found)?;
             (table(&found) + &lost(lost_of(&found)), wrong)
         };
         if record.is_table {
@@ -178,45 +178,45 @@ fn kept(profile: &Profile, place: &Path) -> Result<()> {
 
 /// What was tried, into a record; also how many results were wrong. No profile is kept.
 pub(crate) fn tried(arguments: &TuneArguments, mut record: Record) -> Result<(Record, usize)> {
-    let span = span(arguments)?;
     record.line(COLUMNS)?;
     let mut wrong = 0;
     for device in devices(arguments)? {
         let device = device.with_profile(None);
-        wrong += search(arguments, &device, span, &mut record, &mut Profile::default())?;
+        wrong += search(arguments, &device, &mut record, &mut Profile::default())?;
     }
     Ok((record, wrong))
 }
 
 /// How long it may take.
-fn span(arguments: &TuneArguments) -> Result<Span> {
-    match (arguments.budget, arguments.quick) {
-        (Some(span), _) => Ok(span),
-        (None, true) => QUICK_BUDGET.parse().map_err(Failure::usage),
-        (None, false) => BUDGET.parse().map_err(Failure::usage),
-    }
+fn span(arguments: &TuneArguments, device: &Device) -> Result<Span> {
+    let is_cpu = device.id() == "cpu";
+    let budget = match (arguments.budget, arguments.quick) {
+        (Some(span), _) => return Ok(span),
+        (None, true) if is_cpu => QUICK_CPU_BUDGET,
+        (None, true) => QUICK_BUDGET,
+        (None, false) => BUDGET,
+    };
+    budget.parse().map_err(Failure::usage)
 }
 
 fn search(
     arguments: &TuneArguments,
     device: &Device,
-    span: Span,
     record: &mut Record,
     profile: &mut Profile,
 ) -> Result<usize> {
     let search = if device.id() == "cpu" { on_cpu } else { on_gpu };
-    search(arguments, device, span, record, profile)
+    search(arguments, device, record, profile)
 }
 
 /// Measures devices one after another, each of which has its profile as soon as it is measured.
 fn tune(arguments: &TuneArguments, placed: &[(Device, PathBuf)]) -> Result<()> {
     let mut record = Record::create(arguments.csv.as_deref())?;
     record.line(COLUMNS)?;
-    let span = span(arguments)?;
     let mut all_wrong = 0;
     for (device, place) in placed {
         let mut profile = begun(device, place);
-        all_wrong += search(arguments, device, span, &mut record, &mut profile)?;
+        all_wrong += search(arguments, device, &mut record, &mut profile)?;
         if record.is_table {
             let head = if placed.len() > 1 { headed(device) } else { String::new() };
             let text = head + &table(&profile);
@@ -252,11 +252,10 @@ fn begun(device: &Device, place: &Path) -> Profile {
 fn on_cpu(
     arguments: &TuneArguments,
     device: &Device,
-    span: Span,
     record: &mut Record,
     profile: &mut Profile,
 ) -> Result<usize> {
-    let mut budget = Budget::new(span, 1);
+    let mut budget = Budget::new(span(arguments, device)?, 1);
     let deadline = budget.next();
     let mut tell =
         |dtype: Dtype, row: &Tried<'_>| record.line(&line("cpu", &dtype.to_string(), row));
@@ -276,11 +275,10 @@ fn on_cpu(
 fn on_cpu_in_turns(
     arguments: &TuneArguments,
     device: &Device,
-    span: Span,
     record: &mut Record,
 ) -> Result<ways::Lost> {
     let pieces = pieces(arguments)?;
-    let mut budget = Budget::new(span, pieces.len());
+    let mut budget = Budget::new(span(arguments, device)?, pieces.len());
     let mut all = ways::Lost::default();
     for wanted in pieces {
         if check_signals().is_err() {
@@ -315,7 +313,6 @@ fn on_cpu_in_turns(
 fn on_gpu(
     arguments: &TuneArguments,
     device: &Device,
-    span: Span,
     record: &mut Record,
     profile: &mut Profile,
 ) -> Result<usize> {
@@ -323,7 +320,7 @@ fn on_gpu(
     let all = pieces.iter().map(|wanted| wanted.parts(arguments.quick)).sum::<usize>();
     // A check keeps nothing, and what a row loses says nothing of where it is done.
     let asks_host = !arguments.skip_host && !arguments.check;
-    let mut budget = Budget::new(span, all + usize::from(asks_host));
+    let mut budget = Budget::new(span(arguments, device)?, all + usize::from(asks_host));
     let mut wrong = 0;
     if asks_host && check_signals().is_ok() {
         budget.say("arrays in the host's memory");

@@ -61,15 +61,18 @@ fn numbers(profile: &Profile) -> String {
     if columns.is_empty() {
         return String::new();
     }
-    let bytes = |bytes: usize| match bytes {
-        CpuPolicy::NEVER => "never".to_owned(),
-        bytes => bytes.to_string(),
+    // More than any array has: from there on never, or always up to there.
+    let bytes = |name: &str, bytes: usize| match (name, bytes) {
+        ("scan_parts_bytes", CpuPolicy::NEVER) => "always".to_owned(),
+        (_, CpuPolicy::NEVER) => "never".to_owned(),
+        (_, bytes) => bytes.to_string(),
     };
-    let all: [Number; 7] = [
+    let all: [Number; 8] = [
         ("serial_bytes", |cpu| cpu.serial_bytes),
         ("scan_serial_bytes", |cpu| cpu.scan_serial_bytes),
         ("block_bytes", |cpu| cpu.block_bytes),
         ("scan_block_bytes", |cpu| cpu.scan_block_bytes),
+        ("scan_parts_bytes", |cpu| cpu.scan_parts_bytes),
         ("streaming_bytes", |cpu| cpu.streaming_bytes),
         ("half_line_bytes", |cpu| cpu.half_line_bytes),
         ("scan_half_line_bytes", |cpu| cpu.scan_half_line_bytes),
@@ -82,7 +85,7 @@ fn numbers(profile: &Profile) -> String {
     line(&mut text, &mut columns.iter().map(|(name, _)| name.clone()));
     for (name, of) in all {
         text.push_str(&format!("{name:<20}"));
-        line(&mut text, &mut columns.iter().map(|(_, cpu)| bytes(of(cpu))));
+        line(&mut text, &mut columns.iter().map(|(_, cpu)| bytes(name, of(cpu))));
     }
     text
 }

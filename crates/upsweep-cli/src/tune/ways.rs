@@ -2,7 +2,7 @@
 //! left meets the choice in use once more, as at the end of a search on a GPU.
 //!
 //! The ways of a reduction are one thread or all, blocks of four sizes, and whole or half lines; those of a scan one thread or all, blocks
-//! of six sizes, and stores past the caches or not, of floats in half lines too. A way that comes to the same as the choice in use, or as
+//! of six sizes or parts, and stores past the caches or not, of floats in half lines too. A way that comes to the same as the choice in use, or as
 //! another way, is none: on a machine whose speed changes by the second the choice would lose to itself.
 
 use std::hint::black_box;
@@ -138,11 +138,12 @@ impl Ways<'_> {
             };
             let [alone, together] = [CpuPolicy::NEVER, 1];
             policies.push(CpuPolicy { serial_bytes: alone, scan_serial_bytes: alone, ..own });
+            let own = CpuPolicy { serial_bytes: together, scan_serial_bytes: together, ..own };
+            policies.push(CpuPolicy { scan_parts_bytes: CpuPolicy::NEVER, ..own });
             policies.extend(blocks.iter().map(|&block| CpuPolicy {
-                serial_bytes: together,
-                scan_serial_bytes: together,
                 block_bytes: block,
                 scan_block_bytes: block,
+                scan_parts_bytes: 0,
                 ..own
             }));
         }

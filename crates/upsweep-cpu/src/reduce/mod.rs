@@ -86,6 +86,7 @@ pub(crate) fn shape(means: &Means<'_>, items: usize, item_bytes: usize) -> CpuSh
     CpuShape {
         threads: means.team.at_most(items.div_ceil(block_items.max(1))).threads(),
         block_items,
+        in_parts: false,
         streaming: false,
         half_lines: means.reads_half_lines(items.saturating_mul(item_bytes)),
     }

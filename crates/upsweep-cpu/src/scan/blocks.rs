@@ -1,6 +1,7 @@
 //! The blocks of an array that several threads scan, or copy.
 
 use core::marker::PhantomData;
+use core::ops::Range;
 use core::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -56,20 +57,58 @@ impl<'a, T, U> Blocks<'a, T, U> {
     /// Takes the next block from the end that the scan starts at.
     pub(crate) fn take(&self) -> Option<Block<'a, T, U>> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
-        let before = index.checked_mul(self.block_items).filter(|&before| before < self.items)?;
-        let items = self.block_items.min(self.items - before);
-        let start = match self.direction {
-            Direction::Forward => before,
-            Direction::Reverse => self.items - before - items,
-        };
+        // SAFETY: a number is given out once, since a thread stops at the first that is too high, long before they begin again.
+        (index < self.count()).then(|| unsafe { self.block(index) })
+    }
+
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.items.div_ceil(self.block_items)
+    }
+
+    /// A block, counted from the end that the scan starts at.
+    ///
+    /// # Safety
+    /// Nobody has this block, or looks at its items, at the same time.
+    pub(crate) unsafe fn block(&self, index: usize) -> Block<'a, T, U> {
+        let place = self.place(index);
         let source = match self.source {
             Source::InPlace => Source::InPlace,
-            Source::Separate(all) => Source::Separate(&all[start..start + items]),
+            Source::Separate(all) => Source::Separate(&all[place.clone()]),
         };
-        // SAFETY: it is within the output, which is borrowed for `'a`, and no other block has an item of it: a number is given out once, since
-        // a thread stops at the first that is too high, long before they begin again.
-        let output = unsafe { slice::from_raw_parts_mut(self.output.add(start), items) };
-        Some(Block { index, source, output })
+        // SAFETY: it is within the output, which is borrowed for `'a`, and no other block has an item of it.
+        let output =
+            unsafe { slice::from_raw_parts_mut(self.output.add(place.start), place.len()) };
+        Block { index, source, output }
+    }
+
+    /// Calls `work` with the items of a block before it is scanned.
+    ///
+    /// # Safety
+    /// Nobody has this block at the same time.
+    pub(crate) unsafe fn look<R>(&self, index: usize, work: impl FnOnce(&[T]) -> R) -> R
+    where
+        T: 'static,
+        U: 'static,
+    {
+        let place = self.place(index);
+        // SAFETY: it is within the output, as above; others may look at it too.
+        let output = unsafe { slice::from_raw_parts(self.output.add(place.start), place.len()) };
+        match self.source {
+            Source::InPlace => work(items_of(Source::InPlace, output)),
+            Source::Separate(all) => work(&all[place]),
+        }
+    }
+
+    /// Where a block is.
+    fn place(&self, index: usize) -> Range<usize> {
+        let before = index * self.block_items;
+        assert!(before < self.items, "there are {} blocks", self.count());
+        let items = self.block_items.min(self.items - before);
+        match self.direction {
+            Direction::Forward => before..before + items,
+            Direction::Reverse => self.items - before - items..self.items - before,
+        }
     }
 }
 
@@ -92,6 +131,27 @@ mod tests {
     use std::thread;
 
     use super::*;
+
+    #[test]
+    fn a_block_is_looked_at_and_then_scanned() {
+        for direction in [Direction::Forward, Direction::Reverse] {
+            let mut output: Vec<usize> = (0..25).collect();
+            let blocks = Blocks::new(Source::InPlace, &mut output, 10, direction);
+            let starts = match direction {
+                Direction::Forward => [0, 10, 20],
+                Direction::Reverse => [15, 5, 0],
+            };
+            assert_eq!(blocks.count(), starts.len());
+            for (index, start) in starts.into_iter().enumerate() {
+                // SAFETY: nobody has a block.
+                let looked = unsafe { blocks.look(index, <[usize]>::to_vec) };
+                // SAFETY: each is taken once, and nobody looks at it.
+                let block = unsafe { blocks.block(index) };
+                assert_eq!((looked[0], looked.len()), (start, block.output.len()));
+                assert_eq!((block.index, block.output), (index, &mut *looked.clone()));
+            }
+        }
+    }
 
     #[test]
     fn every_item_is_in_one_block() {

@@ -93,28 +93,18 @@ mod tests {
 
     use rayon::ThreadPoolBuilder;
 
+    use super::super::testing::{FIRST, check, teams, with_next};
     use super::*;
 
     /// More threads than there are places, and blocks that have each of these several times.
     const THREADS: usize = PLACES + 8;
     const BLOCKS: usize = 5 * PLACES + 3;
 
-    /// The numbers of all blocks in order, of which no two orders have the same value.
-    fn with_next(before: u64, block: usize) -> u64 {
-        before.wrapping_mul(31).wrapping_add(block as u64)
-    }
-
-    /// With the caller among the threads, and without.
-    fn teams(pool: &rayon::ThreadPool) -> [Team<'_>; 3] {
-        let team = Team::new(pool);
-        [Team::ALONE, team.to_move(0), team.to_move(usize::MAX)]
-    }
-
     #[test]
     fn each_block_gets_what_the_one_before_handed_on() {
         let pool = ThreadPoolBuilder::new().num_threads(THREADS).build().expect("threads");
         for team in teams(&pool) {
-            let (carries, next) = (InTurn::new(team, 7), AtomicUsize::new(0));
+            let (carries, next) = (InTurn::new(team, FIRST), AtomicUsize::new(0));
             let seen = Mutex::new(vec![None; BLOCKS]);
             carries.on_threads(&|| {
                 loop {
@@ -126,11 +116,7 @@ mod tests {
                     seen.lock().expect("nobody panics")[block] = before;
                 }
             });
-            let mut expected = 7;
-            for (block, before) in seen.into_inner().expect("nobody panics").iter().enumerate() {
-                assert_eq!(*before, Some(expected), "block {block}");
-                expected = with_next(expected, block);
-            }
+            check(&seen.into_inner().expect("nobody panics"));
         }
     }
 

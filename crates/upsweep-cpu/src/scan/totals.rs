@@ -251,20 +251,11 @@ mod tests {
 
     use rayon::ThreadPoolBuilder;
 
+    use super::super::testing::{FIRST, check, teams, with_next};
     use super::*;
 
     /// Blocks that have each place several times, and end within a round or with one.
     const BLOCKS: [usize; 6] = [0, 1, ROUND - 1, 2 * ROUND, 2 * ROUND + 1, 7 * ROUND + 3];
-
-    /// The numbers of all blocks in order, of which no two orders have the same value.
-    fn with_next(before: u64, block: usize) -> u64 {
-        before.wrapping_mul(31).wrapping_add(block as u64)
-    }
-
-    fn teams(pool: &rayon::ThreadPool) -> [Team<'_>; 4] {
-        let team = Team::new(pool);
-        [Team::ALONE, team.at_most(3), team.to_move(0), team.to_move(usize::MAX)]
-    }
 
     #[test]
     fn each_block_gets_what_all_before_it_make() {
@@ -272,7 +263,7 @@ mod tests {
         for (team, blocks) in teams(&pool).into_iter().flat_map(|team| BLOCKS.map(|n| (team, n))) {
             let next = AtomicUsize::new(0);
             let found = Mutex::new(vec![None; blocks]);
-            let totals = Totals::new(team, 7, with_next);
+            let totals = Totals::new(team, FIRST, with_next);
             let last = totals.on_threads(&|seen| {
                 // Threads that come late, and go on when others have gone far.
                 let turns = next.load(Ordering::Relaxed) % 5;
@@ -287,12 +278,7 @@ mod tests {
                     found.lock().expect("nobody panics")[block] = before;
                 }
             });
-            let mut expected = 7;
-            for (block, before) in found.into_inner().expect("nobody panics").iter().enumerate() {
-                assert_eq!(*before, Some(expected), "block {block} of {blocks}");
-                expected = with_next(expected, block);
-            }
-            assert_eq!(last, expected);
+            assert_eq!(last, check(&found.into_inner().expect("nobody panics")));
         }
     }
 
@@ -303,7 +289,7 @@ mod tests {
         let blocks = 5 * ROUND;
         let held_up = [ROUND / 2, ROUND, 2 * ROUND - 1, 3 * ROUND + 1];
         let next = AtomicUsize::new(0);
-        let found = Mutex::new(vec![0; blocks]);
+        let found = Mutex::new(vec![None; blocks]);
         // Of one total all that see it sleep: first whoever comes to it, then the others, each a little later.
         let advance = |before, block| {
             if held_up.contains(&block) {
@@ -311,23 +297,18 @@ mod tests {
             }
             with_next(before, block)
         };
-        let last = Totals::new(Team::new(&pool), 1, advance).on_threads(&|seen| {
+        let last = Totals::new(Team::new(&pool), FIRST, advance).on_threads(&|seen| {
             loop {
                 let block = next.fetch_add(1, Ordering::Relaxed);
                 if block >= blocks {
                     break;
                 }
                 // SAFETY: a number is taken once.
-                let before = unsafe { seen.enter(block, block) }.expect("nobody panics");
+                let before = unsafe { seen.enter(block, block) };
                 found.lock().expect("nobody panics")[block] = before;
             }
         });
-        let mut expected = 1;
-        for (block, before) in found.into_inner().expect("nobody panics").into_iter().enumerate() {
-            assert_eq!(before, expected, "block {block}");
-            expected = with_next(expected, block);
-        }
-        assert_eq!(last, expected);
+        assert_eq!(last, check(&found.into_inner().expect("nobody panics")));
     }
 
     #[test]

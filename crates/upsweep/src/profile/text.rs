@@ -67,6 +67,9 @@ struct Cpu {
     scan_serial_bytes: NonZero<usize>,
     block_bytes: NonZero<usize>,
     scan_block_bytes: NonZero<usize>,
+    /// Profiles that were measured before there were parts have none.
+    #[serde(default)]
+    scan_parts_bytes: usize,
     streaming_bytes: usize,
     half_line_bytes: usize,
     scan_half_line_bytes: usize,
@@ -253,6 +256,7 @@ impl Cpu {
             scan_serial_bytes: at_least_one(policy.scan_serial_bytes),
             block_bytes: at_least_one(policy.block_bytes),
             scan_block_bytes: at_least_one(policy.scan_block_bytes),
+            scan_parts_bytes: policy.scan_parts_bytes,
             streaming_bytes: policy.streaming_bytes,
             half_line_bytes: policy.half_line_bytes,
             scan_half_line_bytes: policy.scan_half_line_bytes,
@@ -265,6 +269,7 @@ impl Cpu {
             scan_serial_bytes: self.scan_serial_bytes.get(),
             block_bytes: self.block_bytes.get(),
             scan_block_bytes: self.scan_block_bytes.get(),
+            scan_parts_bytes: self.scan_parts_bytes,
             streaming_bytes: self.streaming_bytes,
             half_line_bytes: self.half_line_bytes,
             scan_half_line_bytes: self.scan_half_line_bytes,
@@ -295,6 +300,7 @@ mod tests {
             scan_serial_bytes: 6,
             block_bytes: 2,
             scan_block_bytes: 3,
+            scan_parts_bytes: 8,
             streaming_bytes: 4,
             half_line_bytes: 5,
             scan_half_line_bytes: 7,
