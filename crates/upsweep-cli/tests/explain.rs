@@ -31,6 +31,21 @@ fn devices(place: &Place) -> Vec<String> {
 }
 
 #[test]
+fn a_cpu_says_how_it_works() {
+    let place = Place::new();
+    let command = "explain --n 10^5 --op inclusive_scan --strategy simd+threads --device cpu";
+    let all = json(&run(&place, &format!("{command} --json")));
+    let [said] = &all[..] else { panic!("{all:?}") };
+    let (shape, text) = (&said["shape"], run(&place, command).text());
+    let threads = shape["threads"].as_u64().expect("a number");
+    let words = if threads == 1 { "one thread".to_owned() } else { format!("{threads} threads") };
+    assert!(text.contains(&words), "{words} is not in {text}");
+    for (part, words) in [("in_parts", ", in parts"), ("streaming", ", output written past")] {
+        assert_eq!(shape[part].as_bool(), Some(text.contains(words)), "{said} {text}");
+    }
+}
+
+#[test]
 fn every_device_and_primitive_is_explained() {
     let place = Place::new();
     for id in devices(&place) {

@@ -25,10 +25,9 @@ use upsweep_core::{CpuPolicy, Dtype, Element, Kind, Limits};
 ///   `2026-11-26-parts-cpu.csv`). Two of a Zen 3, whose cores share a fast third level, gain up to 8 MiB (L2 512 KiB, the same file):
 ///   `upsweep tune` finds that.
 /// - `streaming_bytes`: an output that leaves no room for its input in the last-level cache is better
-///   written past it. Below, a reader that comes next finds the output there. One of more than 64 MiB is many cores' and other machines':
-///   sixteen threads of a Xeon that says 300 MiB scanned 64 MiB of items at 71 to 95 GB/s read and written through the caches, and scan them at 121
-///   to 156 past them (2026-11-26, `2026-11-26-scan-compare-cpu-2.csv`, `-3.csv`; blocks without a lock have a part in that). `upsweep tune` has
-///   them write past the caches from 1 to 64 MiB on (`-tune-cpu-4.csv`).
+///   written past it. Below, a reader that comes next finds the output there. A last level of more than 128 MiB is many cores' and other machines':
+///   sixteen threads of a Xeon that says 300 MiB take for 64 MiB 0.8 of the time past the caches, for `u8` 1.0, and for 32 MiB 1.0 to 1.1 and 1.3
+///   (2026-11-26, medians of ten passes of `2026-11-26-tune-cpu-6.csv`).
 /// - `half_line_bytes`, `scan_half_line_bytes`: never. Past the caches loads of 32 bytes are 1 to 5 % faster than those of 64 on two cores of a Zen 4
 ///   (2026-11-21), but 6 to 11 % slower on two of a Zen 5, and 11 to 25 % on sixteen of a Xeon (2026-11-23,
 ///   `2026-11-23-check-half-lines.csv`, `-check-cpu-1.csv`). `upsweep tune` finds which machine this is.
@@ -43,7 +42,7 @@ pub(crate) fn policy(limits: &Limits) -> CpuPolicy {
             .max(1 << 14)
             .max((limits.compute_units << 14).min(limits.l2_bytes / 2)),
         scan_parts_bytes: limits.l2_bytes * limits.compute_units,
-        streaming_bytes: (limits.l3_bytes / 2).min(1 << 25).max(limits.l2_bytes).max(1 << 22),
+        streaming_bytes: (limits.l3_bytes / 2).min(1 << 26).max(limits.l2_bytes).max(1 << 22),
         half_line_bytes: CpuPolicy::NEVER,
         scan_half_line_bytes: CpuPolicy::NEVER,
     }

@@ -43,6 +43,7 @@ fn shape(shape: CpuShape) -> Value {
     json!({
         "threads": shape.threads,
         "block_items": shape.block_items,
+        "in_parts": shape.in_parts,
         "streaming": shape.streaming,
         "half_lines": shape.half_lines,
     })

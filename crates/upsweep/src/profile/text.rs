@@ -339,6 +339,16 @@ mod tests {
     }
 
     #[test]
+    fn profiles_from_before_there_were_parts_have_none() {
+        let text = text(&full()).replace("scan_parts_bytes = 8\n", "");
+        let parts = |cpu: CpuPolicy| CpuPolicy { scan_parts_bytes: 0, ..cpu };
+        let mut expected = full();
+        expected.cpu = expected.cpu.map(parts);
+        expected.cpu_types.iter_mut().for_each(|(_, cpu)| *cpu = parts(*cpu));
+        assert_eq!(parse(&text), Ok(expected), "{text}");
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused() {
         let good = text(&full());
         let from_cpu = &good[good.find("[cpu]").expect("a table")..];
