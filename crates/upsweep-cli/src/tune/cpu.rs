@@ -26,8 +26,9 @@ use super::cpu_arrays::{Arrays, Job};
 use super::cpu_bounds::{
     Block, Bound, PARTS, ScanBounds, WAYS, blocks, bounds, set_scans, with_threads,
 };
+use super::last::SAMPLE;
 use super::sweep::{Tried, measured, median_of};
-use super::ways::untimed;
+use super::ways::sample;
 use crate::bench::input::available_memory;
 use crate::dispatch::{self, Op, ScanKernel};
 use crate::error::Result;
@@ -44,8 +45,7 @@ const ARRAYS: usize = 6;
 const BLOCK_BYTES: [usize; 3] = [1 << 22, 1 << 24, 1 << 26];
 const QUICK_BLOCK_BYTES: usize = 1 << 24;
 
-/// Seconds of one sample, and of a pair of measurements at most, if it has so many turns.
-const SAMPLE: f64 = 1e-3;
+/// Seconds of a pair of samples, without what is not timed, at most, if it has so many turns.
 const PAIR: f64 = 0.06;
 const LEAST_TURNS: usize = 3;
 
@@ -347,19 +347,13 @@ where
         let meets = |number: &usize| once[*number] <= FAR * fastest + WAKING_UP;
         let meeting: Vec<usize> = measured_ones.iter().copied().filter(meets).collect();
         let mut order = meeting.clone();
-        let runs = ((SAMPLE / fastest.max(1e-9)) as u32).clamp(1, 1 << 16);
         let most = if asked.quick { QUICK } else { THOROUGH };
-        let turns = (PAIR / (2.0 * fastest * f64::from(runs))) as usize;
+        let turns = (PAIR / (2.0 * fastest.max(SAMPLE))) as usize;
         let mut times = vec![Vec::new(); devices.len()];
         for _ in 0..turns.max(LEAST_TURNS).min(most) {
             for &number in &order {
-                (0..untimed(runs))
-                    .try_for_each(|_| self.arrays.call(job, &devices[number], bytes))?;
-                let begun = Instant::now();
-                for _ in 0..runs {
-                    self.arrays.call(job, &devices[number], bytes)?;
-                }
-                times[number].push(begun.elapsed().as_secs_f64() / f64::from(runs));
+                let call = || self.arrays.call(job, &devices[number], bytes);
+                times[number].push(sample(fastest, call)?);
             }
             // Backwards: what comes behind another finds the caches as that left them.
             order.reverse();

@@ -48,12 +48,16 @@ const FIRST_RUNS: usize = 3;
 /// Xeon, were up to 5 % apart.
 const LAST_TURNS: usize = 121;
 
-/// Runs before each sample of `runs` that are not timed, as if it were in the middle of a loop of calls. Of ways that take less than a sample
-/// there are two: threads that slept during the turn of another way are awake then. Of longer ones there is one: what the way before it
-/// left dirty in the caches is then written back, or so it seems. Without, scans of 32 MiB of `u8` on a Xeon in turns through and past the caches took 889 and
-/// 770 us, and 453 and 487 where the check had runs before them.
-pub(super) fn untimed(runs: u32) -> usize {
-    if runs > 1 { 2 } else { 1 }
+/// How long calls before each sample are not timed, and how many there are at most, as if it were in the middle of a loop of calls. Caches settle
+/// slowly: of scans of 32 MiB by sixteen threads of a Xeon through the caches, those behind some past them take 571, 516, 441, 414, 380, 347 us
+/// and then 320, and past them 650 and then 400 to 430 (2026-11-26, `2026-11-26-caches-settle-cpu.csv`); the third and fourth are as
+/// fast either way. What is longer does not stay in caches.
+const SETTLING: f64 = 3e-3;
+const MOST_UNTIMED: usize = 8;
+
+/// Calls before each sample that are not timed, where the fastest way takes so long.
+fn untimed(fastest: f64) -> usize {
+    ((SETTLING / fastest.max(1e-9)) as usize).clamp(1, MOST_UNTIMED)
 }
 
 /// One piece of work at every length.
@@ -182,11 +186,8 @@ impl Ways<'_> {
         }
         ways.retain(|(time, _)| *time <= HOPELESS * fastest);
         let ways = ways.into_iter().map(|(_, way)| way).collect();
-        let runs = ((SAMPLE / fastest.max(1e-9)) as u32).clamp(1, 1 << 16);
-        let (own_time, best) = self.meet(ways, runs, run, asked.until)?;
-        let begun = Instant::now();
-        (0..runs).try_for_each(|_| run.limit(own))?;
-        let limit = begun.elapsed().as_secs_f64() / f64::from(runs);
+        let (own_time, best) = self.meet(ways, fastest, run, asked.until)?;
+        let limit = sample(fastest, || run.limit(own))?;
         let measured = |time: f64| Some(measured(time, limit, own_time));
         self.tell(asked.items, &in_use, measured(own_time))?;
         let mut percent = 0.0;
@@ -216,7 +217,7 @@ impl Ways<'_> {
             self.tell(asked.items, name, None)?;
             return Ok(None);
         }
-        let times = (0..FIRST_RUNS).map(|_| timed(run, device, 1));
+        let times = (0..FIRST_RUNS).map(|_| timed(1, || run.call(device)));
         Ok(times.collect::<Result<Vec<_>>>()?.into_iter().reduce(f64::min))
     }
 
@@ -224,14 +225,11 @@ impl Ways<'_> {
     fn meet(
         &self,
         mut ways: Vec<Way>,
-        runs: u32,
+        fastest: f64,
         run: &mut dyn Run,
         until: Deadline,
     ) -> Result<(f64, Option<Way>)> {
-        let mut sample = |device: &Device| {
-            (0..untimed(runs)).try_for_each(|_| run.call(device))?;
-            timed(run, device, runs)
-        };
+        let mut sample = |device: &Device| sample(fastest, || run.call(device));
         for (round, turns) in ROUNDS.into_iter().enumerate() {
             let this = until.before(1.0 - 1.0 / (ROUNDS.len() + 1 - round) as f64);
             for turn in 0..turns {
@@ -289,10 +287,16 @@ impl Ways<'_> {
 }
 
 /// Seconds of each of some calls, one after another.
-fn timed(run: &mut dyn Run, device: &Device, runs: u32) -> Result<f64> {
+fn timed(runs: u32, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
     let begun = Instant::now();
-    (0..runs).try_for_each(|_| run.call(device))?;
+    (0..runs).try_for_each(|_| call())?;
     Ok(begun.elapsed().as_secs_f64() / f64::from(runs))
+}
+
+/// Seconds of a call in the middle of a loop of them, where the fastest way takes so long.
+pub(super) fn sample(fastest: f64, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
+    (0..untimed(fastest)).try_for_each(|_| call())?;
+    timed(((SAMPLE / fastest.max(1e-9)) as u32).clamp(1, 1 << 16), call)
 }
 
 /// A job that gives one value: `call` does it.
