@@ -34,6 +34,8 @@ pub(super) struct ScanBounds {
     least_past: usize,
     /// Whether there are several threads.
     threads: bool,
+    /// The bound of stores past the caches if they never pay: as long as nothing longer than the caches was measured, that says nothing of what is.
+    never_past: usize,
     /// Bytes of the items, and what each of the [`WAYS`] takes there in times of the first, once for each pass.
     pub(super) ratios: Vec<(usize, Vec<[f64; WAYS.len()]>)>,
 }
@@ -171,10 +173,11 @@ impl Bound {
 
 impl ScanBounds {
     pub(super) fn new(device: &Device, most: usize) -> Self {
-        let [l2, _] = caches(device);
+        let [l2, l3] = caches(device);
         let (least_past, threads) = (l2 / 4, device.limits().compute_units > 1);
+        let never_past = if most < l3 { 2 * most } else { CpuPolicy::NEVER };
         let ratios = unknown(powers(SHORTEST.min(least_past), most));
-        Self { least_past, threads, ratios }
+        Self { least_past, threads, never_past, ratios }
     }
 
     /// The ways that are tried at a length.
@@ -203,9 +206,12 @@ impl ScanBounds {
             };
             known.iter().map(of).sum()
         };
-        let last = known.last().map(|_| CpuPolicy::NEVER);
-        let cuts: Vec<usize> = known.iter().map(|&(bytes, _)| bytes).chain(last).collect();
-        let all = cuts.iter().flat_map(|&past| cuts.iter().map(move |&together| [past, together]));
+        let known_or = |never: usize| {
+            let last = known.last().map(|_| never);
+            known.iter().map(|&(bytes, _)| bytes).chain(last)
+        };
+        let all = known_or(self.never_past)
+            .flat_map(|past| known_or(CpuPolicy::NEVER).map(move |together| [past, together]));
         all.min_by(|&one, &other| lost(one).total_cmp(&lost(other)))
     }
 }
@@ -227,7 +233,7 @@ mod tests {
     /// Bounds of scans at these lengths, of which each way takes so long.
     fn bounds(times: &[(usize, [f64; WAYS.len()])]) -> ScanBounds {
         let ratios = times.iter().map(|&(bytes, times)| (bytes, vec![times; 3])).collect();
-        ScanBounds { least_past: 0, threads: true, ratios }
+        ScanBounds { least_past: 0, threads: true, never_past: CpuPolicy::NEVER, ratios }
     }
 
     #[test]
@@ -275,6 +281,9 @@ mod tests {
         assert_eq!(found.best(), Some([1 << 20, 1 << 20]));
         let never = bounds(&[(1 << 10, [1.0, 1.1, 1.2, 1.3]), (1 << 20, [1.0, 1.1, 1.2, 1.3])]);
         assert_eq!(never.best(), Some([CpuPolicy::NEVER; 2]));
+        // Nothing longer than the caches was measured.
+        let in_caches = ScanBounds { never_past: 1 << 21, ..never };
+        assert_eq!(in_caches.best(), Some([1 << 21, CpuPolicy::NEVER]));
         // What was not tried is not chosen: threads from the first length on, past the caches from the second.
         let not = f64::INFINITY;
         let short = bounds(&[(1 << 10, [1.0, not, 0.9, not]), (1 << 20, [1.0, 0.8, 0.9, 0.6])]);
