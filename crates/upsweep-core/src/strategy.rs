@@ -288,8 +288,8 @@ pub struct CpuPolicy {
     /// Bytes that a thread of a scan takes at once, at most, and keeps in its own cache between the two
     /// times it reads them.
     pub scan_block_bytes: usize,
-    /// A scan on several threads that reads and writes at most this many bytes, and not past the caches, gives each thread a part of its own, as one
-    /// that their own caches hold.
+    /// A scan on several threads of at most 2^24 items that reads and writes at most this many bytes, and not past the caches, gives each thread a
+    /// part of its own, as one that their own caches hold; the size of its blocks follows from its length.
     pub scan_parts_bytes: usize,
     /// Outputs of at least this many bytes are written past the caches.
     pub streaming_bytes: usize,

@@ -13,17 +13,17 @@ use upsweep_core::{CpuPolicy, Dtype, Element, Kind, Limits};
 ///   than two of the Xeon do by waiting. `upsweep tune` finds the machine's own.
 /// - `block_bytes`: pays for handing it out, and lets threads end together. Sixteen of a Xeon are 5 to 8 % faster with 128 KiB than with
 ///   512 at 64 MiB (2026-11-24, `2026-11-24-check-cpu-default.csv`), two of a Zen 5 3 to 9 % slower than with 2 MiB at 16.
-/// - `scan_block_bytes`: a first-level cache full. Between the two times a block is read, the next
+/// - `scan_block_bytes`: a first-level cache full. Past the caches, between the two times a block is read, the next
 ///   one is fetched line by line with the stores of this one; with blocks of 16 to 32 KiB two
 ///   threads then reach 96 % of the speed of copying, with blocks of 256 KiB 88 %
 ///   (Zen 4, 2026-11-21, `benches/record/`).
 ///   Each thread reads the totals of all others' blocks, so that many threads want larger blocks: sixteen of a Xeon take 0.96 to 1.09 of the
 ///   time with 64 KiB as with 128, 1.01 to 1.26 with 32, and 1.13 to 1.75 with 16 (2^22 to 2^26 bytes, `2026-11-26-scan-totals-cpu.csv`).
 ///   With 256 they take the same up to 64 MiB, and up to a tenth less beyond (`2026-11-26-check-cpu-4.csv`, `-4-again.csv`).
-/// - `scan_parts_bytes`: the second-level caches of all threads. Sixteen of a Xeon (L2 2 MiB) take for 1 to 8 MiB of items 0.78 to 0.93 of the time
-///   in parts, for 16, which fill these caches with the output, 0.93 to 1.10, and for 32 and 64 1.02 to 1.24 (2026-11-26,
-///   `2026-11-26-parts-cpu.csv`). Two of a Zen 3, whose cores share a fast third level, gain up to 8 MiB (L2 512 KiB, the same file):
-///   `upsweep tune` finds that.
+/// - `scan_parts_bytes`: the second-level caches of all threads, as if each had its own. Sixteen of a Xeon (L2 2 MiB) take for 1 to 8 MiB of
+///   items 0.78 to 0.93 of the time in parts, for 16, which fill these caches with the output, 0.93 to 1.10, and for 32 and 64 1.09 to 1.24
+///   (2026-11-26, `2026-11-26-parts-cpu.csv`). Two of a Zen 3 (L2 512 KiB), whose cores share a fast third level, take up to 1 MiB 0.86 to
+///   1.02, and from 2 to 8 0.75 to 1.08 (the same file): `upsweep tune` finds which machine this is.
 /// - `streaming_bytes`: an output that leaves no room for its input in the last-level cache is better
 ///   written past it. Below, a reader that comes next finds the output there. A last level of more than 128 MiB is many cores' and other machines':
 ///   sixteen threads of a Xeon that says 300 MiB take for 64 MiB 0.8 of the time past the caches, for `u8` 1.0, and for 32 MiB 1.0 to 1.1 and 1.3
@@ -41,7 +41,7 @@ pub(crate) fn policy(limits: &Limits) -> CpuPolicy {
             .l1_bytes
             .max(1 << 14)
             .max((limits.compute_units << 14).min(limits.l2_bytes / 2)),
-        scan_parts_bytes: limits.l2_bytes * limits.compute_units,
+        scan_parts_bytes: limits.l2_bytes.saturating_mul(limits.compute_units),
         streaming_bytes: (limits.l3_bytes / 2).min(1 << 26).max(limits.l2_bytes).max(1 << 22),
         half_line_bytes: CpuPolicy::NEVER,
         scan_half_line_bytes: CpuPolicy::NEVER,

@@ -24,7 +24,7 @@ pub(crate) fn copy(means: &Means<'_>, input: &[u8], output: &mut [u8]) {
     let pieces = Blocks::new(Source::<u8>::InPlace, output, piece, Direction::Forward);
     let (parts, taken) = (means.team.parts(pieces.count()), Taken::nothing());
     means.team.run(&|| {
-        for index in parts.take(&taken, parts.own()) {
+        for index in parts.take(&taken, means.team.own(&parts)) {
             // SAFETY: a number is taken once.
             let Block { output, .. } = unsafe { pieces.block(index) };
             let input = &input[index * piece..][..output.len()];

@@ -24,7 +24,7 @@ const SPINS: u32 = 1 << 6;
 /// sleeps: being woken takes as long.
 const LAST_LOOKS: u32 = 1 << 10;
 
-/// Most blocks that [`Team::fold`] cuts a call into: enough to keep threads equally busy.
+/// Most blocks that [`Team::fold`] and scans in parts cut a call into: enough to keep threads equally busy.
 pub(crate) const MOST_BLOCKS: usize = 256;
 
 /// Bytes that a call moves for each of its threads, up to which the caller is one of those that wait for each other. Handing a call over to
@@ -34,7 +34,7 @@ pub(crate) const MOST_BLOCKS: usize = 256;
 const JOINED_BYTES: usize = 2 << 20;
 
 /// Bytes that a call moves for each of its threads, from which on each begins with its own part of them. Sixteen threads of a Xeon sum 4 MiB in
-/// 0.92 to 0.96 of the time then, and longer arrays in 0.60 to 1.00; 2 MiB took 1.12 (2026-11-26, `2026-11-26-parts-cpu.csv`, `-parts-compare-cpu.csv`; the
+/// 0.92 to 1.00 of the time then, and longer arrays in 0.60 to 1.03; 2 MiB took 1.12 (2026-11-26, `2026-11-26-parts-cpu.csv`, `-parts-compare-cpu.csv`; the
 /// last not in the record).
 const OWN_BYTES: usize = 1 << 18;
 
@@ -44,7 +44,7 @@ pub(crate) struct Team<'a> {
     /// Where helpers come from; `None` if the caller is alone.
     pool: Option<&'a ThreadPool>,
     threads: usize,
-    /// Bytes that each of them moves.
+    /// Bytes that each of them would move if all took part; without a limit where nobody said.
     each: usize,
 }
 
@@ -110,7 +110,12 @@ impl<'a> Team<'a> {
         }
     }
 
-    /// So many blocks, dealt out to the threads.
+    /// The part of the thread that asks.
+    pub(crate) fn own(self, parts: &Parts) -> usize {
+        parts.own(self.pool.and_then(ThreadPool::current_thread_index))
+    }
+
+    /// So many blocks, in a part for each thread, or all in one where they are short.
     pub(crate) fn parts(self, blocks: usize) -> Parts {
         Parts::new(if self.each < OWN_BYTES { 1 } else { self.threads }, blocks)
     }
@@ -126,7 +131,7 @@ impl<'a> Team<'a> {
         let results = [const { Mutex::new(None::<R>) }; MOST_BLOCKS];
         let (parts, taken) = (self.parts(blocks), Taken::nothing());
         self.at_most(blocks).run(&|| {
-            for block in parts.take(&taken, parts.own()) {
+            for block in parts.take(&taken, self.own(&parts)) {
                 let result = work(block);
                 if let Some(mut place) = lock(&results[block]) {
                     *place = Some(result);

@@ -1,5 +1,5 @@
-//! The numbers of a CPU for items of one type: from how many bytes on threads, streaming stores and narrower loads pay, and how large blocks
-//! are.
+//! The numbers of a CPU for items of one type: from how many bytes on threads, streaming stores and narrower loads pay, up to how many parts of
+//! a scan, and how large blocks are.
 //!
 //! A bound is found by doing each length in both ways, in turns, and by cutting where the least time is lost on either side of it. Two bounds of
 //! scans are found together, since one thread and several want stores past the caches from different lengths on: each by itself ends at what is
@@ -272,7 +272,8 @@ where
     /// is another way, unless it is hopeless at one.
     fn try_sizes(&mut self, number: usize, asked: &mut Asked<'_>) -> Result<()> {
         let Block { name, get, set, job, .. } = self.blocks[number];
-        let mut own = with_threads(self.policy);
+        // A scan in parts has blocks of its own sizes.
+        let mut own = CpuPolicy { scan_parts_bytes: 0, ..with_threads(self.policy) };
         set(&mut own, get(&self.rules));
         for place in 0..self.blocks[number].ratios.len() {
             let (size, ratios) = &self.blocks[number].ratios[place];

@@ -22,6 +22,8 @@ pub(super) struct Bound {
     pub(super) set: fn(&mut CpuPolicy, usize),
     /// The other numbers while it is measured: a bound of several threads is measured with them, since how it does with one says nothing.
     pub(super) among: fn(CpuPolicy) -> CpuPolicy,
+    /// The bound if the other way never pays; less than [`CpuPolicy::NEVER`] if what was measured says nothing of longer arrays.
+    pub(super) never: usize,
     /// What is measured.
     pub(super) job: Job,
     /// Bytes of its items, and what the other way takes there, in times of the first, once for each pass.
@@ -92,7 +94,7 @@ pub(super) const PARTS: usize = 0;
 pub(super) fn bounds(device: &Device, most: usize) -> Vec<Bound> {
     let [l2, l3] = caches(device);
     let past_caches = (4 * l3).min(most);
-    let own_caches = l2 * device.limits().compute_units;
+    let own_caches = l2.saturating_mul(device.limits().compute_units);
     let mut bounds = vec![
         Bound {
             name: "scan_parts_bytes",
@@ -102,6 +104,8 @@ pub(super) fn bounds(device: &Device, most: usize) -> Vec<Bound> {
                 policy.scan_parts_bytes = most.min(CpuPolicy::NEVER);
             },
             among: |policy| CpuPolicy { streaming_bytes: CpuPolicy::NEVER, ..with_threads(policy) },
+            // Unless something longer than the caches is measured, the bound of the rules.
+            never: if most < own_caches { own_caches / 2 + 1 } else { CpuPolicy::NEVER },
             job: Job::Scan,
             ratios: unknown(powers(own_caches / 4, (16 * own_caches).min(most))),
         },
@@ -109,6 +113,7 @@ pub(super) fn bounds(device: &Device, most: usize) -> Vec<Bound> {
             name: "scan_half_line_bytes",
             set: |policy, bytes| policy.scan_half_line_bytes = bytes,
             among: with_threads,
+            never: CpuPolicy::NEVER,
             job: Job::Scan,
             ratios: unknown(powers(l2, past_caches)),
         },
@@ -116,6 +121,7 @@ pub(super) fn bounds(device: &Device, most: usize) -> Vec<Bound> {
             name: "half_line_bytes",
             set: |policy, bytes| policy.half_line_bytes = bytes,
             among: |policy| policy,
+            never: CpuPolicy::NEVER,
             job: Job::Reduce,
             ratios: unknown(powers(l2, past_caches)),
         },
@@ -125,6 +131,7 @@ pub(super) fn bounds(device: &Device, most: usize) -> Vec<Bound> {
             name: "serial_bytes",
             set: |policy, bytes| policy.serial_bytes = bytes.clamp(1, CpuPolicy::NEVER),
             among: |policy| policy,
+            never: CpuPolicy::NEVER,
             job: Job::Reduce,
             ratios: unknown(powers(SHORTEST, most)),
         });
@@ -166,8 +173,7 @@ impl Bound {
         let (_, shorter) = known.split_last()?;
         let cuts = shorter.iter().map(|&(bytes, _)| bytes);
         let best = cuts.min_by(|&one, &other| lost(one).total_cmp(&lost(other)))?;
-        let never = CpuPolicy::NEVER;
-        Some(if lost(never) - lost(best) < SAVED { never } else { best })
+        Some(if lost(CpuPolicy::NEVER) - lost(best) < SAVED { self.never } else { best })
     }
 }
 
@@ -242,6 +248,7 @@ mod tests {
             name: "some",
             set: |_, _| {},
             among: with_threads,
+            never: CpuPolicy::NEVER,
             job: Job::Reduce,
             ratios: ratios.iter().map(|&(bytes, ratio)| (bytes, vec![9.0, ratio, ratio])).collect(),
         };
@@ -255,6 +262,8 @@ mod tests {
         assert_eq!(bound(&[(short, 1.3), (middle, 0.995), (long, 0.99)]).best(), never);
         assert_eq!(bound(&[(short, 1.3), (middle, 0.98), (long, 0.97)]).best(), Some(middle));
         assert_eq!(bound(&[(short, 1.3), (middle, 1.2), (long, 1.1)]).best(), never);
+        let in_caches = Bound { never: 1 << 30, ..bound(&[(short, 1.3), (middle, 1.2)]) };
+        assert_eq!(in_caches.best(), Some(1 << 30));
     }
 
     #[test]

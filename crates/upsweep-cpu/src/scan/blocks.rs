@@ -32,7 +32,8 @@ pub(crate) struct Blocks<'a, T, U> {
     of: PhantomData<&'a mut [U]>,
 }
 
-// SAFETY: threads share the input, and each item of the output goes to one of them.
+// SAFETY: threads share the input, and each item of the output goes to one of them. Of a scan in place others may look at it before: `block` and
+// `look` say when.
 unsafe impl<T: Sync, U: Send> Sync for Blocks<'_, T, U> {}
 
 impl<'a, T, U> Blocks<'a, T, U> {
@@ -92,10 +93,13 @@ impl<'a, T, U> Blocks<'a, T, U> {
         U: 'static,
     {
         let place = self.place(index);
-        // SAFETY: it is within the output, as above; others may look at it too.
-        let output = unsafe { slice::from_raw_parts(self.output.add(place.start), place.len()) };
         match self.source {
-            Source::InPlace => work(items_of(Source::InPlace, output)),
+            Source::InPlace => {
+                let start = self.output.wrapping_add(place.start);
+                // SAFETY: it is within the output, and nobody has the block; others may look at it too.
+                let output = unsafe { slice::from_raw_parts(start, place.len()) };
+                work(items_of(Source::InPlace, output))
+            }
             Source::Separate(all) => work(&all[place]),
         }
     }

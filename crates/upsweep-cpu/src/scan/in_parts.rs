@@ -38,7 +38,7 @@ pub(super) fn scan_in_parts<A: Element>(
     let broken = AtomicBool::new(false);
     team.run_in_turn(&|| {
         let guard = Guard(&broken);
-        let own = parts.own();
+        let own = team.own(&parts);
         for block in parts.take(&counted, own) {
             totals[block].get_or_init(|| (work.total)(block));
         }

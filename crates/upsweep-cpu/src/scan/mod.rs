@@ -3,8 +3,8 @@
 //! One thread goes through the array once ([`range`]). Several threads also read and write
 //! memory only once: each takes [`blocks`] that fit in its own first or second-level cache. It finds the total of
 //! a block, which brings it into the cache; knows what comes into it from the [`totals`] of all blocks before; and scans the block
-//! out of the cache. With each piece that it writes it fetches a piece of the block that it takes next, so that memory always reads
-//! and writes at the same time. An array that their own caches hold together they scan [`in_parts`].
+//! out of the cache. Where it writes past the caches, it fetches with each piece a piece of the block that it takes next, so that memory
+//! always reads and writes at the same time. An array that their own caches hold together they scan [`in_parts`].
 //!
 //! Reductions with an operator that does not commute use the same totals.
 
@@ -121,6 +121,7 @@ fn scan_with<T, U, O>(
         return;
     }
     let Settings { level, streaming, .. } = *settings;
+    let fetches = streaming && matches!(source, Source::Separate(_));
     let halves = takes_half_lines::<U::Acc, O>(means, level, streaming, size_of_val(output));
     let settings = &Settings { level: if halves { half_lines(level) } else { level }, ..*settings };
     let team = means.team.at_most(output.len().div_ceil(block));
@@ -128,34 +129,51 @@ fn scan_with<T, U, O>(
     let reverse = settings.direction == Direction::Reverse;
     let advance = |carry, total| advanced(carry, total, block, &settings.operator);
     let total = |items: &[T]| total_of_block(settings.level, items, reverse, settings.operator);
-    let scan = |Block { source, output, .. }: Block<'_, T, U>, mut carry, ahead: &[T]| {
-        scan_range(settings, source, output, &mut carry, ahead);
-    };
     if in_parts {
         let work = Work {
             // SAFETY: a block is looked at before anyone scans it.
             total: &|index| unsafe { blocks.look(index, total) },
             advance: &advance,
             // SAFETY: a block is scanned once, when nobody looks at it any more.
-            scan: &|index, carry| scan(unsafe { blocks.block(index) }, carry, &[]),
+            scan: &|index, carry| scan_block(settings, unsafe { blocks.block(index) }, carry, &[]),
         };
         *carry = scan_in_parts(team, blocks.count(), *carry, &work);
         return;
     }
     *carry = Totals::new(team, *carry, advance).on_threads(&|seen| {
-        let mut next = None;
-        while let Some(block) = next.take().or_else(|| blocks.take()) {
+        let mut next = blocks.take();
+        while let Some(block) = next.take() {
             let total = total(items_of(block.source, block.output));
             // SAFETY: a block is taken once.
             let Some(carry) = (unsafe { seen.enter(block.index, total) }) else { break };
             // Lines past the caches fetch the next block. Elsewhere whoever is late must not have it: sixteen threads of a Xeon take
             // 0.60 to 0.86 of the time from 2 MiB to 32 (2026-11-26, `2026-11-26-parts-cpu.csv`).
-            next = if streaming { blocks.take() } else { None };
+            if fetches {
+                next = blocks.take();
+            }
             let ahead = next.as_ref().map_or(&[][..], |next| items_of(next.source, next.output));
-            scan(block, carry, ahead);
+            scan_block(settings, block, carry, ahead);
+            if !fetches {
+                next = blocks.take();
+            }
         }
         fence();
     });
+}
+
+/// Scans a block, compiled once for the two that call it.
+#[inline(never)]
+fn scan_block<T, U, O>(
+    settings: &Settings<O>,
+    Block { source, output, .. }: Block<'_, T, U>,
+    mut carry: Carry<U::Acc>,
+    ahead: &[T],
+) where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    scan_range(settings, source, output, &mut carry, ahead);
 }
 
 /// Whether several threads that scan rows of floats past the caches write half lines: where these are faster, with AVX2 instead of AVX-512.
@@ -211,8 +229,8 @@ struct Cut {
     in_parts: bool,
 }
 
-/// Blocks of at most `scan_block_bytes` bytes, or fewer so that all threads have some; in parts, of which each is in a thread's own cache, as many as
-/// others want to help with.
+/// In parts, if the array is short enough for that and at most [`MOST_BLOCKS`] blocks, of which a window is the largest: some blocks for each thread,
+/// so that others can help it. Or else blocks of at most `scan_block_bytes` bytes, and fewer so that all threads have some.
 fn cut<T, U: Element>(means: &Means<'_>, items: usize) -> Cut {
     let (read, written) = (size_of::<T>(), size_of::<U>());
     let (item_bytes, most) = (read.max(written).max(1), means.policy.scan_block_bytes);
@@ -226,6 +244,7 @@ fn cut<T, U: Element>(means: &Means<'_>, items: usize) -> Cut {
     };
     let bytes = items.saturating_mul(read + written);
     if bytes <= means.policy.scan_parts_bytes && !is_streaming::<U>(means, items) {
+        // Twice as many bytes as there must be, of which rounding down to a power of two leaves at least half.
         let least = least.max(2 * item_bytes * items.div_ceil(MOST_BLOCKS));
         let block = block(few.max(least));
         if items.div_ceil(block) <= MOST_BLOCKS {

@@ -77,14 +77,15 @@ impl Report {
     fn numbers(&self) -> Option<String> {
         Some(match self.policy? {
             Policy::Cpu(policy) => format!(
-                "several threads from {} on, of scans {}, blocks of {}, of scans {}, in parts up to {}, past the caches {}",
+                "several threads from {} on, of scans {}, blocks of {}, of scans {}, scans in parts {}, past the caches {}",
                 size(policy.serial_bytes as u64),
                 size(policy.scan_serial_bytes as u64),
                 size(policy.block_bytes as u64),
                 size(policy.scan_block_bytes as u64),
                 match policy.scan_parts_bytes {
-                    CpuPolicy::NEVER => "any".to_owned(),
-                    bytes => size(bytes as u64),
+                    0 => "never".to_owned(),
+                    CpuPolicy::NEVER => "at any length".to_owned(),
+                    bytes => format!("up to {}", size(bytes as u64)),
                 },
                 match policy.streaming_bytes {
                     CpuPolicy::NEVER => "never".to_owned(),
