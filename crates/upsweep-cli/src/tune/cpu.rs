@@ -41,7 +41,7 @@ const QUICK_BYTES: usize = 1 << 26;
 const ARRAYS: usize = 6;
 
 /// Bytes of the arrays that tell which size of a block is the fastest. A quick run leaves out the last, which takes two cores of a Zen 3 four of its
-/// seconds, all other work on all types nine.
+/// seconds, all other work on all types nine (not in the record).
 const BLOCK_BYTES: [usize; 3] = [1 << 22, 1 << 24, 1 << 26];
 const QUICK_BLOCK_BYTES: usize = 1 << 24;
 

@@ -107,7 +107,7 @@ pub(super) fn bounds(device: &Device, most: usize) -> Vec<Bound> {
             // Unless something longer than the caches is measured, the bound of the rules.
             never: if most < own_caches { own_caches / 2 + 1 } else { CpuPolicy::NEVER },
             job: Job::Scan,
-            ratios: unknown(powers(own_caches / 4, (16 * own_caches).min(most))),
+            ratios: unknown(powers(own_caches / 4, own_caches.saturating_mul(16).min(most))),
         },
         Bound {
             name: "scan_half_line_bytes",
