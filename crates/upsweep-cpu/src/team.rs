@@ -163,6 +163,17 @@ pub(crate) fn wait_for<R>(mut look: impl FnMut() -> Option<R>) -> R {
     }
 }
 
+/// Calls `look` until it gives something, or a thread has panicked and said so: then nothing.
+pub(crate) fn wait_unless<R>(
+    broken: &AtomicBool,
+    mut look: impl FnMut() -> Option<R>,
+) -> Option<R> {
+    wait_for(|| match look() {
+        Some(found) => Some(Some(found)),
+        None => broken.load(Ordering::Relaxed).then_some(None),
+    })
+}
+
 /// Locks without sleeping: what is locked here is held for some ten instructions, and waking a
 /// thread that sleeps takes longer than the work of a whole block.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {

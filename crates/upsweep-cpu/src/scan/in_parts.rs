@@ -5,12 +5,12 @@
 //! be half as much again as must be moved, of a thread's own cache it costs less than what blocks cost that move from core to core.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use upsweep_core::{Carry, Element};
 
 use crate::parts::{Parts, Taken};
-use crate::team::{Guard, MOST_BLOCKS, Team, wait_for};
+use crate::team::{Guard, MOST_BLOCKS, Team, wait_unless};
 
 /// What is done with the blocks of an array.
 pub(super) struct Work<'a, A> {
@@ -43,12 +43,7 @@ pub(super) fn scan_in_parts<A: Element>(
             totals[block].get_or_init(|| (work.total)(block));
         }
         // Whoever finds a total waits for nobody, so all are found, unless a thread panics.
-        let wait_for_total = |block: usize| {
-            wait_for(|| match totals[block].get() {
-                Some(&total) => Some(Some(total)),
-                None => broken.load(Ordering::Relaxed).then_some(None),
-            })
-        };
+        let wait_for_total = |block: usize| wait_unless(&broken, || totals[block].get().copied());
         let mut after = 0;
         let mut state = carry;
         'scans: for block in parts.take(&scanned, own) {

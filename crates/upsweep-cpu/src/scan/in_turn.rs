@@ -12,7 +12,7 @@ use core::array;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use crate::team::{Guard, Team, wait_for};
+use crate::team::{Guard, Team, wait_unless};
 
 /// Places for turns: with more threads, some of them share one. They are not allocated, as nothing is in a call that is planned.
 const PLACES: usize = 32;
@@ -64,12 +64,8 @@ impl<'a, S: Copy + Send> InTurn<'a, S> {
     /// the value before. `None` if another thread has panicked.
     pub(crate) fn pass(&self, index: usize, advance: impl FnOnce(S) -> S) -> Option<S> {
         let place = self.place(index);
-        wait_for(|| {
-            if self.broken.load(Ordering::Relaxed) {
-                return Some(None);
-            }
-            (place.turn.load(Ordering::Acquire) == index + 1).then_some(Some(()))
-        })?;
+        let is_next = || (place.turn.load(Ordering::Acquire) == index + 1).then_some(());
+        wait_unless(&self.broken, is_next)?;
         // Whose turn it is, is alone here.
         let before = *place.state.lock().ok()?;
         self.hand_to(index + 1, advance(before))?;

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use upsweep_core::summation::{TILES, WINDOW};
 use upsweep_core::{Carry, Element, Operator};
 
-use crate::team::{Guard, Team, lock, wait_for};
+use crate::team::{Guard, Team, lock, wait_unless};
 
 /// Blocks of a round: more than most machines have threads, each of which has one, so that nobody waits for the round before. They are not allocated, as nothing is in a call that is planned.
 const ROUND: usize = 128;
@@ -123,10 +123,7 @@ where
 
     /// Waits until it is so. `None` if a thread has panicked.
     fn wait(&self, is_so: impl Fn() -> bool) -> Option<()> {
-        wait_for(|| match is_so() {
-            true => Some(Some(())),
-            false => self.broken.load(Ordering::Relaxed).then_some(None),
-        })
+        wait_unless(&self.broken, || is_so().then_some(()))
     }
 }
 
