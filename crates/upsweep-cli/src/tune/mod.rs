@@ -67,6 +67,9 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
     }
     let devices = devices(arguments)?;
     if arguments.check {
+        if arguments.against.is_some() && only(&devices, "--against")?.id() != "cpu" {
+            return Err(Failure::usage("--against compares profiles of a CPU: --device cpu"));
+        }
         watch_signals()?;
         return check(arguments, &devices);
     }
@@ -281,6 +284,8 @@ fn on_cpu_in_turns(
     let pieces = pieces(arguments)?;
     let mut budget = Budget::new(span(arguments, device)?, pieces.len());
     let mut all = ways::Lost::default();
+    let against = arguments.against.as_deref().map(|file| profile::read_for(device.limits(), file));
+    let against = against.transpose()?.map(|profile| device.with_profile(Some(Arc::new(profile))));
     for wanted in pieces {
         if check_signals().is_err() {
             break;
@@ -299,6 +304,7 @@ fn on_cpu_in_turns(
             lengths: &lengths,
             items: &items,
             largest: op == Op::ArgMax,
+            against: against.as_ref(),
             budget: &budget,
             deadline,
             tell: &mut tell,

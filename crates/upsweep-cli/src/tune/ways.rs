@@ -68,6 +68,8 @@ pub(crate) struct Ways<'a> {
     pub(crate) items: &'a Buffer,
     /// Of a search for a position: the largest and not the smallest item.
     pub(crate) largest: bool,
+    /// The one way that the choice meets, in the place of all.
+    pub(crate) against: Option<&'a Device>,
     pub(crate) budget: &'a Budget,
     pub(crate) deadline: Deadline,
     pub(crate) tell: Tell<'a>,
@@ -122,6 +124,9 @@ trait Run {
 impl Ways<'_> {
     /// All ways, those that come to the same among them.
     fn all(&self, asked: &Asked) -> Vec<Device> {
+        if let Some(against) = self.against {
+            return vec![against.clone()];
+        }
         let lines: &[(usize, usize)] = match asked.traffic {
             _ if asked.bytes < CACHED => &LINES[..1],
             Traffic::Reads => &LINES,
@@ -184,7 +189,7 @@ impl Ways<'_> {
                 ways.push((time, Way { name, device, ratios: Vec::new() }));
             }
         }
-        ways.retain(|(time, _)| *time <= HOPELESS * fastest);
+        ways.retain(|(time, _)| self.against.is_some() || *time <= HOPELESS * fastest);
         let ways = ways.into_iter().map(|(_, way)| way).collect();
         let (own_time, best) = self.meet(ways, fastest, run, asked.until)?;
         let limit = sample(fastest, || run.limit(own))?;
