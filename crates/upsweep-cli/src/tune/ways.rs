@@ -1,5 +1,5 @@
 //! What the choice of a CPU loses: at each length the ways of doing the job meet in turns, the slower half leaving each time, and what is
-//! left meets the choice in use once more, as at the end of a search on a GPU.
+//! left meets the choice in use once more, as at the end of a search on a GPU. Against another profile that choice alone is met.
 //!
 //! The ways of a reduction are one thread or all, blocks of four sizes, and whole or half lines; those of a scan one thread or all, blocks
 //! of six sizes or parts, and stores past the caches or not, of floats in half lines too. A way that comes to the same as the choice in use, or as
