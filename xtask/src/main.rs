@@ -12,7 +12,10 @@ mod vulkan;
 use std::process::ExitCode;
 
 const HELP: &str = "\
-cargo xtask test [--quick]    everything that must hold; --quick: format, lints and tests alone
+cargo xtask test [--quick | --exhaustive]
+                              everything that must hold; --quick: what a change of a CPU kernel
+                              can break; --exhaustive: every cell, not a part that changes from
+                              day to day; UPSWEEP_TEST_SEED=N repeats the part of another day
 cargo xtask check             format, lints and documentation
 cargo xtask bench [OPTIONS]   measure, and write a record under benches/record/
     --peers           beside numpy, C++, rayon, arrow and others; without it: ours and the limits
@@ -32,7 +35,8 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words[..] {
-        ["test"] => test::full(),
+        ["test"] => test::full(test::Cells::OfTheDay),
+        ["test", "--exhaustive"] => test::full(test::Cells::All),
         ["test", "--quick"] => test::quick(),
         ["check"] => test::check(),
         ["bench", ref options @ ..] => bench::Options::parse(options).and_then(|o| bench::run(&o)),

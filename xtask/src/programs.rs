@@ -47,10 +47,26 @@ pub(crate) struct Program {
     is_test: bool,
 }
 
-/// Makes all programs of tests, and those that they start.
-pub(crate) fn made() -> Result<Vec<Program>> {
-    let messages =
-        output(&mut cargo("test --workspace --no-run --message-format json-render-diagnostics"))?;
+/// Which programs are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// All tests, examples of the documentation included.
+    All,
+    /// Those that a CPU kernel is part of.
+    OfCpu,
+}
+
+/// The folders of the packages that `OfCpu` leaves out.
+const OF_GPUS: [&str; 3] = ["upsweep-gpu", "upsweep-wgpu", "upsweep-cuda"];
+
+/// Makes programs of tests, and those that they start. Those of the whole workspace in one call, so that features, and with them what
+/// is made of dependencies, are the same for both answers.
+pub(crate) fn made(wanted: Wanted) -> Result<Vec<Program>> {
+    let mut test = cargo("test --workspace --no-run --message-format json-render-diagnostics");
+    if wanted == Wanted::OfCpu {
+        test.args(["--lib", "--test", "suite", "--test", "plans", "--test", "segmented"]);
+    }
+    let messages = output(&mut test)?;
     let made = messages.lines().filter_map(|line| {
         let message: Message = serde_json::from_str(line).ok()?;
         let folder = message.manifest_path.parent()?.to_path_buf();
@@ -58,7 +74,10 @@ pub(crate) fn made() -> Result<Vec<Program>> {
         let name = format!("{}, {kind} {}", file_name(&folder), message.target.name);
         Some(Program { name, path: message.executable?, folder, is_test: message.profile.test })
     });
-    Ok(made.collect())
+    let is_wanted = |program: &Program| {
+        wanted == Wanted::All || !OF_GPUS.contains(&file_name(&program.folder).as_str())
+    };
+    Ok(made.filter(is_wanted).collect())
 }
 
 fn file_name(path: &Path) -> String {
@@ -71,13 +90,17 @@ pub(crate) fn named<'a>(programs: &'a [Program], start: &str) -> Result<&'a Path
     found.map(|program| program.path.as_path()).ok_or(format!("cargo made no program {start}"))
 }
 
-/// Runs all tests, those of documentation first: they are compiled. Each program gets what `set_up` gives it. What a program says is shown
+/// Runs all tests, if all are wanted those of documentation first: they are compiled. Each program gets what `set_up` gives it. What a program says is shown
 /// when it has ended, as a whole. Returns the lines with results; it is an error if a program fails, after all have run.
 pub(crate) fn run_tests(
     programs: &[Program],
+    wanted: Wanted,
     set_up: impl Fn(&mut Command) + Sync,
 ) -> Result<Vec<String>> {
-    let mut jobs = VecDeque::from([("documentation".to_owned(), cargo("test --workspace --doc"))]);
+    let mut jobs = VecDeque::new();
+    if wanted == Wanted::All {
+        jobs.push_back(("documentation".to_owned(), cargo("test --workspace --doc")));
+    }
     for test in programs.iter().filter(|program| program.is_test) {
         let mut command = program(&test.path);
         // As cargo does.

@@ -93,23 +93,43 @@ fn cannot(command: &Command, why: &str) -> String {
     format!("{why}: {}", words.join(" "))
 }
 
+/// Seconds of processors that ended programs have taken, with those that they started; only Linux says so.
+fn processor_seconds() -> Option<f64> {
+    // Times are counted in hundredths of a second, whatever the kernel's own clock.
+    const PER_SECOND: f64 = 100.0;
+    let fields = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, in parentheses, may hold anything.
+    let (_, fields) = fields.rsplit_once(") ")?;
+    let mut times = fields.split(' ').skip(13).take(2).map(|ticks| ticks.parse::<f64>().ok());
+    Some((times.next()?? + times.next()??) / PER_SECOND)
+}
+
+/// A step that was done.
+struct Done {
+    name: String,
+    time: Duration,
+    processors: Option<f64>,
+    remark: String,
+}
+
 /// Steps that are done in order, with the time each took.
 #[derive(Default)]
 pub(crate) struct Steps {
-    done: Vec<(String, Duration, String)>,
+    done: Vec<Done>,
 }
 
 impl Steps {
     /// Does a step; what it returns is its remark in the summary.
     pub(crate) fn step(&mut self, name: &str, work: impl FnOnce() -> Result<String>) -> Result<()> {
         println!("\n── {name}");
-        let start = Instant::now();
+        let (start, before) = (Instant::now(), processor_seconds());
         let outcome = work();
         let (remark, failure) = match outcome {
             Ok(remark) => (remark, None),
             Err(message) => ("FAILED".to_owned(), Some(message)),
         };
-        self.done.push((name.to_owned(), start.elapsed(), remark));
+        let processors = processor_seconds().zip(before).map(|(after, before)| after - before);
+        self.done.push(Done { name: name.to_owned(), time: start.elapsed(), processors, remark });
         match failure {
             None => Ok(()),
             Some(message) => {
@@ -119,13 +139,17 @@ impl Steps {
         }
     }
 
-    /// Prints every step with its time.
+    /// Prints every step with its time, and with what it took of processors.
     pub(crate) fn summary(&self) {
+        let line = |time: Duration, processors: Option<f64>, text: &str| {
+            let processors = processors.map_or("-".to_owned(), |seconds| format!("{seconds:.1}"));
+            println!("{:>7.1} s  {processors:>7} s CPU  {text}", time.as_secs_f64());
+        };
         println!("\n── summary");
-        for (name, time, remark) in &self.done {
-            println!("{:>7.1} s  {name}  {remark}", time.as_secs_f64());
+        for Done { name, time, processors, remark } in &self.done {
+            line(*time, *processors, &format!("{name}  {remark}"));
         }
-        let total: Duration = self.done.iter().map(|(_, time, _)| *time).sum();
-        println!("{:>7.1} s  in all", total.as_secs_f64());
+        let time = self.done.iter().map(|done| done.time).sum();
+        line(time, self.done.iter().map(|done| done.processors).sum(), "in all");
     }
 }

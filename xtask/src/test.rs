@@ -1,8 +1,9 @@
 //! `cargo xtask test` and `check`: what must hold before a change is kept.
 
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::programs::{self, Program};
+use crate::programs::{self, Program, Wanted};
 use crate::shell::{Result, Steps, cargo, in_ci, program, root, run, run_and_keep, target_dir};
 use crate::{bench, nvrtc, tools, vulkan};
 
@@ -16,8 +17,24 @@ const OUTSIDE: [(&str, &str); 3] = [
 /// Seconds that the fuzz targets get.
 const FUZZ_SECONDS: &str = "20";
 
+/// Which cells of large spaces, such as the strategies of GPUs, are tested.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cells {
+    /// Another part every day, in which every level of every factor is met.
+    OfTheDay,
+    /// All.
+    All,
+}
+
+/// The number that says which part is tested: the user's, or the day since 1970.
+fn seed() -> String {
+    let days =
+        || SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / 86_400);
+    std::env::var("UPSWEEP_TEST_SEED").unwrap_or_else(|_| days().to_string())
+}
+
 /// Everything.
-pub(crate) fn full() -> Result<()> {
+pub(crate) fn full(cells: Cells) -> Result<()> {
     let mut steps = Steps::default();
     format_and_lints(&mut steps)?;
     let mut python = PathBuf::new();
@@ -69,8 +86,9 @@ pub(crate) fn full() -> Result<()> {
         Err(why) => not_done(&why),
     })?;
     let needed = Needed { validator, cpp, chromium };
-    let made = test_programs(&mut steps)?;
-    steps.step("tests", || tests(&made, Some(&python), drivers, needed, compiler))?;
+    let made = test_programs(&mut steps, Wanted::All)?;
+    let python_found = Some(python.as_path());
+    steps.step("tests", || tests(&made, cells, python_found, drivers, needed, compiler))?;
     steps.step("three steps in one submission", || one_submission(&made, drivers))?;
     steps.step("GPU tests under the Khronos validation layer", || validation(&made, drivers))?;
     steps.step("summation vectors, checked by another program", || vectors(&python))?;
@@ -85,15 +103,21 @@ pub(crate) fn full() -> Result<()> {
     Ok(())
 }
 
-/// What one wants to know after every small change.
+/// What a change of a CPU kernel can break. Projects outside the workspace are left out, and so are GPUs, with the crates of their
+/// backends.
 pub(crate) fn quick() -> Result<()> {
     let mut steps = Steps::default();
-    format_and_lints(&mut steps)?;
-    let made = test_programs(&mut steps)?;
+    steps.step("format", || run(&mut cargo("fmt --all --check")).map(|()| String::new()))?;
+    steps.step("lints", || lints_of_workspace().map(|()| String::new()))?;
+    let made = test_programs(&mut steps, Wanted::OfCpu)?;
     steps.step("tests", || {
-        let (python, drivers) = (tools::python_if_made(), vulkan::software_if_made());
-        let (needed, compiler) = (Needed::default(), nvrtc::if_made());
-        tests(&made, python.as_deref(), drivers.as_deref(), needed, compiler.as_deref())
+        let lines = programs::run_tests(&made, Wanted::OfCpu, |test| {
+            test.env("UPSWEEP_CACHE_DIR", cache_dir());
+            // No GPU takes part, whatever the machine has.
+            vulkan::select(test, "none");
+            test.env("CUDA_VISIBLE_DEVICES", "-1");
+        })?;
+        Ok(summed(&lines))
     })?;
     steps.summary();
     Ok(())
@@ -108,10 +132,10 @@ pub(crate) fn check() -> Result<()> {
     Ok(())
 }
 
-fn test_programs(steps: &mut Steps) -> Result<Vec<Program>> {
+fn test_programs(steps: &mut Steps, wanted: Wanted) -> Result<Vec<Program>> {
     let mut made = Vec::new();
     steps.step("programs of tests", || {
-        made = programs::made()?;
+        made = programs::made(wanted)?;
         Ok(String::new())
     })?;
     Ok(made)
@@ -126,7 +150,7 @@ fn format_and_lints(steps: &mut Steps) -> Result<()> {
         Ok(String::new())
     })?;
     steps.step("lints", || {
-        run(&mut cargo("clippy --workspace --all-targets --quiet -- -D warnings"))?;
+        lints_of_workspace()?;
         for (manifest, features) in OUTSIDE {
             let mut clippy = cargo("clippy --all-targets --quiet");
             clippy.args(["--manifest-path", manifest, "--features", features]);
@@ -134,6 +158,10 @@ fn format_and_lints(steps: &mut Steps) -> Result<()> {
         }
         Ok(String::new())
     })
+}
+
+fn lints_of_workspace() -> Result<()> {
+    run(&mut cargo("clippy --workspace --all-targets --quiet -- -D warnings"))
 }
 
 /// Where the projects outside the workspace are built.
@@ -167,13 +195,18 @@ struct Needed {
 /// compiler of CUDA kernels, so is its absence.
 fn tests(
     made: &[Program],
+    cells: Cells,
     python: Option<&Path>,
     drivers: Option<&str>,
     needed: Needed,
     compiler: Option<&Path>,
 ) -> Result<String> {
-    let lines = programs::run_tests(made, |test| {
-        test.env("UPSWEEP_CACHE_DIR", cache_dir());
+    let seed = seed();
+    let lines = programs::run_tests(made, Wanted::All, |test| {
+        test.env("UPSWEEP_CACHE_DIR", cache_dir()).env("UPSWEEP_TEST_SEED", &seed);
+        if cells == Cells::All {
+            test.env("UPSWEEP_TEST_EXHAUSTIVE", "1");
+        }
         if let Some(python) = python {
             test.env("UPSWEEP_TEST_PYTHON", python);
         }
@@ -194,6 +227,15 @@ fn tests(
             nvrtc::select(test, folder);
         }
     })?;
+    let of = match cells {
+        Cells::OfTheDay => format!("the cells of UPSWEEP_TEST_SEED={seed}"),
+        Cells::All => "all cells".to_owned(),
+    };
+    Ok(format!("{}; {of}", summed(&lines)))
+}
+
+/// How many tests passed, failed and were ignored, by the lines that say so for each program.
+fn summed(lines: &[String]) -> String {
     let count = |what: &str| -> u64 {
         lines
             .iter()
@@ -201,12 +243,8 @@ fn tests(
             .filter_map(|part| part.trim().strip_suffix(what)?.trim().parse::<u64>().ok())
             .sum()
     };
-    Ok(format!(
-        "{} passed, {} failed, {} ignored",
-        count("passed"),
-        count("failed"),
-        count("ignored")
-    ))
+    let [passed, failed, ignored] = ["passed", "failed", "ignored"].map(count);
+    format!("{passed} passed, {failed} failed, {ignored} ignored")
 }
 
 /// A program in another language computes the committed results from the text of the

@@ -3,12 +3,18 @@
 Integers must agree bit for bit. A sum of n floats may differ from the exact one by
 (40 + log2 n) eps times the sum of the magnitudes; a product by n eps of itself; extremes by nothing.
 
+Of the eight variants of a scan, each array and operator gets two, the next two with each seed: all eight are met for every
+type and operator over the arrays of a run, and for every array over four seeds. With UPSWEEP_TEST_EXHAUSTIVE=1 each gets all.
+
 usage: compare_with_numpy.py PROGRAM, in an empty directory
 """
 
+import itertools
 import math
+import os
 import subprocess
 import sys
+import time
 
 import numpy as np
 
@@ -17,6 +23,11 @@ DTYPES = ["|u1", "|i1", "<u2", "<i2", "<u4", "<i4", "<u8", "<i8", "<f2", "<f4", 
 SHAPES = [(0,), (1,), (7,), (3, 5, 11), (1000,), (4097,), (300, 701)]
 BITWISE = {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
 EXTREME = {"min": np.minimum, "max": np.maximum}
+
+EXHAUSTIVE = os.environ.get("UPSWEEP_TEST_EXHAUSTIVE") == "1"
+# As in upsweep-testing: without the variable, the day since 1970.
+SEED = int(os.environ.get("UPSWEEP_TEST_SEED") or time.time() // 86_400)
+VARIANTS = list(itertools.product((False, True), (False, True), (None, 3)))
 
 runs = 0
 failures = []
@@ -101,7 +112,7 @@ def accumulate(function, flat, exclusive, reverse, init, dtype):
     return out[::-1] if reverse else out
 
 
-def check_scan(name, array):
+def check_scan(name, array, number):
     dtype, flat = array.dtype, array.ravel()
     integer = dtype.kind != "f"
     if integer:
@@ -111,23 +122,23 @@ def check_scan(name, array):
     else:
         identity = {"sum": 0, "min": math.inf, "max": -math.inf}
     functions = {"sum": np.add, "product": np.multiply, **EXTREME, **BITWISE}
-    for op, start in identity.items():
-        for exclusive in (False, True):
-            for reverse in (False, True):
-                for init in (None, 3):
-                    options = ["--exclusive"] * exclusive + ["--reverse"] * reverse
-                    options += [] if init is None else ["--init", str(init)]
-                    if run("scan", name, "-o", "out.npy", "--op", op, *options) is None:
-                        continue
-                    out = np.load("out.npy")
-                    what = (name, op, *options)
-                    expect(out.dtype == dtype and out.shape == array.shape, *what, out.dtype)
-                    first = start if init is None else init
-                    if op == "sum" and not integer:
-                        check_float_sums(flat, out.ravel(), exclusive, reverse, first, what)
-                        continue
-                    wanted = accumulate(functions[op], flat, exclusive, reverse, first, dtype)
-                    expect(out.tobytes() == wanted.tobytes(), *what)
+    for place, (op, start) in enumerate(identity.items()):
+        for variant, (exclusive, reverse, init) in enumerate(VARIANTS):
+            if not EXHAUSTIVE and (variant + place + number + SEED) % 4 != 0:
+                continue
+            options = ["--exclusive"] * exclusive + ["--reverse"] * reverse
+            options += [] if init is None else ["--init", str(init)]
+            if run("scan", name, "-o", "out.npy", "--op", op, *options) is None:
+                continue
+            out = np.load("out.npy")
+            what = (name, op, *options)
+            expect(out.dtype == dtype and out.shape == array.shape, *what, out.dtype)
+            first = start if init is None else init
+            if op == "sum" and not integer:
+                check_float_sums(flat, out.ravel(), exclusive, reverse, first, what)
+                continue
+            wanted = accumulate(functions[op], flat, exclusive, reverse, first, dtype)
+            expect(out.tobytes() == wanted.tobytes(), *what)
     if integer:
         # In a wider type.
         wide = np.dtype("<i8" if dtype.kind == "i" else "<u8")
@@ -155,7 +166,7 @@ def main():
             np.save(name, array)
             check_reduce(name, array)
             if number != len(SHAPES) - 1 or dtype in ("<i4", "<f2", "<f4"):
-                check_scan(name, array)
+                check_scan(name, array, number)
         # The other byte order, and Fortran order where it is the same.
         array = items(dtype, (50,), 99)
         np.save("big.npy", array.astype(np.dtype(dtype).newbyteorder(">")))
@@ -163,7 +174,7 @@ def main():
     for order in ("C", "F"):
         np.save("order.npy", np.asarray(np.arange(12, dtype="<i4").reshape(1, 12), order=order))
         expect(run("reduce", "order.npy") == "66", "order", order)
-    print(f"{runs} runs, {len(failures)} differ from numpy {np.__version__}")
+    print(f"{runs} runs by UPSWEEP_TEST_SEED={SEED}, {len(failures)} differ from numpy {np.__version__}")
     for failure in failures[:40]:
         print(failure)
     sys.exit(1 if failures else 0)

@@ -1,4 +1,6 @@
 //! The kernels of all primitives compile without a GPU, and keep what they hold in registers.
+//!
+//! Each test makes the text of every kernel it is about; of the texts that differ, [`rotation`] chooses which are compiled in this run.
 
 use std::collections::HashSet;
 
@@ -12,7 +14,7 @@ use upsweep_core::{
 use upsweep_testing::{
     AddedPowers, Around, BothTagged, Capped, Extent, Joined, LargestStretch, LastOther, Pair,
     Powers, Products, Quadratic, Recurrence, Recurs, Stretch, SumUpTo, Tagged, Wide, WideSum,
-    is_odd, powers_of, product, recipes, stretch_of,
+    is_odd, powers_of, product, recipes, rotation, stretch_of,
 };
 
 use crate::bytes;
@@ -74,23 +76,73 @@ fn structures() -> Vec<Types> {
     ]
 }
 
-/// Compiles a shader for an architecture, and looks at what its kernel needs.
-fn compile(shader: &Shader, arch: u32) {
-    let Some(compiler) = testing::compiler() else { return };
-    let compiled = compiler
-        .compile(&shader.text(), arch, &[])
-        .unwrap_or_else(|error| panic!("{:?}: {error}", shader.types));
-    assert!(!compiled.log.contains("warning"), "{:?}: {}", shader.types, compiled.log);
-    for usage in compiled.usage() {
-        let needs = (usage.stack_bytes, usage.spill_bytes);
-        assert_eq!(
-            needs,
-            (0, 0),
-            "{usage:?} on sm_{arch}: {:?} {:?}",
-            shader.types,
-            shader.constants
-        );
+/// Of so many distinct kernels one is compiled in each run, beside those that it takes to meet every level.
+const ONE_IN: usize = 6;
+
+/// Collects kernels, each text once for an architecture, and compiles those that this run's seed chooses.
+#[derive(Default)]
+struct Kernels {
+    seen: HashSet<(String, u32)>,
+    cells: Vec<(Shader, u32)>,
+}
+
+impl Kernels {
+    /// Takes a kernel for an architecture.
+    fn add(&mut self, shader: &Shader, arch: u32) {
+        if self.seen.insert((shader.text(), arch)) {
+            self.cells.push((shader.clone(), arch));
+        }
     }
+
+    /// Compiles one of so many kernels, and those that it takes to meet every level; and looks at what they need.
+    fn compile(mut self, one_in: usize) {
+        let cells = std::mem::take(&mut self.cells);
+        let Some(compiler) = testing::compiler() else { return };
+        let levels: Vec<_> = cells.iter().map(|(shader, arch)| levels_of(shader, *arch)).collect();
+        let chosen = rotation::chosen(&levels, one_in);
+        assert!(!chosen.is_empty(), "there is nothing to compile");
+        for (shader, arch) in chosen.into_iter().map(|number| &cells[number]) {
+            let types = &shader.types;
+            let compiled = compiler
+                .compile(&shader.text(), *arch, &[])
+                .unwrap_or_else(|error| panic!("{types:?}: {error}"));
+            assert!(!compiled.log.contains("warning"), "{types:?}: {}", compiled.log);
+            for usage in compiled.usage() {
+                let needs = (usage.stack_bytes, usage.spill_bytes);
+                assert_eq!(
+                    needs,
+                    (0, 0),
+                    "{usage:?} on sm_{arch}: {types:?} {:?}",
+                    shader.constants
+                );
+            }
+        }
+    }
+}
+
+impl Drop for Kernels {
+    fn drop(&mut self) {
+        let forgotten = !self.cells.is_empty() && !std::thread::panicking();
+        assert!(!forgotten, "{} kernels were not compiled", self.cells.len());
+    }
+}
+
+/// What a kernel is an example of: its types, its texts, every number in its header.
+fn levels_of(shader: &Shader, arch: u32) -> Vec<String> {
+    let Shader { types, width, out_width, constants, parts, .. } = shader;
+    let mut levels = vec![
+        format!("sm_{arch}"),
+        format!("item {:?}", types.item),
+        format!("value {:?}", types.acc),
+        format!("output {:?}", types.output),
+        format!("operator {:?}", types.op),
+        format!("{:?}", types.cut),
+        format!("input by {width} bytes"),
+        format!("output by {out_width} bytes"),
+    ];
+    levels.extend(constants.iter().map(|(name, value)| format!("{name} = {value}")));
+    levels.extend(parts.iter().map(|part| (*part).to_owned()));
+    levels
 }
 
 /// The architectures from this one on that kernels are compiled for: known ones, and the newest that the compiler knows.
@@ -109,6 +161,7 @@ fn policies() -> [Option<WorkgroupPolicy>; 4] {
 
 #[test]
 fn reductions_compile() {
+    let mut all_kernels = Kernels::default();
     let load =
         Load { arrangement: Arrangement::Striped, width: AccessWidth::Bytes16, tail: Tail::Exact };
     let mut all = spread();
@@ -134,14 +187,16 @@ fn reductions_compile() {
                 continue;
             };
             for arch in archs(80) {
-                compile(&shader, arch);
+                all_kernels.add(&shader, arch);
             }
         }
     }
+    all_kernels.compile(ONE_IN);
 }
 
 #[test]
 fn strategies_of_reductions_compile() {
+    let mut all_kernels = Kernels::default();
     let mut all = spread();
     all.push(types::<u8, f64, f64, Sum>());
     all.push(Types::of_position(f64::DTYPE, Extreme::Largest));
@@ -164,10 +219,11 @@ fn strategies_of_reductions_compile() {
             let kernel = Reduction::kernel("cuda:0", types, &options, 1 << 28, reads);
             let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
             if let Some(&arch) = archs.get(turn % archs.len().max(1)) {
-                compile(&shader, arch);
+                all_kernels.add(&shader, arch);
             }
         }
     }
+    all_kernels.compile(ONE_IN);
 }
 
 #[test]
@@ -191,6 +247,7 @@ fn reductions_are_refused_for_what_types_lack() {
 
 #[test]
 fn scans_compile() {
+    let mut all_kernels = Kernels::default();
     for (number, types) in spread().iter().enumerate() {
         for (turn, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][(number + turn) % 2];
@@ -208,14 +265,16 @@ fn scans_compile() {
                 let device = ("cuda:0", &facts);
                 let kernels = Scanning::kernels(device, types, form, 1 << 28, lies, &options);
                 let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
-                compile(&shaders[0], arch);
+                all_kernels.add(&shaders[0], arch);
             }
         }
     }
+    all_kernels.compile(ONE_IN);
 }
 
 #[test]
 fn structures_compile() {
+    let mut all_kernels = Kernels::default();
     let archs = archs(80);
     for (turn, types) in structures().iter().chain(&with_fields()).enumerate() {
         let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
@@ -246,7 +305,7 @@ fn structures_compile() {
             let options = ScanOptions { strategy, ..ScanOptions::default() };
             let kernels = Scanning::kernels(device, types, form, items, lies, &options);
             let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
-            shaders.iter().for_each(|shader| compile(shader, arch));
+            shaders.iter().for_each(|shader| all_kernels.add(shader, arch));
         }
         if types.op.is_commutative() {
             let size = types.item.size() as u32;
@@ -256,14 +315,16 @@ fn structures_compile() {
             let options = ReduceOptions::default();
             let kernel = Reduction::kernel("cuda:0", types, &options, 1 << 28, reads);
             let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
-            compile(&shader, arch);
+            all_kernels.add(&shader, arch);
         }
     }
+    all_kernels.compile(ONE_IN);
 }
 
 /// Kernels that make items of those anywhere in arrays, or of none, and are handed parameters.
 #[test]
 fn items_of_parameters_compile() {
+    let mut all_kernels = Kernels::default();
     let archs = archs(80);
     for (turn, recipe) in recipes().iter().enumerate() {
         let writes_other = recipe.written.is_some();
@@ -283,7 +344,7 @@ fn items_of_parameters_compile() {
                 let (options, reads) = (ReduceOptions::default(), Reads { width, skewed: false });
                 let kernel = Reduction::kernel("cuda:0", &types, &options, 1 << 28, reads);
                 let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
-                compile(&shader, arch);
+                all_kernels.add(&shader, arch);
             }
             let lies = Lies { width: 16, aligned: true, out_aligned: true, one_by_one };
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
@@ -299,15 +360,17 @@ fn items_of_parameters_compile() {
                 let device = ("cuda:0", &facts);
                 let kernels = Scanning::kernels(device, &types, form, 1 << 28, lies, &options);
                 let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
-                shaders.iter().for_each(|shader| compile(shader, arch));
+                shaders.iter().for_each(|shader| all_kernels.add(shader, arch));
             }
         }
     }
+    all_kernels.compile(ONE_IN);
 }
 
 /// Kernels that make items as they read them: of one array and of two, of several widths, read at once or one by one.
 #[test]
 fn made_items_compile() {
+    let mut all_kernels = Kernels::default();
     let recipe = |item, arrays: &[Kind], function| {
         let items = (0..arrays.len()).map(Formula::Item).collect();
         Recipe::of_arrays(item, arrays.to_vec(), Formula::Call(function, items))
@@ -338,7 +401,7 @@ fn made_items_compile() {
                 let (options, reads) = (ReduceOptions::default(), Reads { width, skewed: false });
                 let kernel = Reduction::kernel("cuda:0", &types, &options, 1 << 28, reads);
                 let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
-                compile(&shader, arch);
+                all_kernels.add(&shader, arch);
             }
             let lies = Lies { width: 16, aligned: true, out_aligned: true, one_by_one };
             let forms = [Form { only_total: false, ..Form::TOTAL }, Form::TOTAL];
@@ -352,15 +415,17 @@ fn made_items_compile() {
                 let device = ("cuda:0", &facts);
                 let kernels = Scanning::kernels(device, &types, *form, 1 << 28, lies, &options);
                 let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
-                shaders.iter().for_each(|shader| compile(shader, arch));
+                shaders.iter().for_each(|shader| all_kernels.add(shader, arch));
             }
         }
     }
+    all_kernels.compile(ONE_IN);
 }
 
 /// Scans and reductions of segments, said in every way, of every kind of value.
 #[test]
 fn segments_compile() {
+    let mut all_kernels = Kernels::default();
     let cuts = [
         (SegmentedBy::Offsets, Dtype::U32.into(), false),
         (SegmentedBy::Offsets, Dtype::U64.into(), false),
@@ -390,7 +455,7 @@ fn segments_compile() {
                 if reduces && by == SegmentedBy::Offsets {
                     let aligned = turn % 2 == 0;
                     let lies = Lies { width: 16, aligned, out_aligned: true, one_by_one: false };
-                    compile(&by_offsets_shader(&facts, &types, &cut, lies), arch);
+                    all_kernels.add(&by_offsets_shader(&facts, &types, &cut, lies), arch);
                     continue;
                 }
                 let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
@@ -410,15 +475,17 @@ fn segments_compile() {
                 let device = ("cuda:0", &facts);
                 let kernels = Scanning::kernels(device, &types, form, 1 << 28, lies, &options);
                 let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
-                shaders.iter().for_each(|shader| compile(shader, arch));
+                shaders.iter().for_each(|shader| all_kernels.add(shader, arch));
             }
         }
     }
+    all_kernels.compile(ONE_IN);
 }
 
 /// Scans whose threads hold their items, of every type, aligned and not; policies, forms and architectures in turn.
 #[test]
 fn scans_in_registers_compile() {
+    let mut all_kernels = Kernels::default();
     let archs = archs(80);
     for (turn, types) in spread().iter().enumerate() {
         for aligned in [true, false] {
@@ -434,14 +501,16 @@ fn scans_in_registers_compile() {
             let kernels =
                 Scanning::kernels(("cuda:0", &facts), types, form, 1 << 16, lies, &options);
             let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
-            compile(&shaders[0], arch);
+            all_kernels.add(&shaders[0], arch);
         }
     }
+    all_kernels.compile(ONE_IN);
 }
 
 /// Every global strategy that has kernels of its own with every type; locals and loads, policies and architectures in turn.
 #[test]
 fn scans_without_a_serving_warp_compile() {
+    let mut all_kernels = Kernels::default();
     let loads: Vec<Load> = Load::all().collect();
     let mut turn = 0;
     for types in spread() {
@@ -471,7 +540,7 @@ fn scans_without_a_serving_warp_compile() {
             let kernels =
                 Scanning::kernels(("cuda:0", &facts), &types, form, 1 << 28, lies, &options);
             match kernels {
-                Ok((_, shaders)) => shaders.iter().for_each(|shader| compile(shader, arch)),
+                Ok((_, shaders)) => shaders.iter().for_each(|shader| all_kernels.add(shader, arch)),
                 Err(error) => {
                     let rounds = error.to_string().contains("what is written is rounded");
                     assert!(rounds && types.output.size() < 4, "{error}");
@@ -479,6 +548,7 @@ fn scans_without_a_serving_warp_compile() {
             }
         }
     }
+    all_kernels.compile(ONE_IN);
 }
 
 #[test]

@@ -11,10 +11,13 @@
 //! - [`check_reduce`], [`check_scan`], [`check_scan_in_place`] hold every device to the oracle.
 //! - [`kernels`]: annotated functions, and what every device must make of them.
 //! - [`ladder`] gives arrays for the steps of the ladder.
+//! - [`rotation`] chooses the cells of a large space that a run tests.
 //! - [`vectors`] reads, makes and checks the committed results of the summation specification.
 
 #![forbid(unsafe_code)]
 
+#[cfg(doctest)]
+mod annotations;
 mod check;
 mod devices;
 mod guarded;
@@ -24,6 +27,7 @@ pub mod ladder;
 pub mod lengths;
 mod operators;
 mod recipes;
+pub mod rotation;
 mod sample;
 mod structures;
 mod valued;

@@ -5,7 +5,7 @@ use upsweep_core::{
     Parameter, Recipe, Reduce, Scan, ScanGlobal, Source as Written, Sum, reference,
 };
 use upsweep_gpu::Folder;
-use upsweep_testing::{Above, LastOther, wrapping_sum};
+use upsweep_testing::{Above, LastOther, rotation, wrapping_sum};
 
 use crate::{
     Gpu, Ingredients, ReduceOptions, ScanOptions, Source, Stored, Target, Workspace, testing,
@@ -15,8 +15,8 @@ use crate::{
 const ITEMS: usize = 600_001;
 const SHORT: u64 = 1 << 20;
 
-/// So many strategies from one to the next, without a factor in common with the numbers of choices.
-const EVERY: usize = 7;
+/// Of so many strategies one is tested in each run, beside those that it takes to meet every choice.
+const ONE_IN: usize = 30;
 
 /// Kernels that a device has made.
 fn kernels(gpu: &Gpu) -> usize {
@@ -190,9 +190,14 @@ fn strategies_write_what_a_function_makes() {
     let prefixes: Vec<f32> = reference::specified::scan(&items, &problem);
     let expected: Vec<u32> = prefixes.iter().map(|&prefix| above.apply(prefix)).collect();
     assert!(expected.contains(&0) && expected.contains(&1));
+    let strategies: Vec<_> = GpuScanStrategy::all().collect();
+    let levels = strategies.iter().map(|of| rotation::levels_of(of.load, of.local, of.global));
+    let chosen = rotation::chosen(&levels.collect::<Vec<_>>(), ONE_IN);
     for gpu in testing::gpus(&Folder::of_user()) {
         let mut ran = 0;
-        for strategy in GpuScanStrategy::all().skip(2).step_by(EVERY) {
+        // The one of the device's own choice cannot be refused.
+        let own = crate::scan::policy::strategy(&gpu.facts);
+        for strategy in chosen.iter().map(|&number| strategies[number]).chain([own]) {
             let arrays = [Stored::Host(&bytes)];
             let made_of = Ingredients {
                 recipe: &recipe,

@@ -11,6 +11,7 @@ use upsweep_core::{
 use crate::scan::policy::strategy;
 use crate::{Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace, testing};
 use upsweep_gpu::Folder;
+use upsweep_testing::rotation;
 
 /// Several windows of chunks, and a part of a chunk.
 const ITEMS: u32 = 150_001;
@@ -26,11 +27,23 @@ fn half_of_a_subgroup_is_counted_on() {
             continue;
         }
         tried += 1;
+        let mut cells = Vec::new();
         for global in [ScanGlobal::LookBackFallback, ScanGlobal::ReduceThenScan] {
-            for (threads_per_workgroup, items_per_thread) in [(64, 32), (256, 16)] {
-                let policy = WorkgroupPolicy { threads_per_workgroup, items_per_thread };
-                scans(&gpu, global, policy, &integers);
-                scans(&gpu, global, policy, &floats);
+            for policy in [(64, 32), (256, 16)] {
+                for of_floats in [false, true] {
+                    cells.push((global, policy, of_floats));
+                }
+            }
+        }
+        let levels: Vec<[String; 3]> = (cells.iter())
+            .map(|(a, b, c)| [format!("{a:?}"), format!("{b:?}"), format!("{c:?}")])
+            .collect();
+        for cell in rotation::chosen(&levels, 4) {
+            let (global, (threads_per_workgroup, items_per_thread), of_floats) = cells[cell];
+            let policy = WorkgroupPolicy { threads_per_workgroup, items_per_thread };
+            match of_floats {
+                true => scans(&gpu, global, policy, &floats),
+                false => scans(&gpu, global, policy, &integers),
             }
         }
         let (problem, from) = (Reduce::<f32, _>::new(Sum), Source::Host(&floats[..]));

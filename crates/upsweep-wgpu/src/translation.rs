@@ -1,6 +1,8 @@
 //! Every kernel in the languages of all platforms, without the platforms: naga, which is what wgpu translates with,
 //! must give SPIR-V for Vulkan, MSL for Metal and HLSL for DirectX 12, and `spirv-val` must accept the SPIR-V.
 //!
+//! Each test makes the text of every kernel it is about; of the texts that differ, [`rotation`] chooses which are translated in this run.
+//!
 //! The options are wgpu's own: checked accesses, unbounded loops, no zeroed workgroup memory, bindings in the
 //! order of an automatic layout.
 
@@ -29,6 +31,7 @@ use crate::shader::types::width_of;
 use crate::shader::{Cut, Op, Shader, Types};
 use crate::{ladder, litmus, probe};
 use upsweep_gpu::OperatorValues;
+use upsweep_testing::rotation;
 
 /// If it is `required`, a run without `spirv-val` fails.
 const VALIDATOR_VARIABLE: &str = "UPSWEEP_TEST_SPIRV_VAL";
@@ -80,10 +83,24 @@ fn loads() -> Vec<Load> {
     loads
 }
 
-/// Translates kernels, each text once.
-#[derive(Default)]
+/// Of so many distinct kernels one is translated in each run, beside those that it takes to meet every level.
+const ONE_IN: usize = 12;
+
+/// A kernel that may be translated.
+struct Cell {
+    facts: Facts,
+    text: String,
+    entries: Vec<&'static str>,
+    dtypes: Vec<Dtype>,
+    context: String,
+    /// What it is an example of; every level is met in each run.
+    levels: Vec<String>,
+}
+
+/// Collects kernels, each text once, and translates those that this run's seed chooses.
 struct Translator {
     seen: HashSet<String>,
+    cells: Vec<Cell>,
     validator: bool,
 }
 
@@ -97,30 +114,61 @@ impl Translator {
             assert!(!required, "there is no program spirv-val");
             upsweep_testing::skipped("spirv-val", "there is no such program");
         }
-        Self { seen: HashSet::new(), validator }
+        Self { seen: HashSet::new(), cells: Vec::new(), validator }
     }
 
-    /// Translates a kernel for a device with these facts.
-    fn translate(&mut self, facts: &Facts, shader: &Shader, context: &str) {
+    /// Takes a kernel for a device with these facts.
+    fn add(&mut self, facts: &Facts, shader: &Shader, levels: Vec<String>, context: &str) {
         let dtypes = shader.types.computed_with();
-        self.translate_text(facts, &shader.text(), &shader.entries, &dtypes, context);
+        let types = &shader.types;
+        let mut all = vec![
+            format!("item {:?}", types.item),
+            format!("value {:?}", types.acc),
+            format!("output {:?}", types.output),
+            format!("operator {:?}", types.op),
+            format!("input by {} bytes", shader.width),
+            format!("output by {} bytes, shared {}", shader.out_width, shader.shared_words),
+        ];
+        all.extend(levels);
+        self.add_text(facts, shader.text(), &shader.entries, dtypes, all, context);
     }
 
-    fn translate_text(
+    fn add_text(
         &mut self,
         facts: &Facts,
-        text: &str,
-        entries: &[&str],
-        dtypes: &[Dtype],
+        text: String,
+        entries: &[&'static str],
+        dtypes: Vec<Dtype>,
+        mut levels: Vec<String>,
         context: &str,
     ) {
-        if !self.seen.insert(text.to_owned()) {
+        if !self.seen.insert(text.clone()) {
             return;
         }
+        levels.push(format!("subgroups of {}", facts.subgroup));
+        levels.push(format!("newest versions {}", self.cells.len().is_multiple_of(2)));
+        let (facts, context) = (*facts, context.to_owned());
+        self.cells.push(Cell { facts, text, entries: entries.to_vec(), dtypes, context, levels });
+    }
+
+    /// Translates one of so many kernels, and those that it takes to meet every level.
+    fn translate(mut self, one_in: usize) {
+        let cells = std::mem::take(&mut self.cells);
+        let levels: Vec<&[String]> = cells.iter().map(|cell| &cell.levels[..]).collect();
+        let chosen = rotation::chosen(&levels, one_in);
+        assert!(!chosen.is_empty(), "there is nothing to translate");
+        for number in chosen {
+            // Every other text in the newest versions that wgpu writes, the rest in the oldest that suffice.
+            self.translate_cell(&cells[number], number.is_multiple_of(2));
+        }
+    }
+
+    fn translate_cell(&self, cell: &Cell, newest: bool) {
+        let Cell { facts, text, context, .. } = cell;
         let module = front::wgsl::parse_str(text)
             .unwrap_or_else(|error| panic!("{context}: {}", error.emit_to_string(text)));
         // What the device does not have, the kernel must not ask for. Everything of wgpu's but OpenGL unpacks f16.
-        let any = |of: &[Dtype]| dtypes.iter().any(|dtype| of.contains(dtype));
+        let any = |of: &[Dtype]| cell.dtypes.iter().any(|dtype| of.contains(dtype));
         let doubles = any(&[Dtype::F64]);
         let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
         capabilities.set(Capabilities::SUBGROUP, facts.subgroup > 1);
@@ -138,9 +186,11 @@ impl Translator {
             capabilities |= Capabilities::FLOAT64;
         }
         let info = validate(capabilities).unwrap_or_else(|error| panic!("{context}: {error}"));
-        // Every other text in the newest versions that wgpu writes, the rest in the oldest that suffice.
-        let newest = self.seen.len().is_multiple_of(2);
-        for entry in entries {
+        for entry in &cell.entries {
+            // What wgpu makes of an entry point before it translates it: nothing else is left in the module.
+            let stage = Some((ShaderStage::Compute, *entry));
+            let (module, info) = process_overrides(&module, &info, stage, &<_>::default())
+                .unwrap_or_else(|error| panic!("{context}: {error}"));
             let words = to_spirv(&module, &info, entry, newest);
             if self.validator {
                 accepted_by_validator(&words, newest, context);
@@ -157,6 +207,13 @@ impl Translator {
                 assert!(direct.contains("[numthreads("), "{context}");
             }
         }
+    }
+}
+
+impl Drop for Translator {
+    fn drop(&mut self) {
+        let forgotten = !self.cells.is_empty() && !std::thread::panicking();
+        assert!(!forgotten, "{} kernels were not translated", self.cells.len());
     }
 }
 
@@ -200,11 +257,7 @@ fn bindings(module: &Module, info: &ModuleInfo) -> Vec<(ResourceBinding, Address
 }
 
 fn to_msl(module: &Module, info: &ModuleInfo, entry: &str, newest: bool) -> Result<String, String> {
-    // What wgpu makes of an entry point before it translates it: nothing else is left in the module.
-    let stage = Some((ShaderStage::Compute, entry));
-    let (module, info) = process_overrides(module, info, stage, &<_>::default())
-        .map_err(|error| error.to_string())?;
-    let used = bindings(&module, &info);
+    let used = bindings(module, info);
     let resources = used.iter().zip(0u8..).map(|((binding, space), slot)| {
         let mutable = matches!(space, AddressSpace::Storage { access } if access.contains(StorageAccess::STORE));
         (*binding, msl::BindTarget { buffer: Some(slot), mutable, ..<_>::default() })
@@ -229,7 +282,7 @@ fn to_msl(module: &Module, info: &ModuleInfo, entry: &str, newest: bool) -> Resu
         ..msl::PipelineOptions::default()
     };
     let (text, translated) =
-        msl::write_string(&module, &info, &options, &stage).map_err(|error| error.to_string())?;
+        msl::write_string(module, info, &options, &stage).map_err(|error| error.to_string())?;
     for name in translated.entry_point_names {
         name.map_err(|error| error.to_string())?;
     }
@@ -242,12 +295,9 @@ fn to_hlsl(
     entry: &str,
     newest: bool,
 ) -> Result<String, String> {
-    let stage = Some((ShaderStage::Compute, entry));
-    let (module, info) = process_overrides(module, info, stage, &<_>::default())
-        .map_err(|error| error.to_string())?;
     let mut registers = [0u32; 3];
     let mut map = hlsl::BindingMap::default();
-    for (binding, space) in bindings(&module, &info) {
+    for (binding, space) in bindings(module, info) {
         // Constants, what is only read, and what is written are numbered apart.
         let kind = match space {
             AddressSpace::Uniform => 0,
@@ -274,7 +324,7 @@ fn to_hlsl(
         hlsl::PipelineOptions { entry_point: Some((ShaderStage::Compute, entry.to_owned())) };
     let mut text = String::new();
     let translated = hlsl::Writer::new(&mut text, &options, &stage)
-        .write(&module, &info, None)
+        .write(module, info, None)
         .map_err(|error| error.to_string())?;
     for name in translated.entry_point_names {
         name.map_err(|error| error.to_string())?;
@@ -345,7 +395,10 @@ fn reduce_kernel(
     let (_, shader) =
         Reduction::kernel(device, types, strategy, 1 << 20, (width, aligned), policy)?;
     let context = format!("{types:?} by {strategy:?} on {facts:?} with {policy:?}");
-    translator.translate(facts, &shader, &context);
+    let GpuReduceStrategy { load, local, global } = strategy;
+    let mut levels = rotation::levels_of(load, local, global);
+    levels.extend([format!("{policy:?}"), format!("aligned {aligned}")]);
+    translator.add(facts, &shader, levels, &context);
     Ok(())
 }
 
@@ -384,6 +437,7 @@ fn every_cell_of_a_reduction() {
         }
     }
     assert_eq!(cell, 108);
+    translator.translate(ONE_IN);
 }
 
 /// Where the device has them.
@@ -417,6 +471,7 @@ fn atomics_of_64_bits() {
         let made = reduce_kernel(&mut translator, &with, &sum, strategy, true, None);
         assert_eq!(made, Ok(()));
     }
+    translator.translate(ONE_IN);
 }
 
 /// What is tried when a device is opened, what its limits are measured with, and the ladder.
@@ -425,13 +480,17 @@ fn kernels_beside_the_primitives() {
     let mut translator = Translator::new();
     for device in DEVICES {
         let facts = facts(device);
-        let text = litmus::text(&facts);
-        translator.translate_text(&facts, &text, &["litmus"], &[], "litmus");
-        let probe = probe::text();
-        translator.translate_text(&facts, &probe, &["read_all", "copy_all"], &[], "probe");
         let steps = LadderStep::ALL.map(LadderStep::name);
-        translator.translate_text(&facts, &ladder::text(&facts), &steps, &[], "ladder");
+        for (name, text, entries) in [
+            ("litmus", litmus::text(&facts), &["litmus"][..]),
+            ("probe", probe::text(), &["read_all", "copy_all"]),
+            ("ladder", ladder::text(&facts), &steps),
+        ] {
+            let levels = vec![name.to_owned()];
+            translator.add_text(&facts, text, entries, vec![], levels, name);
+        }
     }
+    translator.translate(1);
 }
 
 fn scan_kernels(
@@ -458,8 +517,18 @@ fn scan_kernels(
     let device = ("none", facts);
     let (_, shaders) = Scanning::kernels(device, types, strategy, form, 1 << 20, lies, policy)?;
     let context = format!("{types:?} by {strategy:?}, {form:?} on {facts:?} with {policy:?}");
-    for shader in &shaders {
-        translator.translate(facts, shader, &context);
+    let GpuScanStrategy { load, local, global } = strategy;
+    let mut levels = rotation::levels_of(load, local, global);
+    levels.extend([format!("{policy:?}"), format!("{form:?}")]);
+    levels.push(format!("aligned {aligned}, {out_aligned}"));
+    if let Some(Cut { by, kind, wide, reduces, unique }) = types.cut {
+        levels.push(format!("{by:?} of {kind:?}"));
+        levels.push(format!("wide {wide}, reduces {reduces}, unique {unique}"));
+    }
+    for (launch, shader) in shaders.iter().enumerate() {
+        let mut levels = levels.clone();
+        levels.push(format!("launch {launch} by {global:?}"));
+        translator.add(facts, shader, levels, &context);
     }
     Ok(())
 }
@@ -517,6 +586,7 @@ fn every_cell_of_a_scan() {
         }
     }
     assert_eq!(cell, 180);
+    translator.translate(ONE_IN);
 }
 
 /// Twelve bytes, which are no access.
@@ -593,6 +663,7 @@ fn every_way_of_saying_segments() {
             }
         }
     }
+    translator.translate(ONE_IN);
 }
 
 /// The strategies that are chosen where none is asked for, for one of each kind of device.
@@ -674,6 +745,7 @@ fn every_type_and_operator_of_32_bits() {
         BitXor of u8 in u8, i8 in i8, u16 in u16, i16 in i16, u32 in u32, i32 in i32;
         Last of u32 in u32;
     }
+    translator.translate(ONE_IN);
 }
 
 #[test]
@@ -689,6 +761,7 @@ fn every_type_and_operator_of_64_bits() {
         BitOr of u64 in u64, i64 in i64;
         BitXor of u64 in u64, i64 in i64;
     }
+    translator.translate(ONE_IN);
 }
 
 #[test]
@@ -706,4 +779,5 @@ fn every_search_for_a_position() {
         )* };
     }
     positions!(u8 i8 u16 i16 u32 i32 f16 bf16 f32 u64 i64 f64);
+    translator.translate(ONE_IN);
 }

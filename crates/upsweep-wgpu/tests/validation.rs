@@ -1,7 +1,5 @@
 //! Everything once under the Khronos validation layer, which must have nothing to say.
 
-mod common;
-
 use std::sync::Mutex;
 
 use upsweep_core::{Reduce, Scan, Sum, reference};

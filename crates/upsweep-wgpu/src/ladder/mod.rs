@@ -178,31 +178,35 @@ fn launches(
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use upsweep_gpu::Folder;
+    use upsweep_testing::rotation;
 
-    fn check(gpu: &Arc<Gpu>) {
-        for (items, sum) in upsweep_testing::ladder::arrays() {
-            let mut ladder = Ladder::new(gpu, &items).expect("a ladder");
-            for rung in Rung::all() {
-                assert_eq!(ladder.sum(rung), Ok(sum), "{rung} of {} on {gpu:?}", items.len());
-            }
-        }
-    }
+    use super::*;
 
+    /// Of so many cells one is tested in each run, beside those that it takes to meet every length.
+    const ONE_IN: usize = 8;
+
+    /// Every device, and as it would be if it had no subgroups, fewer threads, and grids that take a second dimension.
     #[test]
     fn every_rung_gives_the_sum() {
-        for gpu in crate::testing::gpus(&Folder::default()) {
-            check(&Arc::new(gpu));
+        let mut gpus = crate::testing::gpus(&Folder::default());
+        for mut less in crate::testing::gpus(&Folder::default()) {
+            (less.facts.subgroup, less.facts.threads, less.facts.grid) = (1, 128, 60);
+            gpus.push(less);
         }
-    }
-
-    /// As a device would be that has no subgroups, fewer threads, and grids that take a second dimension.
-    #[test]
-    fn every_rung_gives_the_sum_on_less_of_a_device() {
-        for mut gpu in crate::testing::gpus(&Folder::default()) {
-            (gpu.facts.subgroup, gpu.facts.threads, gpu.facts.grid) = (1, 128, 60);
-            check(&Arc::new(gpu));
+        let gpus: Vec<Arc<Gpu>> = gpus.into_iter().map(Arc::new).collect();
+        let arrays: Vec<_> = upsweep_testing::ladder::arrays().collect();
+        let mut cells = Vec::new();
+        for gpu in 0..gpus.len() {
+            cells.extend((0..arrays.len()).map(|array| [("device", gpu), ("array", array)]));
+        }
+        for cell in rotation::chosen(&cells, ONE_IN) {
+            let [(_, gpu), (_, array)] = cells[cell];
+            let (gpu, (items, sum)) = (&gpus[gpu], &arrays[array]);
+            let mut ladder = Ladder::new(gpu, items).expect("a ladder");
+            for rung in Rung::all() {
+                assert_eq!(ladder.sum(rung), Ok(*sum), "{rung} of {} on {gpu:?}", items.len());
+            }
         }
     }
 

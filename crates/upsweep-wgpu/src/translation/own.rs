@@ -15,7 +15,7 @@ fn of<T: Element>(operator: impl Operator<T>) -> Types {
     types::<T, T, T, _>(operator)
 }
 
-/// All by default; and on some devices, which go round, with segments and in the form of a reduction that does not commute.
+/// Kernels of all by default; and on some devices, which go round, with segments and in the form of a reduction that does not commute.
 fn translate_all(all: &[Types]) {
     let (mut translator, mut counts) = (Translator::new(), 0);
     for types in all {
@@ -38,7 +38,8 @@ fn translate_all(all: &[Types]) {
             let made = Scanning::kernels(device, types, strategy, Form::TOTAL, 1 << 20, lies, None);
             let (_, shaders) = made.unwrap_or_else(|error| panic!("{types:?}: {error}"));
             for shader in &shaders {
-                translator.translate(&facts, shader, &format!("the total of {types:?}"));
+                let context = format!("the total of {types:?}");
+                translator.add(&facts, shader, vec!["a total".to_owned()], &context);
             }
             if types.made.is_some() {
                 continue;
@@ -59,6 +60,7 @@ fn translate_all(all: &[Types]) {
             }
         }
     }
+    translator.translate(ONE_IN);
 }
 
 #[test]

@@ -1,0 +1,15 @@
+//! The tests that start the program `upsweep`, in one program of their own.
+
+mod common;
+mod energy;
+mod explain;
+mod feeding;
+mod gpu;
+mod guard;
+mod numpy;
+mod reduce;
+mod refused;
+mod report;
+mod reports;
+mod scan;
+mod tune;

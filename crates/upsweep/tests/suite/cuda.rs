@@ -1,0 +1,178 @@
+//! What there is on CUDA's GPUs only: arrays and streams of cudarc's, graphs. And what is said where there is no such GPU.
+
+use std::sync::Arc;
+
+use upsweep::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
+use upsweep::cudarc::driver::{CudaContext, CudaStream};
+use upsweep::{
+    Array, Device, Error, PositionPlan, Reduce, ReducePlan, Scan, ScanPlan, Sum, View, ViewMut,
+    argmax, inclusive_scan_in_place, inclusive_scan_into, reduce, reduce_into, reference,
+};
+use upsweep_testing::{Input, assert_same, for_each_gpu};
+
+const ITEMS: usize = 200_001;
+
+#[test]
+fn a_device_is_there_or_there_is_a_reason() {
+    let list = Device::list();
+    let usable = list.usable.iter().filter(|found| found.id.starts_with("cuda:")).count();
+    let absent: Vec<_> = list.absent.iter().filter(|absent| absent.backend == "cuda").collect();
+    assert_eq!(absent.len(), usize::from(usable == 0));
+    assert!(absent.iter().all(|absent| !absent.reason.is_empty()), "{absent:?}");
+    assert_eq!(Device::open("cuda:0").is_ok(), usable > 0);
+    for (id, words) in [("cuda:999", ""), ("cuda:x", "cuda:0, cuda:1"), ("cuda", "cuda:0, cuda:1")]
+    {
+        let error = Device::open(id).expect_err("there is no such device").to_string();
+        assert!(
+            error.starts_with(&format!("no device '{id}'")) && error.contains(words),
+            "{error}"
+        );
+    }
+}
+
+/// Calls `body` with each GPU of CUDA's, its context, and a stream of the context that is not the GPU's own.
+fn for_each_context(body: impl Fn(&Device, &Arc<CudaContext>, &Arc<CudaStream>)) {
+    for_each_gpu(|device| {
+        if let Some(own) = device.device.cuda_stream() {
+            let stream = own.context().new_stream().expect("a stream");
+            body(&device.device, own.context(), &stream);
+        }
+    });
+}
+
+#[test]
+fn arrays_of_the_callers() {
+    for_each_context(|gpu, context, stream| {
+        let items: Vec<u32> = Input::Full.array(1, ITEMS);
+        let from = stream.clone_htod(&items).expect("an array");
+        let mut to = stream.alloc_zeros::<u32>(ITEMS).expect("an array");
+        let other = context.new_stream().expect("a stream");
+        // In the arrays' own stream, in another, and in the default one.
+        let devices = [
+            Device::from_cuda_stream(Arc::clone(stream)).expect("a device"),
+            Device::from_cuda_stream(other).expect("a device"),
+            Device::from_cuda(context).expect("a device"),
+            gpu.clone(),
+        ];
+        for device in &devices {
+            let all = View::of_cuda(&from).expect("a view");
+            let expected = reference::reduce(&items, &Reduce::<u32, _>::new(Sum));
+            assert_eq!(reduce(device, all, Sum), Ok(expected));
+            let part = from.slice(3..70_000);
+            let part = View::of_cuda(&part).expect("a part");
+            let mut target = to.slice_mut(7..70_004);
+            let target = ViewMut::of_cuda(&mut target).expect("a part");
+            inclusive_scan_into(device, part, target, Sum).expect("a scan");
+            let expected: Vec<u32> = reference::scan(&items[3..70_000], &Scan::inclusive(Sum));
+            let found = stream.clone_dtoh(&to).expect("items");
+            assert_same(&found[7..70_004], &expected, device.id());
+            assert!(found[..7].iter().chain(&found[70_004..]).all(|&item| item == 0));
+            let data = ViewMut::of_cuda(&mut to).expect("a view");
+            inclusive_scan_in_place(device, data, Sum).expect("a scan");
+            let expected: Vec<u32> = reference::scan(&found, &Scan::inclusive(Sum));
+            assert_same(&stream.clone_dtoh(&to).expect("items"), &expected, device.id());
+            stream.memset_zeros(&mut to).expect("it can be set");
+            device.wait().expect("nothing failed");
+        }
+        // A device of its own is another device, though it is the same GPU.
+        let array = Array::from_slice(gpu, &items).expect("an array");
+        let refused = reduce(&devices[0], &array, Sum);
+        assert!(matches!(refused, Err(Error::WrongDevice { .. })), "{refused:?}");
+        // SAFETY: the array is there, and nothing writes to it.
+        let raw =
+            unsafe { View::<u32>::of_cuda_pointer(array.cuda_pointer().expect("CUDA"), ITEMS) };
+        assert_eq!(argmax(gpu, raw.expect("a view")), argmax(&Device::cpu(), &items));
+        let mut total = Array::filled(gpu, 1, 0u32).expect("an array");
+        reduce_into(gpu, View::of_cuda(&from).expect("a view"), &mut total, Sum).expect("a sum");
+        assert_eq!(total.into_vec(), reduce(&Device::cpu(), &items, Sum).map(|sum| vec![sum]));
+        let mut plan =
+            ReducePlan::<u32, u32, _>::new(gpu, ITEMS, Reduce::new(Sum)).expect("a plan");
+        let mut total = Array::filled(gpu, 1, 0u32).expect("an array");
+        let refused = plan.bind(View::of_cuda(&from).expect("a view"), &mut total);
+        assert!(matches!(refused, Err(Error::Buffer { .. })), "{refused:?}");
+    });
+}
+
+#[test]
+fn recordings_run_in_streams_and_graphs_of_the_callers() {
+    for_each_context(|gpu, _, stream| {
+        let items: Vec<f32> = Input::Mixed.array(2, ITEMS);
+        let input = Array::from_slice(gpu, &items).expect("an array");
+        let mut ends = Array::filled(gpu, ITEMS, 0.0f32).expect("an array");
+        let mut total = Array::filled(gpu, 1, 0.0f32).expect("an array");
+        let mut place = Array::filled(gpu, 1, 0u64).expect("an array");
+        let problem = Scan::inclusive(Sum);
+        let mut scan = ScanPlan::<f32, f32, _>::new(gpu, ITEMS, problem).expect("a plan");
+        let scan = scan.bind(&input, &mut ends).expect("a recording");
+        let mut sum = ReducePlan::<f32, f32, _>::new(gpu, ITEMS, Reduce::new(Sum)).expect("a plan");
+        let sum = sum.bind(&ends, &mut total).expect("a recording");
+        let mut largest = PositionPlan::<f32>::argmax(gpu, ITEMS).expect("a plan");
+        let largest = largest.bind(&ends, &mut place).expect("a recording");
+        drop(input);
+        let expected: Vec<f32> = reference::specified::scan(&items, &problem);
+        let expected_total = reference::specified::reduce(&expected, &Reduce::<f32, _>::new(Sum));
+        let expected_place = argmax(&Device::cpu(), &expected).expect("a CPU").expect("items");
+        let mut check = |how: &str| {
+            gpu.wait().expect("nothing failed");
+            assert_same(&ends.to_vec().expect("items"), &expected, how);
+            assert_same(&total.to_vec().expect("a sum"), &[expected_total], how);
+            assert_eq!(place.to_vec(), Ok(vec![expected_place]), "{how}");
+            ends.copy_from_slice(&vec![0.0; ITEMS]).expect("as many");
+            total.copy_from_slice(&[0.0]).expect("as many");
+            place.copy_from_slice(&[0]).expect("as many");
+        };
+        for recording in [&scan, &sum, &largest] {
+            recording.launch(stream).expect("it is launched");
+        }
+        check("in a stream");
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        stream.begin_capture(mode).expect("a capture");
+        assert!(scan.launch(stream).is_err(), "the graph could outlive the recording");
+        for recording in [&scan, &sum, &largest] {
+            // SAFETY: the graph is dropped first.
+            unsafe { recording.capture(stream) }.expect("it is captured");
+        }
+        let flags = CUgraphInstantiate_flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH;
+        let graph = stream.end_capture(flags).expect("a graph").expect("three launches");
+        for round in 0..3 {
+            graph.launch().expect("it is launched");
+            stream.synchronize().expect("it is done");
+            check(&format!("run {round} of a graph"));
+        }
+        drop(graph);
+        let times = scan.time(5).expect("times").expect("CUDA has a clock");
+        assert_eq!(times.len(), 5);
+        #[cfg(feature = "wgpu")]
+        assert_eq!(scan.profile(1).map(|profile| profile.is_none()), Ok(true));
+    });
+}
+
+#[test]
+fn values_that_are_awaited_come_by_themselves() {
+    for_each_context(|gpu, _, stream| {
+        let items: Vec<f32> = Input::Mixed.array(3, ITEMS);
+        let input = Array::from_slice(gpu, &items).expect("an array");
+        let problem = Reduce::<f32, _>::new(Sum);
+        let mut plan = ReducePlan::<f32, f32, _>::new(gpu, ITEMS, problem).expect("a plan");
+        let mut sum = plan.bind_awaited(&input).expect("it is bound");
+        drop((input, plan));
+        let expected = reference::specified::reduce(&items, &problem);
+        for _ in 0..3 {
+            sum.recording().launch(stream).expect("it is launched");
+            assert_same(&[sum.wait_in(stream).expect("a sum")], &[expected], gpu.id());
+            sum.recording().submit().expect("it is launched");
+            assert_same(&[sum.wait().expect("a sum")], &[expected], gpu.id());
+        }
+        assert!(sum.wait().is_err(), "nothing was begun");
+    });
+}
+
+#[test]
+fn nothing_is_awaited_on_other_devices() {
+    let cpu = Device::cpu();
+    let mut plan = ReducePlan::<u32, u32, _>::new(&cpu, 3, Reduce::new(Sum)).expect("a plan");
+    let refused = plan.bind_awaited(&[1, 2, 3]).expect_err("a CPU has no kernels");
+    assert_eq!(refused, Error::NoCommands { device: "cpu".to_owned() });
+    let refused = plan.bind_awaited(&[1, 2, 3, 4]).expect_err("there are too many");
+    assert_eq!(refused, Error::PlanTooSmall { input: 4, planned: 3 });
+}

@@ -1,0 +1,30 @@
+//! The tests of the public functions, in one program: kernels of user-defined types are compiled once for all of them, and every
+//! GPU is opened once. `plans` counts allocations and `large` needs the machine's memory, so those are programs of their own.
+
+mod annotated;
+mod auto;
+#[cfg(feature = "cuda")]
+mod cuda;
+mod determinism;
+mod examples;
+mod explain;
+mod fields;
+mod fused;
+#[cfg(feature = "wgpu")]
+mod gpu;
+mod guards;
+mod inputs;
+mod ladder;
+mod operators;
+mod profile;
+mod properties;
+mod reduce;
+mod scan_custom;
+mod scan_floats;
+mod scan_signed;
+mod scan_unsigned;
+mod segmented;
+mod streams;
+mod structures;
+mod vectors;
+mod widening;
