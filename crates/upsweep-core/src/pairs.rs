@@ -56,12 +56,12 @@ macro_rules! segmented_pairs {
     ($callback:ident! $state:tt) => {
         $callback! { $state
             Sum: u32 u32, u64 u64, f32 f32, f64 f64;
-            Product: u32 u32, u64 u64, f32 f32, f64 f64;
-            Min: u32 u32, i32 i32, u64 u64, i64 i64, f32 f32, f64 f64;
-            Max: u32 u32, i32 i32, u64 u64, i64 i64, f32 f32, f64 f64;
-            BitAnd: u32 u32, u64 u64;
-            BitOr: u32 u32, u64 u64;
-            BitXor: u32 u32, u64 u64;
+            Product: u64 u64, f32 f32, f64 f64;
+            Min: u64 u64, i64 i64, f32 f32, f64 f64;
+            Max: u64 u64, i64 i64, f32 f32, f64 f64;
+            BitAnd: u64 u64;
+            BitOr: u64 u64;
+            BitXor: u64 u64;
         }
     };
 }

@@ -7,6 +7,7 @@
 
 mod device;
 mod fused;
+#[cfg(not(test))]
 mod instances;
 mod isa;
 mod limits;
@@ -18,10 +19,12 @@ mod scalar;
 mod scan;
 mod segmented;
 mod shape;
+mod signed;
 mod simd;
 mod team;
 
 pub use device::{Cpu, CpuOptions, Workspace};
+#[cfg(not(test))]
 #[doc(hidden)]
 pub use instances::instances;
 pub use isa::InstructionSet;

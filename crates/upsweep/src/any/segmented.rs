@@ -48,17 +48,19 @@ struct Way {
 }
 
 impl Way {
-    /// Narrow integers are combined in 32 bits or 64, of which those that were asked for are the lower ones.
+    /// Integers are combined in their own type or in the next wider one that has a kernel, of whose bits those that were asked
+    /// for are the lower ones.
     fn new(op: Op, out: Dtype) -> Result<Self> {
-        let seen = match out {
-            Dtype::U8 | Dtype::U16 => Dtype::U32,
-            Dtype::I8 | Dtype::I16 => Dtype::I32,
-            other => combined_in(other),
+        let wider = match out {
+            Dtype::U8 | Dtype::U16 | Dtype::U32 => [Dtype::U32, Dtype::U64],
+            Dtype::I8 | Dtype::I16 | Dtype::I32 => [Dtype::I32, Dtype::I64],
+            other => [combined_in(other); 2],
         };
-        let (kernel, _) = same_bits(op, seen, seen);
-        let missing = Error::OperatorElement { operator: op.name(), dtype: out };
-        let code = pairs::segmented(op, kernel).ok_or(missing)?;
-        Ok(Self { seen, kernel, code })
+        let found = wider.into_iter().find_map(|seen| {
+            let (kernel, _) = same_bits(op, seen, seen);
+            pairs::segmented(op, kernel).map(|code| Self { seen, kernel, code })
+        });
+        found.ok_or(Error::OperatorElement { operator: op.name(), dtype: out })
     }
 
     /// The items as the kernel reads them.
@@ -91,16 +93,13 @@ impl Way {
 
 /// A value in a narrower type. The identity of an extreme is that of the narrower type: of integers the extreme value that it has.
 fn narrowest(value: Scalar, op: Op, out: Dtype) -> Scalar {
-    let signed = value.bits::<i32>();
-    match (op, out) {
-        (Op::Min | Op::Max, Dtype::I8) => {
-            Scalar::new(signed.clamp(i8::MIN.into(), i8::MAX.into()) as i8)
-        }
-        (Op::Min | Op::Max, Dtype::I16) => {
-            Scalar::new(signed.clamp(i16::MIN.into(), i16::MAX.into()) as i16)
-        }
-        _ => narrowed(value, out),
+    if !matches!(op, Op::Min | Op::Max) || !value.dtype().is_signed_integer() {
+        return narrowed(value, out);
     }
+    let bits = 8 * out.size() as u32;
+    let most = i64::MAX >> (64 - bits);
+    let wide = value.widened(Dtype::I64).unwrap_or(value).bits::<i64>();
+    narrowed(Scalar::new(wide.clamp(-most - 1, most)), out)
 }
 
 /// A reduction of each segment: see [`segmented_reduce_with`](crate::segmented_reduce_with).
