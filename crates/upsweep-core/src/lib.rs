@@ -35,6 +35,7 @@ mod ladder;
 pub mod laws;
 mod limits;
 mod operator;
+mod pairs;
 mod problem;
 mod profile;
 pub mod reference;
@@ -56,7 +57,7 @@ pub use indexed::{ArgMax, ArgMin, Extreme, Indexed};
 pub use ladder::{LadderStep, Pass, Rung, Rungs};
 pub use limits::Limits;
 pub use operator::{
-    BitAnd, BitOr, BitXor, Flipped, Language, Max, Min, Operator, Product, Source, Sum,
+    BitAnd, BitOr, BitXor, Builtin, Flipped, Language, Max, Min, Operator, Product, Source, Sum,
 };
 pub use problem::{Bounds, Determinism, Direction, Reduce, Scan};
 pub use profile::{Best, Crossing, FromHost, Measured, PROFILED, Profile, Rows, Traffic, Work};

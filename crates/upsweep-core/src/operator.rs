@@ -33,6 +33,19 @@ pub struct Source {
     pub numbers: Cow<'static, [Dtype]>,
 }
 
+/// The built-in operators on numbers.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Builtin {
+    Sum,
+    Product,
+    Min,
+    Max,
+    BitAnd,
+    BitOr,
+    BitXor,
+}
+
 /// An associative operator on values of type `A`.
 ///
 /// # Laws
@@ -70,6 +83,10 @@ pub trait Operator<A: Element>: Copy + Send + Sync + 'static {
     /// Whether the grouping of items cannot be seen in the result. By default that is so where
     /// the type never rounds. `Min` and `Max` are exact on floats too.
     const EXACT: bool = A::EXACT;
+
+    /// Which built-in operator on numbers this is. Backends find faster kernels by it when a call is compiled.
+    #[doc(hidden)]
+    const BUILTIN: Option<Builtin> = None;
 
     /// The neutral value: the result of reducing nothing.
     fn identity(&self) -> A;
@@ -140,6 +157,7 @@ macro_rules! operator {
         impl Operator<$type> for $operator {
             const NAME: &'static str = $name;
             const COMMUTATIVE: bool = true;
+            const BUILTIN: Option<Builtin> = Some(Builtin::$operator);
             $(const EXACT: bool = $exact;)?
 
             #[inline(always)]

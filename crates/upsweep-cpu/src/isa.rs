@@ -133,15 +133,22 @@ pub(crate) fn run<K: Kernel>(level: Level, kernel: K) -> K::Output {
                 #[inline(always)]
                 || kernel.run(simd),
             ),
-            _ => match Level::baseline().as_sse2() {
-                Some(simd) => simd.vectorize(
-                    #[inline(always)]
-                    || kernel.run(simd),
-                ),
-                None => unreachable!("x86-64 always has SSE2"),
-            },
+            _ => run_baseline(kernel),
         }
     }
     #[cfg(not(target_arch = "x86_64"))]
     fearless_simd::dispatch!(level, simd => kernel.run(simd))
+}
+
+/// Runs `kernel` with SSE2, which needs no feature to be enabled: without the mark it would become part of every caller.
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+fn run_baseline<K: Kernel>(kernel: K) -> K::Output {
+    match Level::baseline().as_sse2() {
+        Some(simd) => simd.vectorize(
+            #[inline(always)]
+            || kernel.run(simd),
+        ),
+        None => unreachable!("x86-64 always has SSE2"),
+    }
 }

@@ -7,6 +7,8 @@
 
 mod device;
 mod fused;
+#[cfg(not(test))]
+mod instances;
 mod isa;
 mod limits;
 mod parts;
@@ -17,10 +19,14 @@ mod scalar;
 mod scan;
 mod segmented;
 mod shape;
+mod signed;
 mod simd;
 mod team;
 
 pub use device::{Cpu, CpuOptions, Workspace};
+#[cfg(not(test))]
+#[doc(hidden)]
+pub use instances::instances;
 pub use isa::InstructionSet;
 pub use shape::CpuShape;
 

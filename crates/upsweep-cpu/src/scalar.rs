@@ -9,7 +9,7 @@ use upsweep_core::summation::{LANES, ROWS, TILE};
 use upsweep_core::{Bounds, Carry, Direction, Element, Flipped, Operator, Scan, Tree, Widen};
 
 use crate::scan::Source;
-use crate::scan::row::scan_row;
+use crate::scan::row::{scan_row, scan_row_with};
 
 /// An operator that the compiler cannot see through, so that it cannot combine several items at
 /// once.
@@ -130,10 +130,8 @@ fn scan_with<T, U, O, P>(
             };
         }
         let before = operator.combine(carry.before_next(operator), rows.total(operator));
-        let total = match problem.bounds {
-            Bounds::Inclusive => scan_row::<_, _, false>(&row, &mut prefixes, before, operator),
-            Bounds::Exclusive => scan_row::<_, _, true>(&row, &mut prefixes, before, operator),
-        };
+        let exclusive = problem.bounds == Bounds::Exclusive;
+        let total = scan_row_with(&row, &mut prefixes, before, exclusive, operator);
         for (i, &prefix) in prefixes[..len].iter().enumerate() {
             output[at(i)] = U::from_acc(prefix);
         }

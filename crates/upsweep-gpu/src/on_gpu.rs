@@ -311,6 +311,7 @@ impl<G: Primitives> OnGpu<G> {
     }
 
     /// Scans what comes next of an array, and keeps what comes behind it.
+    #[inline(never)]
     fn scan_piece<T, U, O>(
         &self,
         workspace: &mut G::Workspace,
@@ -375,6 +376,7 @@ impl<G: Primitives> Backend for OnGpu<G> {
         Ok(G::workspace(items as u64))
     }
 
+    #[inline(never)]
     fn reduce<T, A, O>(
         &self,
         workspace: &mut G::Workspace,
@@ -398,6 +400,7 @@ impl<G: Primitives> Backend for OnGpu<G> {
         }
     }
 
+    #[inline(never)]
     fn reduce_into<T, A, O>(
         &self,
         workspace: &mut G::Workspace,
@@ -426,6 +429,7 @@ impl<G: Primitives> Backend for OnGpu<G> {
         }
     }
 
+    #[inline(never)]
     fn position<T: Number>(
         &self,
         workspace: &mut G::Workspace,
@@ -456,6 +460,7 @@ impl<G: Primitives> Backend for OnGpu<G> {
         Ok(best.and_then(|best| places.get(usize::try_from(best).ok()?).copied()))
     }
 
+    #[inline(never)]
     fn reduce_next<T, A, O>(
         &self,
         workspace: &mut G::Workspace,
@@ -502,6 +507,7 @@ impl<G: Primitives> Backend for OnGpu<G> {
         Ok(())
     }
 
+    #[inline(never)]
     fn scan<T, U, O>(
         &self,
         workspace: &mut G::Workspace,
@@ -526,6 +532,7 @@ impl<G: Primitives> Backend for OnGpu<G> {
         })
     }
 
+    #[inline(never)]
     fn scan_in_place<T, O>(
         &self,
         workspace: &mut G::Workspace,
@@ -554,6 +561,7 @@ impl<G: Primitives> Backend for OnGpu<G> {
         }
     }
 
+    #[inline(never)]
     fn scan_next<T, U, O>(
         &self,
         workspace: &mut G::Workspace,

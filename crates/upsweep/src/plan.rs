@@ -63,6 +63,7 @@ where
         self.run_view(input.into())
     }
 
+    #[inline(never)]
     fn run_view(&mut self, input: View<'_, T>) -> Result<A> {
         check_length(input.len(), self.items)?;
         on_prepared!(&mut self.prepared, backend, workspace => {
@@ -83,6 +84,7 @@ where
         self.run_views(input.into(), result.into())
     }
 
+    #[inline(never)]
     fn run_views(&mut self, input: View<'_, T>, result: ViewMut<'_, A>) -> Result<()> {
         check_length(input.len(), self.items)?;
         on_prepared!(&mut self.prepared, backend, workspace => {
@@ -147,6 +149,7 @@ where
         self.run_views(input.into(), output.into())
     }
 
+    #[inline(never)]
     fn run_views(&mut self, input: View<'_, T>, output: ViewMut<'_, U>) -> Result<()> {
         if input.len() != output.len() {
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
@@ -172,6 +175,7 @@ where
         self.run_view(data.into())
     }
 
+    #[inline(never)]
     fn run_view(&mut self, data: ViewMut<'_, T>) -> Result<()> {
         check_length(data.len(), self.items)?;
         on_prepared!(&mut self.prepared, backend, workspace => {
@@ -234,6 +238,7 @@ impl<T: Number> PositionPlan<T> {
         self.run_view(input.into())
     }
 
+    #[inline(never)]
     fn run_view(&mut self, input: View<'_, T>) -> Result<Option<u64>> {
         check_length(input.len(), self.items)?;
         on_prepared!(&mut self.prepared, backend, workspace => {

@@ -107,6 +107,7 @@ where
         self.bind_views(input.into(), result.into())
     }
 
+    #[inline(never)]
     fn bind_views(&mut self, input: View<'_, T>, result: ViewMut<'_, A>) -> Result<Recording> {
         check_length(input.len(), self.items)?;
         on_prepared!(&mut self.prepared, backend, workspace => {
@@ -134,6 +135,7 @@ where
         self.bind_views(input.into(), output.into())
     }
 
+    #[inline(never)]
     fn bind_views(&mut self, input: View<'_, T>, output: ViewMut<'_, U>) -> Result<Recording> {
         check_length(input.len(), self.items)?;
         on_prepared!(&mut self.prepared, backend, workspace => {
@@ -156,6 +158,7 @@ impl<T: Number> PositionPlan<T> {
         self.bind_views(input.into(), result.into())
     }
 
+    #[inline(never)]
     fn bind_views(&mut self, input: View<'_, T>, result: ViewMut<'_, u64>) -> Result<Recording> {
         check_length(input.len(), self.items)?;
         on_prepared!(&mut self.prepared, backend, workspace => {

@@ -108,7 +108,7 @@ where
     reduce_view(device, input.into(), problem)
 }
 
-#[inline]
+#[inline(never)]
 fn reduce_view<T, A, O>(device: &Device, input: View<'_, T>, problem: &Reduce<A, O>) -> Result<A>
 where
     T: Widen<A>,
@@ -178,6 +178,7 @@ where
     reduce_views(device, input.into(), result.into(), problem)
 }
 
+#[inline(never)]
 fn reduce_views<T, A, O>(
     device: &Device,
     input: View<'_, T>,
@@ -252,7 +253,7 @@ where
     position(device, input.into(), Extreme::Largest)
 }
 
-#[inline]
+#[inline(never)]
 fn position<T: Number>(
     device: &Device,
     input: View<'_, T>,

@@ -252,6 +252,7 @@ where
     scan_views(device, input.into(), output.into(), problem)
 }
 
+#[inline(never)]
 fn scan_views<T, U, O>(
     device: &Device,
     input: View<'_, T>,
@@ -302,6 +303,7 @@ where
     scan_view(device, data.into(), problem)
 }
 
+#[inline(never)]
 fn scan_view<T, O>(device: &Device, data: ViewMut<'_, T>, problem: &Scan<T::Acc, O>) -> Result<()>
 where
     T: Element + Widen<<T as Element>::Acc>,

@@ -54,6 +54,7 @@ where
         self.push_view(chunk.into())
     }
 
+    #[inline(never)]
     fn push_view(&mut self, chunk: View<'_, T>) -> Result<()> {
         on_prepared!(&mut self.prepared, backend, workspace => {
             backend.reduce_next::<T, A, O>(workspace, &mut self.state, backend.input(chunk)?)
@@ -124,6 +125,7 @@ where
         self.next_views(chunk.into(), output.into())
     }
 
+    #[inline(never)]
     fn next_views(&mut self, chunk: View<'_, T>, output: ViewMut<'_, U>) -> Result<()> {
         on_prepared!(&mut self.prepared, backend, workspace => {
             let (chunk, output) = (backend.input(chunk)?, backend.output(output)?);

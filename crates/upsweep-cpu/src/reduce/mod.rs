@@ -18,10 +18,10 @@ use upsweep_core::{
 };
 
 use crate::device::Means;
-use crate::isa;
 use crate::scan::total_in_order;
 use crate::shape::CpuShape;
 use crate::simd::lanes::Lane;
+use crate::{isa, signed};
 use position::PositionOperator;
 use position::{Best, FindBest, FindFirst};
 use tile::FoldTiles;
@@ -34,6 +34,12 @@ where
     A: Element,
     O: Operator<A>,
 {
+    if const { signed::is_found::<T, A, O>() } {
+        match signed::total(means, items, O::BUILTIN) {
+            Some(total) => return total,
+            None => unreachable!("these are all the signed types"),
+        }
+    }
     if !O::COMMUTATIVE {
         let mut carry = Carry::new(None, &operator);
         total_in_order(means, items, operator, &mut carry);
@@ -52,8 +58,8 @@ where
     tree.total(&operator)
 }
 
-/// The value of all items, of which there is at least one, on this thread.
-#[inline]
+/// The value of all items, of which there is at least one, on this thread. Compiled once for all that call it.
+#[inline(never)]
 pub(crate) fn fold<T, A, O>(level: Level, items: &[T], operator: O) -> A
 where
     T: Widen<A>,

@@ -33,6 +33,7 @@ use crate::isa::half_lines;
 #[cfg(target_arch = "x86_64")]
 use crate::isa::has_half_lines;
 use crate::shape::CpuShape;
+use crate::signed;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::rows;
 use crate::simd::stream::{fence, streams};
@@ -51,6 +52,9 @@ pub(crate) fn scan<T, U, O>(
     U: Element,
     O: Operator<U::Acc>,
 {
+    if const { signed::is_found::<T, U::Acc, O>() } {
+        return signed::scan(means, source, output, problem, carry);
+    }
     let settings = |operator| settings::<U, _>(means, output.len(), problem, operator);
     if O::COMMUTATIVE || problem.direction == Direction::Forward {
         scan_with(means, &settings(problem.operator), source, output, carry);

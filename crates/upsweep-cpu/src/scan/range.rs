@@ -56,7 +56,30 @@ pub(crate) fn scan_range<T, U, O>(
     U: Element,
     O: Operator<U::Acc>,
 {
-    let kernels = &Kernels::find::<O>(settings.level);
+    if const { slide::is_found::<U::Acc, O>() } {
+        let Settings { level, ref operator, bounds, direction, streaming } = *settings;
+        let operator = slide::Erased { padding: operator.padding() };
+        let settings = Settings { level, operator, bounds, direction, streaming };
+        scan_tiles(&settings, source, output, carry, &Kernels::find::<O>(level), ahead);
+    } else {
+        scan_tiles(settings, source, output, carry, &Kernels::find::<O>(settings.level), ahead);
+    }
+}
+
+/// Scans a run of items by these kernels, or else by `settings.operator`.
+#[inline]
+fn scan_tiles<T, U, O>(
+    settings: &Settings<O>,
+    source: Source<'_, T>,
+    output: &mut [U],
+    carry: &mut Carry<U::Acc>,
+    kernels: &Kernels<U::Acc>,
+    ahead: &[T],
+) where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
     let items = output.len();
     // In place the lines that are written have just been read: nothing is gained past the caches.
     if settings.streaming && matches!(source, Source::Separate(_)) {
@@ -83,6 +106,15 @@ pub(crate) struct Kernels<A> {
 }
 
 impl<A: Element> Kernels<A> {
+    /// Whether there are some wherever vectors are those of `S`, known when a call is compiled.
+    const fn are_found<S: Simd, O: Operator<A>>() -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if size_of::<S::f32s>() > 16 && rows::is_found::<A, O>() {
+            return true;
+        }
+        slide::is_found::<A, O>()
+    }
+
     #[inline]
     pub(crate) fn find<O: Operator<A>>(level: Level) -> Self {
         let _ = level;
@@ -253,7 +285,7 @@ where
                 Some(prefixes) => prefixes,
                 None => &mut Stage::ready(&mut prefixes_stage, padding).0[..input.len()],
             };
-            tile.scan(settings, input, prefixes, carry, kernels);
+            tile.scan::<S, _>(settings, input, prefixes, carry, kernels);
             if !staged {
                 continue;
             }
@@ -367,7 +399,7 @@ impl<A: Element> TileCarry<A> {
 
     /// Scans whole rows. (With a vector scan, whole rows that may begin anywhere.)
     #[inline(always)]
-    pub(crate) fn scan<O: Operator<A>>(
+    pub(crate) fn scan<S: Simd, O: Operator<A>>(
         &mut self,
         settings: &Settings<O>,
         input: &[A],
@@ -386,6 +418,10 @@ impl<A: Element> TileCarry<A> {
         if let Some(kernel) = kernels.rows {
             (kernel.scan)(input, rows::Output::Slice(output), exclusive, self, carry);
             return;
+        }
+        // Where another kernel is sure to be there, the plain loops are not compiled.
+        if const { Kernels::<A>::are_found::<S, O>() } {
+            unreachable!("the kernels of a built-in operator are there");
         }
         let outputs = output.as_chunks_mut::<LANES>().0;
         for (row, prefixes) in input.as_chunks::<LANES>().0.iter().zip(outputs) {

@@ -44,6 +44,18 @@ pub(crate) fn scan_row<A: Element, O: Operator<A>, const EXCLUSIVE: bool>(
     carry: A,
     operator: &O,
 ) -> A {
+    scan_row_with(items, output, carry, EXCLUSIVE, operator)
+}
+
+/// [`scan_row`] by a value.
+#[inline(always)]
+pub(crate) fn scan_row_with<A: Element, O: Operator<A>>(
+    items: &[A; LANES],
+    output: &mut [A; LANES],
+    carry: A,
+    exclusive: bool,
+    operator: &O,
+) -> A {
     let prefixes = groups(items, operator);
     let mut totals = prefixes[3];
     let mut half = 1;
@@ -65,7 +77,7 @@ pub(crate) fn scan_row<A: Element, O: Operator<A>, const EXCLUSIVE: bool>(
     for group in 0..GROUPS {
         let at = GROUP * group;
         let carry = carries[group];
-        if EXCLUSIVE {
+        if exclusive {
             output[at] = carry;
             output[at + 1] = operator.combine(carry, prefixes[0][group]);
             output[at + 2] = operator.combine(carry, prefixes[1][group]);

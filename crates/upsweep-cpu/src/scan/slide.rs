@@ -22,7 +22,7 @@ use core::any::TypeId;
 use castaway::cast;
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, Simd, SimdBase};
-use upsweep_core::{BitAnd, BitOr, BitXor, Element, Max, Min, Operator, Product, Sum};
+use upsweep_core::{BitAnd, BitOr, BitXor, Builtin, Element, Max, Min, Operator, Product, Sum};
 
 use crate::isa::{self, Kernel};
 use crate::simd::lanes::{Lane, LaneOperator, shift_in};
@@ -96,6 +96,42 @@ impl<A: Lane, O: LaneOperator<A>> Kernel for Slide<'_, A, O> {
             operator.decode::<S>(keys).store_slice(&mut output[at..]);
         }
         operator.decode::<S>(prefixes).as_slice()[lanes - 1]
+    }
+}
+
+/// Any operator that [`find`] finds, for the code around its vector scan, which needs no more of it than padding. So that code is
+/// compiled once for all operators on a type.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Erased<A> {
+    pub(crate) padding: A,
+}
+
+impl<A: Element> Operator<A> for Erased<A> {
+    const NAME: &'static str = "any";
+    const COMMUTATIVE: bool = true;
+    const EXACT: bool = true;
+    // One that is found on every number.
+    const BUILTIN: Option<Builtin> = Some(Builtin::Min);
+
+    fn identity(&self) -> A {
+        self.padding
+    }
+
+    fn combine(&self, _: A, _: A) -> A {
+        unreachable!(
+            "the carry of an exact operator is one value, and rows are scanned by the kernel"
+        )
+    }
+}
+
+/// Whether [`find`] gives a vector scan, known when a call is compiled.
+pub(crate) const fn is_found<A: Element, O: Operator<A>>() -> bool {
+    let Some(number) = A::KIND.number() else { return false };
+    match O::BUILTIN {
+        None => false,
+        Some(Builtin::Min | Builtin::Max) => true,
+        Some(Builtin::Product) => matches!(number.size(), 2 | 4) && !number.is_float(),
+        Some(_) => !number.is_float(),
     }
 }
 

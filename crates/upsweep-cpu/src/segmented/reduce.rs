@@ -5,7 +5,7 @@ use core::ops::Range;
 use fearless_simd::Simd;
 use upsweep_core::{Element, Operator, Segments};
 
-use super::boundaries::{any, count, for_each};
+use super::boundaries::{count, for_each};
 use super::offsets::Offsets;
 use super::window::Prefixes;
 use super::windows::Part;
@@ -29,11 +29,6 @@ where
 
     fn amount(&self, window: &Range<usize>, _: &[u8]) -> usize {
         self.offsets.ending_in(window).len()
-    }
-
-    #[inline(always)]
-    fn wants(&self, marks: &[u8]) -> bool {
-        any(&marks[1..])
     }
 
     #[inline(always)]
@@ -92,11 +87,6 @@ where
 
     fn amount(&self, _: &Range<usize>, marks: &[u8]) -> usize {
         count(&marks[1..])
-    }
-
-    #[inline(always)]
-    fn wants(&self, marks: &[u8]) -> bool {
-        any(&marks[1..])
     }
 
     #[inline(always)]

@@ -37,11 +37,6 @@ where
         window.len()
     }
 
-    #[inline(always)]
-    fn wants(&self, _: &[u8]) -> bool {
-        true
-    }
-
     /// A start value goes in front of every prefix by itself, so that only without one this is a scan like any other.
     fn take_whole<T: Widen<A>>(
         &self,

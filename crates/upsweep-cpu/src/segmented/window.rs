@@ -18,7 +18,7 @@ use upsweep_core::{Bounds, Carry, Direction, Element, InSegments, Operator, Segm
 use super::boundaries::any;
 use super::row::scan_row;
 use super::windows::Part;
-use crate::isa::Kernel;
+use crate::isa::{self, Kernel};
 use crate::scan::range::{Kernels, Settings, TileCarry, total_of_block};
 use crate::scan::row;
 use crate::simd::half;
@@ -28,14 +28,11 @@ pub(super) trait Prefixes<A: Element, U>: Copy + Send + Sync {
     /// Whether a prefix is without its own item.
     const EXCLUSIVE: bool;
 
-    /// Whether prefixes behind the last boundary of a window are of no use.
+    /// Whether only prefixes in front of a boundary are wanted, so that those behind the last one of a window are of no use.
     const SPARSE: bool;
 
     /// How many items of the output belong to a window.
     fn amount(&self, window: &Range<usize>, marks: &[u8]) -> usize;
-
-    /// Whether any prefix of a piece is looked at. Marks are in front of each item and behind the last.
-    fn wants(&self, marks: &[u8]) -> bool;
 
     /// Takes a window in which no segment begins, but with the first item if it `begins` there, from what comes in. Gives what
     /// goes out; `None` if it must come piece by piece.
@@ -134,7 +131,7 @@ where
                 start..start + len
             };
             let marks = &marks[start..start + len.next_multiple_of(LANES) + 1];
-            let wanted = prefixes.wants(&marks[..=len]);
+            let wanted = !P::SPARSE || any(&marks[1..=len]);
             let in_place = cast!(&items[at.clone()], &[A]).ok();
             let values = match in_place {
                 Some(values) if !reverse && len.is_multiple_of(LANES) => values,
@@ -151,9 +148,14 @@ where
             };
             let stage = &mut stage[..values.len()];
             if any(&marks[1..len]) {
-                pieces.take_rows(prefixes, values, marks, stage, &mut carry);
+                let (output, carry, sparse) = (&mut *stage, &mut carry, P::SPARSE);
+                if P::EXCLUSIVE {
+                    take_rows::<A, O, true>(level, operator, values, marks, output, carry, sparse);
+                } else {
+                    take_rows::<A, O, false>(level, operator, values, marks, output, carry, sparse);
+                }
             } else {
-                pieces.take_tile(wanted, marks[0] != 0, values, stage, &mut carry);
+                pieces.take_tile::<S>(wanted, marks[0] != 0, values, stage, &mut carry);
             }
             if wanted {
                 let at = window.start + at.start..window.start + at.end;
@@ -174,7 +176,7 @@ struct Pieces<A, O> {
 impl<A: Element, O: Operator<A>> Pieces<A, O> {
     /// Takes a tile in which no segment begins, but with the first item if it `begins` there.
     #[inline(always)]
-    fn take_tile(
+    fn take_tile<S: Simd>(
         &self,
         wanted: bool,
         begins: bool,
@@ -188,7 +190,7 @@ impl<A: Element, O: Operator<A>> Pieces<A, O> {
             let before = if begins { operator.padding() } else { carry.before_next(&pairs).value };
             let mut plain = Carry::new(Some(before), &operator);
             let mut rows = TileCarry::new(&plain, &operator);
-            rows.scan(&self.settings, values, output, &mut plain, &self.kernels);
+            rows.scan::<S, _>(&self.settings, values, output, &mut plain, &self.kernels);
             if O::EXACT {
                 let value = plain.before_next(&operator);
                 carry.set(Segmented { value, begins: true }, &pairs);
@@ -198,19 +200,44 @@ impl<A: Element, O: Operator<A>> Pieces<A, O> {
         let value = total_of_block(level, values, false, operator);
         carry.push(Segmented { value, begins }, 0, &pairs);
     }
+}
 
-    /// Takes a tile row by row.
+/// Takes a tile row by row; with `sparse`, only prefixes in front of a boundary are wanted. Compiled once for all that becomes of
+/// prefixes.
+#[inline(never)]
+fn take_rows<A: Element, O: Operator<A>, const EXCLUSIVE: bool>(
+    level: Level,
+    operator: O,
+    values: &[A],
+    marks: &[u8],
+    output: &mut [A],
+    carry: &mut Carry<Segmented<A>>,
+    sparse: bool,
+) {
+    let rows = TakeRows::<_, _, EXCLUSIVE> { operator, values, marks, output, carry, sparse };
+    isa::run(level, rows);
+}
+
+struct TakeRows<'a, A, O, const EXCLUSIVE: bool> {
+    operator: O,
+    values: &'a [A],
+    marks: &'a [u8],
+    output: &'a mut [A],
+    carry: &'a mut Carry<Segmented<A>>,
+    sparse: bool,
+}
+
+impl<A, O, const EXCLUSIVE: bool> Kernel for TakeRows<'_, A, O, EXCLUSIVE>
+where
+    A: Element,
+    O: Operator<A>,
+{
+    type Output = ();
+
     #[inline(always)]
-    fn take_rows<U, P: Prefixes<A, U>>(
-        &self,
-        prefixes: &P,
-        values: &[A],
-        marks: &[u8],
-        output: &mut [A],
-        carry: &mut Carry<Segmented<A>>,
-    ) {
-        let operator = &self.settings.operator;
-        let pairs = InSegments(*operator);
+    fn run<S: Simd>(self, _: S) {
+        let Self { operator, values, marks, output, carry, sparse } = self;
+        let pairs = InSegments(operator);
         let mut tile = TileCarry::new(carry, &pairs);
         let rows = values.as_chunks::<LANES>().0.iter();
         let outputs = output.as_chunks_mut::<LANES>().0;
@@ -220,20 +247,14 @@ impl<A: Element, O: Operator<A>> Pieces<A, O> {
             let begins = marks[0] != 0;
             let total = if any(&marks[1..]) {
                 let before = tile.before_next(&pairs).value;
-                match P::EXCLUSIVE {
-                    true => scan_row::<A, O, true>(row, marks, output, before, operator),
-                    false => scan_row::<A, O, false>(row, marks, output, before, operator),
-                }
-            } else if prefixes.wants(behind) {
+                scan_row::<A, O, EXCLUSIVE>(row, marks, output, before, &operator)
+            } else if !sparse || any(&behind[1..]) {
                 let before =
                     if begins { operator.padding() } else { tile.before_next(&pairs).value };
-                let value = match P::EXCLUSIVE {
-                    true => row::scan_row::<A, O, true>(row, output, before, operator),
-                    false => row::scan_row::<A, O, false>(row, output, before, operator),
-                };
+                let value = row::scan_row::<A, O, EXCLUSIVE>(row, output, before, &operator);
                 Segmented { value, begins }
             } else {
-                Segmented { value: row::total_row(row, operator), begins }
+                Segmented { value: row::total_row(row, &operator), begins }
             };
             tile.push(total, 0, carry, &pairs);
         }

@@ -15,7 +15,7 @@ use core::marker::PhantomData;
 use castaway::cast;
 use fearless_simd::{Level, Simd};
 use upsweep_core::summation::LANES;
-use upsweep_core::{Carry, Element, Operator, Product, Sum, Tree};
+use upsweep_core::{Builtin, Carry, Dtype, Element, Operator, Product, Sum, Tree};
 
 use super::stream::{Ahead, Lines};
 use super::vector::{Sink, Vector};
@@ -49,6 +49,12 @@ pub(crate) enum Output<'a, 'b, A> {
     Slice(&'a mut [A]),
     /// Past the caches, fetching with each line one of the items ahead.
     Lines(&'a mut Lines<'b>, Ahead<'a>),
+}
+
+/// Whether [`find`] gives kernels at every level but the least, known when a call is compiled.
+pub(crate) const fn is_found<A: Element, O: Operator<A>>() -> bool {
+    matches!(O::BUILTIN, Some(Builtin::Sum | Builtin::Product))
+        && matches!(A::KIND.number(), Some(Dtype::F32 | Dtype::F64))
 }
 
 /// The kernels for this operator on this type, if there are any at this level.

@@ -48,10 +48,10 @@ where
     Call {
         facts,
         filling: problem.operator.identity(),
-        run: |device: &Device, items: &[T], result: &mut Array<A>| {
+        run: &|device: &Device, items: &[T], result: &mut Array<A>| {
             reduce_into_with(device, items, result, problem)
         },
-        bind: |device: &Device, input: View<'_, T>, result: &mut Array<A>| {
+        bind: &|device: &Device, input: View<'_, T>, result: &mut Array<A>| {
             ReducePlan::<T, A, O>::new(device, input.len(), *problem)?.bind(input, result)
         },
     }
@@ -84,11 +84,11 @@ pub fn position<'a, T: Number>(
     Call {
         facts,
         filling: 0u64,
-        run: |device: &Device, items: &[T], result: &mut Array<u64>| {
+        run: &|device: &Device, items: &[T], result: &mut Array<u64>| {
             let found = if largest { argmax(device, items) } else { argmin(device, items) };
             result.copy_from_slice(&[found?.unwrap_or(u64::MAX)])
         },
-        bind: |device: &Device, input: View<'_, T>, result: &mut Array<u64>| {
+        bind: &|device: &Device, input: View<'_, T>, result: &mut Array<u64>| {
             let plan = match largest {
                 true => PositionPlan::argmax(device, input.len()),
                 false => PositionPlan::argmin(device, input.len()),
@@ -129,10 +129,10 @@ where
     Call {
         facts,
         filling: U::from_acc(problem.operator.identity()),
-        run: |device: &Device, items: &[T], output: &mut Array<U>| {
+        run: &|device: &Device, items: &[T], output: &mut Array<U>| {
             scan_into_with(device, items, output, problem)
         },
-        bind: |device: &Device, input: View<'_, T>, output: &mut Array<U>| {
+        bind: &|device: &Device, input: View<'_, T>, output: &mut Array<U>| {
             ScanPlan::<T, U, O>::new(device, input.len(), *problem)?.bind(input, output)
         },
     }
@@ -145,22 +145,19 @@ fn names<T, U>() -> [String; 2] {
     [short(std::any::type_name::<T>()), short(std::any::type_name::<U>())]
 }
 
-/// What is called, and how: `run` on a CPU, `bind` on a GPU.
-struct Call<U, R, B> {
+/// What is called, and how: `run` on a CPU, `bind` on a GPU. The operator is theirs alone, so that all else is compiled once for all
+/// operators on two types.
+struct Call<'a, T, U> {
     facts: Facts,
     /// What outputs hold before.
     filling: U,
-    run: R,
-    bind: B,
+    run: &'a dyn Fn(&Device, &[T], &mut Array<U>) -> Result<()>,
+    bind: &'a dyn Fn(&Device, View<'_, T>, &mut Array<U>) -> Result<Recording>,
 }
 
-impl<U: Element, R, B> Call<U, R, B> {
-    fn explain<T>(self, device: &Device, input: View<'_, T>) -> Result<Report>
-    where
-        T: Element,
-        R: Fn(&Device, &[T], &mut Array<U>) -> Result<()>,
-        B: Fn(&Device, View<'_, T>, &mut Array<U>) -> Result<Recording>,
-    {
+impl<T: Element, U: Element> Call<'_, T, U> {
+    #[inline(never)]
+    fn explain(self, device: &Device, input: View<'_, T>) -> Result<Report> {
         let (work, items) = (self.facts.work, input.len());
         match device.kind() {
             Kind::Cpu(cpu) => {
@@ -188,10 +185,7 @@ impl<U: Element, R, B> Call<U, R, B> {
         }
     }
 
-    fn on_cpu<T: Element>(&self, device: &Device, items: &[T]) -> Result<Times>
-    where
-        R: Fn(&Device, &[T], &mut Array<U>) -> Result<()>,
-    {
+    fn on_cpu(&self, device: &Device, items: &[T]) -> Result<Times> {
         let output = |items| Array::filled(device, self.facts.outputs(items), self.filling);
         let one = &items[..items.len().min(1)];
         let (mut whole_output, mut one_output) = (output(items.len())?, output(one.len())?);
@@ -203,16 +197,13 @@ impl<U: Element, R, B> Call<U, R, B> {
         )
     }
 
-    fn on_gpu<T: Element>(
+    fn on_gpu(
         &self,
         device: &Device,
         input: View<'_, T>,
         profile: Option<&Arc<Profile>>,
         why: WhyOf<'_>,
-    ) -> Result<Report>
-    where
-        B: Fn(&Device, View<'_, T>, &mut Array<U>) -> Result<Recording>,
-    {
+    ) -> Result<Report> {
         let items = input.len();
         let begun = Instant::now();
         let copied = match input.items {

@@ -1,0 +1,123 @@
+//! Sums, products and bit operators of signed integers: bit for bit those of unsigned ones, whose kernels this crate has.
+//!
+//! A generic call on such types asks [`is_found`] when it is compiled, and then compiles no kernel of its own.
+
+use castaway::cast;
+use upsweep_core::{
+    BitAnd, BitOr, BitXor, Bounds, Builtin, Carry, Direction, Element, Operator, Product, Scan, Sum,
+};
+
+use crate::device::Means;
+use crate::scan::Source;
+use crate::{reduce, scan};
+
+/// Whether items of type `T` are combined in the same signed type by an operator that cannot see the sign.
+pub(crate) const fn is_found<T: Element, A: Element, O: Operator<A>>() -> bool {
+    let (Some(item), Some(acc)) = (T::KIND.number(), A::KIND.number()) else { return false };
+    let same = item.is_signed_integer() && acc.is_signed_integer() && item.size() == acc.size();
+    same && matches!(
+        O::BUILTIN,
+        Some(Builtin::Sum | Builtin::Product | Builtin::BitAnd | Builtin::BitOr | Builtin::BitXor)
+    )
+}
+
+macro_rules! unsigned {
+    ($($signed:ident $unsigned:ident $total:ident $scan:ident,)*) => {
+        /// The value of all items, of which there is at least one.
+        pub(crate) fn total<T: Element, A: Element>(
+            means: &Means<'_>,
+            items: &[T],
+            operator: Option<Builtin>,
+        ) -> Option<A> {
+            let operator = operator?;
+            $(if let Ok(items) = cast!(items, &[$signed]) {
+                let total = $total(means, bytemuck::cast_slice(items), operator);
+                return cast!(total.cast_signed(), A).ok();
+            })*
+            None
+        }
+
+        /// Scans all items. `carry` is what comes in, and afterwards what goes out.
+        pub(crate) fn scan<T, U, O>(
+            means: &Means<'_>,
+            source: Source<'_, T>,
+            output: &mut [U],
+            problem: &Scan<U::Acc, O>,
+            carry: &mut Carry<U::Acc>,
+        ) where
+            T: Element,
+            U: Element,
+            O: Operator<U::Acc>,
+        {
+            let operator = &problem.operator;
+            let (Some(builtin), before) = (O::BUILTIN, carry.total(operator)) else { return };
+            let (bounds, direction) = (problem.bounds, problem.direction);
+            $(if let Ok(output) = cast!(&mut *output, &mut [$signed]) {
+                let source = match source {
+                    Source::InPlace => Source::InPlace,
+                    Source::Separate(items) => match cast!(items, &[$signed]) {
+                        Ok(items) => Source::Separate(bytemuck::cast_slice(items)),
+                        Err(_) => return,
+                    },
+                };
+                let before = before.and_then(|value| cast!(value, $signed).ok());
+                let before = before.map($signed::cast_unsigned);
+                let output = bytemuck::cast_slice_mut(output);
+                let after = $scan(means, source, output, builtin, bounds, direction, before);
+                if let Some(Ok(value)) = after.map(|after| cast!(after.cast_signed(), U::Acc)) {
+                    carry.set(value, operator);
+                }
+            })*
+        }
+
+        $(
+            #[inline(never)]
+            fn $total(means: &Means<'_>, items: &[$unsigned], operator: Builtin) -> $unsigned {
+                match operator {
+                    Builtin::Sum => reduce::total(means, items, Sum),
+                    Builtin::Product => reduce::total(means, items, Product),
+                    Builtin::BitAnd => reduce::total(means, items, BitAnd),
+                    Builtin::BitOr => reduce::total(means, items, BitOr),
+                    Builtin::BitXor => reduce::total(means, items, BitXor),
+                    Builtin::Min | Builtin::Max => unreachable!("an extreme sees the sign"),
+                }
+            }
+
+            #[inline(never)]
+            fn $scan(
+                means: &Means<'_>,
+                source: Source<'_, $unsigned>,
+                output: &mut [$unsigned],
+                operator: Builtin,
+                bounds: Bounds,
+                direction: Direction,
+                before: Option<$unsigned>,
+            ) -> Option<$unsigned> {
+                macro_rules! with {
+                    ($operator:ident) => {{
+                        let mut problem = Scan::inclusive($operator);
+                        (problem.bounds, problem.direction) = (bounds, direction);
+                        let mut carry = Carry::new(before, &$operator);
+                        scan::scan(means, source, output, &problem, &mut carry);
+                        carry.total(&$operator)
+                    }};
+                }
+                match operator {
+                    Builtin::Sum => with!(Sum),
+                    Builtin::Product => with!(Product),
+                    Builtin::BitAnd => with!(BitAnd),
+                    Builtin::BitOr => with!(BitOr),
+                    Builtin::BitXor => with!(BitXor),
+                    Builtin::Min | Builtin::Max => unreachable!("an extreme sees the sign"),
+                }
+            }
+        )*
+    };
+}
+
+unsigned! {
+    i8 u8 total_8 scan_8,
+    i16 u16 total_16 scan_16,
+    i32 u32 total_32 scan_32,
+    i64 u64 total_64 scan_64,
+}

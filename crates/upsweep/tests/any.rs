@@ -1,0 +1,535 @@
+//! The runtime-typed layer on every device: against integers that cannot wrap, the typed calls and the sequential answers.
+
+use upsweep::any::{
+    self, AnyArray, AnyView, AnyViewMut, Op, Reduce, ReduceStream, Scalar, Scan, ScanStream,
+};
+use upsweep::{
+    ArgMax, ArgMin, Array, Bounds, Device, Direction, Dtype, Error, Indexed, Max, Min, Number,
+    Operator, Result, Sum, bf16, exclusive_scan_into, f16, mean, reduce, reduce_as, reference,
+};
+use upsweep_testing::{Input, Sample, TestDevice, for_each_device, for_each_gpu};
+
+/// Lengths on both sides of what a vector, a row, a tile and a chunk hold.
+const LENGTHS: [usize; 6] = [0, 1, 127, 2049, 4096, 70_001];
+
+/// Items of a type as bytes, at an address that suits all types.
+struct Items {
+    dtype: Dtype,
+    words: Vec<u64>,
+    len: usize,
+}
+
+impl Items {
+    fn new(dtype: Dtype, len: usize) -> Self {
+        fn bytes<T: Sample + Number>(len: usize) -> Vec<u8> {
+            let input = if T::DTYPE.is_float() { Input::Small } else { Input::Full };
+            bytemuck::cast_slice(&input.array::<T>(7, len)).to_vec()
+        }
+        let bytes = match dtype {
+            Dtype::U8 => bytes::<u8>(len),
+            Dtype::I8 => bytes::<i8>(len),
+            Dtype::U16 => bytes::<u16>(len),
+            Dtype::I16 => bytes::<i16>(len),
+            Dtype::U32 => bytes::<u32>(len),
+            Dtype::I32 => bytes::<i32>(len),
+            Dtype::U64 => bytes::<u64>(len),
+            Dtype::I64 => bytes::<i64>(len),
+            Dtype::F16 => bytes::<f16>(len),
+            Dtype::Bf16 => bytes::<bf16>(len),
+            Dtype::F32 => bytes::<f32>(len),
+            _ => bytes::<f64>(len),
+        };
+        let mut words = vec![0u64; bytes.len().div_ceil(8)];
+        bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(&bytes);
+        Self { dtype, words, len }
+    }
+
+    fn view(&self) -> AnyView<'_> {
+        let bytes = &bytemuck::cast_slice(&self.words)[..self.len * self.dtype.size()];
+        AnyView::from_bytes(self.dtype, bytes).expect("words suit every type")
+    }
+
+    /// The items, which are integers.
+    fn integers(&self) -> Vec<i128> {
+        let bytes = self.view().bytes().expect("in host memory");
+        let items = bytes.chunks_exact(self.dtype.size());
+        items.map(|item| integer(self.dtype, item)).collect()
+    }
+}
+
+fn integer(dtype: Dtype, bytes: &[u8]) -> i128 {
+    let mut wide = [0u8; 16];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    let negative = dtype.is_signed_integer() && bytes.last().is_some_and(|last| last >> 7 == 1);
+    wide[bytes.len()..].fill(if negative { 0xff } else { 0 });
+    i128::from_le_bytes(wide)
+}
+
+fn integer_of(value: Scalar) -> i128 {
+    integer(value.dtype(), value.bytes())
+}
+
+/// The lower bits of an integer, as a number of an integer type.
+fn wrapped(value: i128, dtype: Dtype) -> i128 {
+    integer(dtype, &value.to_le_bytes()[..dtype.size()])
+}
+
+const COMBINING: [Op; 7] = [Op::Sum, Op::Product, Op::Min, Op::Max, Op::And, Op::Or, Op::Xor];
+
+/// Two integers combined in an integer type.
+fn combined(op: Op, left: i128, right: i128, dtype: Dtype) -> i128 {
+    let value = match op {
+        Op::Sum => left.wrapping_add(right),
+        Op::Product => left.wrapping_mul(right),
+        Op::Min => left.min(right),
+        Op::Max => left.max(right),
+        Op::And => left & right,
+        Op::Or => left | right,
+        _ => left ^ right,
+    };
+    wrapped(value, dtype)
+}
+
+fn identity(op: Op, dtype: Dtype) -> i128 {
+    let bits = 8 * dtype.size() as u32;
+    let (least, most) = match dtype.is_signed_integer() {
+        true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
+        false => (0, (1i128 << bits) - 1),
+    };
+    match op {
+        Op::Product => 1,
+        Op::Min => most,
+        Op::Max => least,
+        Op::And => wrapped(-1, dtype),
+        _ => 0,
+    }
+}
+
+fn integer_types() -> impl Iterator<Item = Dtype> {
+    Dtype::ALL.into_iter().filter(|dtype| !dtype.is_float())
+}
+
+/// Whether a device has integers or floats of 64 bits, if one of these types has.
+fn has(device: &TestDevice, dtypes: &[Dtype]) -> bool {
+    dtypes.iter().all(|dtype| device.supports(&[(*dtype).into()]))
+}
+
+#[test]
+fn integers_of_every_type_and_accumulator_are_reduced() {
+    for_each_device(|device| {
+        for item in integer_types() {
+            for len in LENGTHS {
+                let items = Items::new(item, len);
+                for op in COMBINING {
+                    for acc in integer_types().filter(|acc| any::holds(item, *acc)) {
+                        if !has(device, &[item, acc]) {
+                            continue;
+                        }
+                        let expected = items
+                            .integers()
+                            .into_iter()
+                            .reduce(|left, right| combined(op, left, right, acc))
+                            .unwrap_or(identity(op, acc));
+                        let found = any::reduce(device, items.view(), &Reduce::new(op).acc(acc));
+                        let found = found.expect("integers").expect("a value");
+                        let context = format!("{op} of {len} {item} in {acc}");
+                        assert_eq!(found.dtype(), acc, "{context}");
+                        assert_eq!(integer_of(found), expected, "{context}");
+                        if len == 127 {
+                            let init = Scalar::new(5u8).widened(acc).unwrap_or(Scalar::new(5i8));
+                            if init.dtype() != acc {
+                                continue;
+                            }
+                            let problem = Reduce::new(op).acc(acc).init(init);
+                            let found = any::reduce(device, items.view(), &problem);
+                            let found = found.expect("integers").expect("a value");
+                            let expected = combined(op, 5, expected, acc);
+                            assert_eq!(integer_of(found), expected, "{context} from 5");
+                        }
+                    }
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn results_have_the_documented_types() -> Result<()> {
+    let device = Device::cpu();
+    for item in Dtype::ALL {
+        let items = Items::new(item, 100);
+        for (op, _) in Op::ALL {
+            if op.check(item).is_err() {
+                continue;
+            }
+            let found = any::reduce(&device, items.view(), &Reduce::new(op))?.expect("items");
+            let expected = match op {
+                Op::ArgMin | Op::ArgMax => Dtype::U64,
+                Op::Mean if matches!(item, Dtype::F16 | Dtype::Bf16 | Dtype::F32) => Dtype::F32,
+                Op::Mean => Dtype::F64,
+                Op::Sum | Op::Product if item.is_signed_integer() => Dtype::I64,
+                Op::Sum | Op::Product if !item.is_float() => Dtype::U64,
+                Op::Sum | Op::Product if item != Dtype::F64 => Dtype::F32,
+                _ => item,
+            };
+            assert_eq!(found.dtype(), expected, "{op} of {item}");
+            assert_eq!(any::accumulator(op, item), expected, "{op} of {item}");
+            assert_eq!(any::reference_reduce(items.view(), &Reduce::new(op))?, Some(found));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn floats_have_the_bits_of_the_typed_calls() -> Result<()> {
+    let device = Device::cpu();
+    for len in LENGTHS {
+        let input = Input::Mixed.array::<f32>(3, len);
+        let sum = any::reduce(&device, &input, &Reduce::new(Op::Sum))?;
+        assert_eq!(sum, Some(Scalar::new(reduce(&device, &input, Sum)?)));
+        let wide = any::reduce(&device, &input, &Reduce::new(Op::Sum).acc(Dtype::F64))?;
+        assert_eq!(wide, Some(Scalar::new(reduce_as::<f64, _, _>(&device, &input, Sum)?)));
+        let halves: Vec<f16> = Input::Small.array(4, len);
+        let rounded = any::reduce(&device, &halves, &Reduce::new(Op::Sum).acc(Dtype::F16))?;
+        assert_eq!(rounded, Some(Scalar::new(reduce(&device, &halves, Sum)?)));
+        // There is no kernel for this pair: items are widened first.
+        let widened: Vec<f64> = halves.iter().map(|half| half.to_f64()).collect();
+        let in_doubles = any::reduce(&device, &halves, &Reduce::new(Op::Sum).acc(Dtype::F64))?;
+        assert_eq!(in_doubles, Some(Scalar::new(reduce(&device, &widened, Sum)?)));
+        let least = any::reduce(&device, &input, &Reduce::new(Op::Min).acc(Dtype::F64))?;
+        let expected = if len == 0 { f64::INFINITY } else { reduce(&device, &input, Min)?.into() };
+        assert_eq!(least, Some(Scalar::new(expected)));
+        let average = any::reduce(&device, &input, &Reduce::new(Op::Mean))?.expect("a mean");
+        let expected = mean(&device, &input)?;
+        assert!(average == Scalar::new(expected) || expected.is_nan() && len == 0);
+    }
+    Ok(())
+}
+
+#[test]
+fn positions_are_the_first_also_across_chunks() -> Result<()> {
+    let device = Device::cpu();
+    let mut items = vec![3i32; 2 * ReduceStream::CHUNK + 5];
+    for (place, op) in
+        [(ReduceStream::CHUNK + 2, Op::ArgMin), (2 * ReduceStream::CHUNK + 1, Op::ArgMax)]
+    {
+        items[place] = if op == Op::ArgMin { -4 } else { 9 };
+        let found = any::reduce(&device, &items, &Reduce::new(op))?;
+        assert_eq!(found, Some(Scalar::new(place as u64)));
+        let mut stream = ReduceStream::new(&device, Dtype::I32, &Reduce::new(op))?;
+        for chunk in items.chunks(ReduceStream::CHUNK) {
+            stream.push(chunk)?;
+        }
+        assert_eq!(stream.finish()?, found);
+    }
+    let nothing: [f32; 0] = [];
+    assert_eq!(any::reduce(&device, &nothing, &Reduce::new(Op::ArgMax))?, None);
+    let nan = [1.0f32, f32::NAN, f32::NAN];
+    assert_eq!(any::reduce(&device, &nan, &Reduce::new(Op::ArgMin))?, Some(Scalar::new(1u64)));
+    Ok(())
+}
+
+#[test]
+fn streams_give_what_the_whole_gives() -> Result<()> {
+    let device = Device::cpu();
+    let items = Items::new(Dtype::I8, ReduceStream::CHUNK + 12_345);
+    for (op, acc) in [
+        (Op::Sum, None),
+        (Op::Sum, Some(Dtype::F32)),
+        (Op::Mean, None),
+        (Op::Max, Some(Dtype::I16)),
+    ] {
+        let problem = Reduce { acc, ..Reduce::new(op) };
+        let mut stream = ReduceStream::new(&device, Dtype::I8, &problem)?;
+        stream.push(items.view().slice(0..ReduceStream::CHUNK)?)?;
+        stream.push(items.view().slice(ReduceStream::CHUNK..items.len)?)?;
+        assert_eq!(stream.finish()?, any::reduce(&device, items.view(), &problem)?, "{op}");
+    }
+    Ok(())
+}
+
+#[test]
+fn integers_of_every_type_are_scanned_into_every_type() {
+    for_each_device(|device| {
+        for item in integer_types() {
+            let items = Items::new(item, 5_000);
+            for out in integer_types().filter(|out| any::holds(item, *out)) {
+                if !has(device, &[item, out]) {
+                    continue;
+                }
+                for op in COMBINING {
+                    for problem in [Scan::inclusive(op), Scan::exclusive(op).reverse()] {
+                        check_scan(device, &items, out, &problem);
+                    }
+                    if let Some(init) = Scalar::new(5u8).widened(out) {
+                        check_scan(device, &items, out, &Scan::exclusive(op).init(init));
+                    }
+                }
+            }
+        }
+    });
+}
+
+/// Holds a scan of integers against one that cannot wrap.
+fn check_scan(device: &Device, items: &Items, out: Dtype, problem: &Scan) {
+    let (op, reverse) = (problem.op, problem.direction == Direction::Reverse);
+    let mut all = items.integers();
+    if reverse {
+        all.reverse();
+    }
+    let mut before = problem.init.map(integer_of);
+    let mut expected = Vec::new();
+    for item in all {
+        let after = before.map_or(wrapped(item, out), |before| combined(op, before, item, out));
+        expected.push(match problem.bounds {
+            Bounds::Inclusive => after,
+            Bounds::Exclusive => before.unwrap_or(identity(op, out)),
+        });
+        before = Some(after);
+    }
+    if reverse {
+        expected.reverse();
+    }
+    let found = any::scan(device, items.view(), out, problem).expect("integers");
+    let context = format!("{problem:?} of {} into {out} on {}", items.dtype, device.id());
+    assert_eq!(found.dtype(), out, "{context}");
+    let found = found.to_bytes().expect("the items");
+    let found: Vec<i128> = found.chunks_exact(out.size()).map(|item| integer(out, item)).collect();
+    assert!(found == expected, "{context}");
+}
+
+#[test]
+fn floats_are_scanned_with_the_bits_of_the_reference() -> Result<()> {
+    let device = Device::cpu();
+    for (item, out) in [
+        (Dtype::F16, Dtype::F16),
+        (Dtype::Bf16, Dtype::F32),
+        (Dtype::F16, Dtype::F64),
+        (Dtype::F32, Dtype::F32),
+        (Dtype::F32, Dtype::F64),
+        (Dtype::U16, Dtype::F32),
+        (Dtype::I64, Dtype::F64),
+    ] {
+        let items = Items::new(item, 3 * ScanStream::CHUNK + 77);
+        for problem in [Scan::inclusive(Op::Sum), Scan::exclusive(Op::Max).reverse()] {
+            let found = any::scan(&device, items.view(), out, &problem)?.to_bytes()?;
+            let expected = any::reference_scan(items.view(), out, &problem)?.to_bytes()?;
+            assert!(found == expected, "{problem:?} of {item} into {out}");
+        }
+    }
+    let items = Input::Mixed.array::<f32>(9, 70_001);
+    let mut typed = vec![0.0f64; items.len()];
+    exclusive_scan_into(&device, &items, &mut typed, Sum)?;
+    let found = any::scan(&device, &items, Dtype::F64, &Scan::exclusive(Op::Sum))?;
+    assert_eq!(found.into_typed::<f64>()?.into_vec()?, typed);
+    Ok(())
+}
+
+#[test]
+fn scans_in_place_replace_their_items() -> Result<()> {
+    let mut items = [1i16, -2, 30_000, 30_000];
+    any::scan_in_place(&Device::cpu(), &mut items, &Scan::inclusive(Op::Sum))?;
+    assert_eq!(items, [1, -1, 29_999, -5537]);
+    any::scan_in_place(&Device::cpu(), &mut items, &Scan::inclusive(Op::Min).reverse())?;
+    assert_eq!(items, [-5537; 4]);
+    Ok(())
+}
+
+#[test]
+fn arrays_of_a_gpu_stay_there() {
+    for_each_gpu(|device| {
+        let items = Items::new(Dtype::I32, 10_000);
+        let input = AnyArray::from_view(device, items.view()).expect("room");
+        let sum = items.integers().into_iter().fold(0, |sum, item| sum + item);
+        // Signed integers run as unsigned ones, in arrays that are of signed ones.
+        let mut result = AnyArray::filled(device, 1, Scalar::new(-1i32)).expect("room");
+        let problem = Reduce::new(Op::Sum).acc(Dtype::I32);
+        any::reduce_into(device, &input, &mut result, &problem).expect("on the device");
+        let found = integer(Dtype::I32, &result.to_bytes().expect("an item"));
+        assert_eq!(found, wrapped(sum, Dtype::I32));
+        let bound =
+            any::bind_reduce(device, &input, &mut result, &Reduce { op: Op::Max, ..problem });
+        let bound = bound.expect("a recording");
+        bound.submit().expect("run");
+        let most = items.integers().into_iter().max();
+        assert_eq!(Some(integer(Dtype::I32, &result.to_bytes().expect("an item"))), most);
+        let mut output = AnyArray::filled(device, 10_000, Scalar::new(0i32)).expect("room");
+        any::scan_into(device, &input, &mut output, &Scan::inclusive(Op::Sum)).expect("scanned");
+        let on_host =
+            any::scan(&Device::cpu(), items.view(), Dtype::I32, &Scan::inclusive(Op::Sum));
+        let on_host = on_host.expect("on the host").to_bytes().expect("items");
+        assert_eq!(output.to_bytes().expect("items"), on_host);
+        let bound = any::bind_scan(device, &input, &mut output, &Scan::exclusive(Op::Xor));
+        bound.expect("a recording").submit().expect("run");
+        any::scan_in_place(device, &mut output, &Scan::inclusive(Op::Max)).expect("in place");
+        let mut expected =
+            any::scan(&Device::cpu(), items.view(), Dtype::I32, &Scan::exclusive(Op::Xor))
+                .expect("on the host");
+        any::scan_in_place(&Device::cpu(), &mut expected, &Scan::inclusive(Op::Max))
+            .expect("in place");
+        assert_eq!(output.to_bytes().expect("items"), expected.to_bytes().expect("items"));
+        let place = any::reduce(device, &input, &Reduce::new(Op::ArgMin)).expect("a position");
+        let expected = any::reduce(&Device::cpu(), items.view(), &Reduce::new(Op::ArgMin));
+        assert_eq!(place, expected.expect("a position"));
+        // What would have to be widened first is refused: that is done for host memory.
+        let widened = any::reduce(device, &input, &Reduce::new(Op::Product).acc(Dtype::F64));
+        assert!(
+            matches!(widened, Err(Error::WrongDevice { .. } | Error::ElementUnsupported { .. })),
+            "{widened:?}"
+        );
+    });
+}
+
+#[test]
+fn segments_of_every_type() -> Result<()> {
+    let offsets = [0u32, 0, 3, 3, 100, 4_000];
+    for_each_device(|device| {
+        for item in integer_types() {
+            let items = Items::new(item, 4_000);
+            let all = items.integers();
+            for op in COMBINING {
+                let out = any::accumulator(op, item);
+                // The kernels of extremes and of bits have 64 bits.
+                if !has(device, &[Dtype::U64]) {
+                    continue;
+                }
+                let segments = any::segments_by_offsets(&offsets).expect("offsets");
+                let found =
+                    any::segmented_reduce(device, items.view(), &segments, &Reduce::new(op));
+                let found = found.unwrap_or_else(|error| panic!("{op} of {item}: {error}"));
+                let bytes = found.to_bytes().expect("items");
+                let found: Vec<i128> =
+                    bytes.chunks_exact(out.size()).map(|value| integer(out, value)).collect();
+                let expected: Vec<i128> = offsets
+                    .windows(2)
+                    .map(|pair| {
+                        let segment = &all[pair[0] as usize..pair[1] as usize];
+                        let values = segment.iter().copied();
+                        values.reduce(|l, r| combined(op, l, r, out)).unwrap_or(identity(op, out))
+                    })
+                    .collect();
+                assert_eq!(found, expected, "{op} of {item} on {}", device.id());
+                let scan = Scan::exclusive(op);
+                let found = any::segmented_scan(device, items.view(), &segments, item, &scan);
+                let bytes = found.expect("a scan").to_bytes().expect("items");
+                let mut before = identity(op, item);
+                for (place, (value, own)) in bytes.chunks_exact(item.size()).zip(&all).enumerate() {
+                    if offsets.contains(&(place as u32)) {
+                        before = identity(op, item);
+                    }
+                    assert_eq!(integer(item, value), before, "{op} of {item} at {place}");
+                    before = combined(op, before, *own, item);
+                }
+            }
+        }
+    });
+    Ok(())
+}
+
+#[test]
+fn runs_of_keys_of_every_type() -> Result<()> {
+    let device = Device::cpu();
+    for dtype in Dtype::ALL {
+        let one = Items::new(dtype, 2);
+        let bytes = one.view().bytes().expect("in host memory");
+        let (a, b) = bytes.split_at(dtype.size());
+        let keys: Vec<u8> = [a, a, b, a].concat();
+        let mut words = vec![0u64; 4];
+        let room = &mut bytemuck::cast_slice_mut(&mut words)[..keys.len()];
+        room.copy_from_slice(&keys);
+        let keys = AnyView::from_bytes(dtype, room)?;
+        let items = [1u8, 2, 3, 4];
+        let (unique, sums) = any::reduce_by_key(&device, keys, &items, &Reduce::new(Op::Sum))?;
+        if a == b {
+            continue;
+        }
+        assert_eq!((unique.dtype(), unique.to_bytes()?), (dtype, [a, b, a].concat()));
+        assert_eq!(sums.into_typed::<u64>()?.into_vec()?, [3, 3, 4]);
+    }
+    let segments = any::segments_by_keys(&[1u8, 1, 2])?;
+    let items = [f16::from_f32(1.5), f16::from_f32(2.5), f16::from_f32(8.0)];
+    let least = any::segmented_reduce(&device, &items, &segments, &Reduce::new(Op::Min))?;
+    assert_eq!(least.into_typed::<f16>()?.into_vec()?, [items[0], items[2]]);
+    Ok(())
+}
+
+#[test]
+fn mistakes_are_named() -> Result<()> {
+    let device = Device::cpu();
+    let items = [1u8, 2];
+    let reduce = |problem: Reduce| any::reduce(&device, &items, &problem);
+    let accumulator = reduce(Reduce::new(Op::Sum).acc(Dtype::I8));
+    assert!(matches!(accumulator, Err(Error::Accumulator { .. })), "{accumulator:?}");
+    let init = reduce(Reduce::new(Op::Sum).init(Scalar::new(1u8)));
+    let wanted = Error::WrongDtype { found: Dtype::U8, wanted: Dtype::U64 };
+    assert_eq!(init, Err(wanted));
+    let bits = any::reduce(&device, &[1.0f32], &Reduce::new(Op::And));
+    assert_eq!(bits, Err(Error::OperatorElement { operator: "and", dtype: Dtype::F32 }));
+    let mean = reduce(Reduce::new(Op::Mean).acc(Dtype::U32));
+    assert!(matches!(mean, Err(Error::OperatorElement { .. })), "{mean:?}");
+    let mut two = [0u64; 2];
+    let results = any::reduce_into(&device, &items, &mut two, &Reduce::new(Op::Sum));
+    assert_eq!(results, Err(Error::ResultLength { items: 2 }));
+    let mut one = [0u8; 1];
+    let narrow = any::reduce_into(&device, &items, &mut one, &Reduce::new(Op::Sum));
+    assert_eq!(narrow, Err(Error::WrongDtype { found: Dtype::U8, wanted: Dtype::U64 }));
+    let lengths = any::scan_into(&device, &items, &mut one, &Scan::inclusive(Op::Sum));
+    assert_eq!(lengths, Err(Error::LengthMismatch { input: 2, output: 1 }));
+    let words = [0u64; 2];
+    let bytes: &[u8] = bytemuck::cast_slice(&words);
+    assert!(matches!(AnyView::from_bytes(Dtype::U32, &bytes[1..9]), Err(Error::Buffer { .. })));
+    assert!(matches!(AnyView::from_bytes(Dtype::U32, &bytes[..6]), Err(Error::Buffer { .. })));
+    let bound = any::bind_scan(&device, &items, &mut [0u8; 2], &Scan::inclusive(Op::Sum));
+    assert!(matches!(bound, Err(Error::NoCommands { .. })), "{bound:?}");
+    assert!(matches!(any::segments_by_offsets(&[0i32]), Err(Error::Segments { .. })));
+    let mut three = [0u64; 3];
+    let (view, out) = (AnyView::from(&items), AnyViewMut::from(&mut three));
+    assert_eq!((view.len(), out.len(), out.dtype()), (2, 3, Dtype::U64));
+    Ok(())
+}
+
+/// Positions by the sequential answer, for the types whose kernels differ most.
+#[test]
+fn the_reference_finds_positions() -> Result<()> {
+    for dtype in [Dtype::Bf16, Dtype::F64, Dtype::U8, Dtype::I64] {
+        let items = Items::new(dtype, 1_000);
+        for op in [Op::ArgMin, Op::ArgMax] {
+            let found = any::reference_reduce(items.view(), &Reduce::new(op))?;
+            assert_eq!(any::reduce(&Device::cpu(), items.view(), &Reduce::new(op))?, found);
+        }
+    }
+    let items = [4.0f64, -1.0, -1.0];
+    let indexed = items.iter().zip(0..).map(|(&value, index)| Indexed { value, index });
+    let least = indexed.clone().reduce(|left, right| ArgMin.combine(left, right));
+    let most = indexed.reduce(|left, right| ArgMax.combine(left, right));
+    assert_eq!((least.map(|found| found.index), most.map(|found| found.index)), (Some(1), Some(0)));
+    Ok(())
+}
+
+#[test]
+fn kernels_say_what_runs() {
+    let kernel = |op, item, acc| any::reduce_kernel(op, item, acc).map(|kernel| kernel.to_string());
+    let shown = kernel(Op::Sum, Dtype::I32, Some(Dtype::I32));
+    assert_eq!(shown.as_deref(), Some("sum u32 in u32"));
+    let shown = kernel(Op::Product, Dtype::U8, None);
+    assert_eq!(shown.as_deref(), Some("product u64 in u64, items converted first"));
+    assert_eq!(kernel(Op::And, Dtype::F32, None), None);
+    let scan = any::scan_kernel(Op::Max, Dtype::I8, Dtype::I8).map(|kernel| kernel.to_string());
+    assert_eq!(scan.as_deref(), Some("max i8 in i8"));
+}
+
+/// What the typed calls say of values, the layer says too.
+#[test]
+fn typed_views_and_arrays_come_back() -> Result<()> {
+    let device = Device::cpu();
+    let array: AnyArray = Array::from_slice(&device, &[1.0f32, -0.0])?.into();
+    assert_eq!(array.view().typed::<f32>()?.len(), 2);
+    let wrong = array.view().typed::<u32>().map(|view| view.len());
+    assert_eq!(wrong, Err(Error::WrongDtype { found: Dtype::F32, wanted: Dtype::U32 }));
+    let most = any::reduce(&device, &array, &Reduce::new(Op::Max))?;
+    assert_eq!(most, Some(Scalar::new(reduce(&device, &[1.0f32, -0.0], Max)?)));
+    let typed = array.into_typed::<f32>()?.into_vec()?;
+    let expected = reference::scan::<f32, f32, _>(&typed, &upsweep::Scan::inclusive(Max));
+    assert_eq!(expected, [1.0, 1.0]);
+    Ok(())
+}
