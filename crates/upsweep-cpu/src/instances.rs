@@ -85,6 +85,6 @@ where
     );
     black_box(
         Cpu::segmented_scan::<T, U, O>
-            as fn(&Cpu, &[T], upsweep_core::Segments<'_>, &mut [U], &Scan<U::Acc, O>) -> Result<()>,
+            as fn(&Cpu, &[T], Segments<'_>, &mut [U], &Scan<U::Acc, O>) -> Result<()>,
     );
 }
