@@ -4,7 +4,7 @@ mod feeding;
 mod guard;
 pub(crate) mod input;
 mod job;
-mod lists;
+pub(crate) mod lists;
 pub(crate) mod measure;
 pub(crate) mod report;
 mod resident;
@@ -25,8 +25,6 @@ pub(crate) use job::{POISON, Setup, memory_refusal};
 pub(crate) use lists::{Choice, Devices, Lengths, Names, Primitive, Strategies};
 use measure::Effort;
 use report::{Further, Record, Report, Row};
-
-pub(crate) use guard::GuardArguments;
 
 /// Measures everything that was asked for, or compares it with a program that was kept.
 pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {

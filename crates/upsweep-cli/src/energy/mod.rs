@@ -10,7 +10,6 @@ mod spent;
 use std::path::Path;
 use std::time::Duration;
 
-use clap::Args;
 use upsweep::Device;
 
 use nvml::Nvml;
@@ -26,14 +25,6 @@ const CPU: Duration = Duration::from_millis(200);
 
 /// Work between two looks at the counter, at least: looking takes microseconds of its own.
 const BATCH: f64 = 1e-3;
-
-/// Whether energy is measured.
-#[derive(Debug, Args)]
-pub(crate) struct EnergyArguments {
-    /// Measure the energy of each row too, where the machine can tell
-    #[arg(long, conflicts_with_all = ["profile", "compare"])]
-    pub(crate) energy: bool,
-}
 
 /// A device's counter.
 pub(crate) enum Meter {

@@ -1,6 +1,5 @@
 //! `upsweep explain`: what a call does, why, how fast, and what it waits for.
 
-mod args;
 mod json;
 
 use std::io::{self, Write};
@@ -13,6 +12,7 @@ use upsweep::{
     Widen,
 };
 
+use crate::args::ExplainArguments;
 use crate::bench::input::{self, Buffer};
 use crate::bench::{Choice, Primitive, refusal};
 use crate::device;
@@ -21,8 +21,6 @@ use crate::error::{Failure, Result};
 use crate::input::Input;
 use crate::progress::Progress;
 use crate::value::with_type;
-
-pub(crate) use args::ExplainArguments;
 
 /// Explains a call on a file, or on so many items that are made.
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<()> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use upsweep::{Device, Dtype};
 
-use crate::args::{Arguments, Command};
+use crate::args::{Arguments, Command, ReportArguments};
 use crate::bench;
 use crate::bench::report::Record;
 use crate::error::{Failure, Result};
@@ -16,7 +16,6 @@ use crate::progress::check_signals;
 use crate::tune::{self, Budget, Span};
 use crate::{device, ladder};
 
-use super::args::ReportArguments;
 use super::data::Data;
 use super::figures::Names;
 use super::host;

@@ -4,7 +4,6 @@
 //! them (`measure.rs`, and `host.rs` for calls with items of the host); figures made of them (`figures/`, drawn by `plot/`); and
 //! the page (`page.rs`). A page that was measured goes through the same text as one that is made from files, so both are alike.
 
-mod args;
 mod best;
 mod contest;
 mod data;
@@ -20,11 +19,11 @@ use std::path::Path;
 
 use time::OffsetDateTime;
 
+use crate::args::ReportArguments;
 use crate::error::{Failure, Result};
 use crate::output::{NewFile, Target};
 use crate::progress::watch_signals;
 
-pub(crate) use args::ReportArguments;
 use data::Data;
 use figures::Names;
 use page::About;

@@ -1,7 +1,7 @@
 //! `upsweep tune`: measures what a device does best, and keeps it in a profile.
 
 mod awake;
-mod budget;
+pub(crate) mod budget;
 mod cells;
 mod cpu;
 mod cpu_arrays;

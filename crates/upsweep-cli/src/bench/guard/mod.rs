@@ -10,12 +10,11 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
 
-use clap::Args;
 use serde::Deserialize;
 
 use super::measure::median;
 use super::report::{Record, quoted};
-use crate::args::BenchArguments;
+use crate::args::{BenchArguments, GuardArguments};
 use crate::error::{Failure, Result};
 use crate::progress::{check_signals, watch_signals};
 
@@ -28,29 +27,6 @@ const COLUMNS: &str = "device,op,dtype,n,strategy,kept_us,new_us,ratio,lower,upp
 
 /// Samples of each run of a program: fewer than a measurement has, since there are many runs.
 const SAMPLES: &str = "5";
-
-/// What can be said of keeping and comparing.
-#[derive(Debug, Args)]
-pub(crate) struct GuardArguments {
-    /// Keep this program and what was measured under this name, unless a result was wrong
-    #[arg(long, value_name = "NAME", conflicts_with = "compare")]
-    pub(crate) save: Option<String>,
-
-    /// Run the program that was kept under this name in turns with this one, on all that it measured; exit status 1 if this one is
-    /// slower
-    #[arg(long, value_name = "NAME", conflicts_with_all = [
-        "op", "operator", "dtype", "acc", "n", "device", "strategy", "isa", "threads", "samples", "profile",
-    ])]
-    pub(crate) compare: Option<String>,
-
-    /// Rounds of a comparison, 6 at least
-    #[arg(long, value_name = "N", default_value = "9", requires = "compare")]
-    pub(crate) rounds: usize,
-
-    /// Per cent that do not matter in a comparison
-    #[arg(long, value_name = "PERCENT", default_value = "2", requires = "compare")]
-    pub(crate) threshold: f64,
-}
 
 /// Keeps this program, which has measured all of this.
 pub(super) fn save(name: &str, arguments: &BenchArguments) -> Result<()> {

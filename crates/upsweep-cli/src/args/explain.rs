@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use upsweep::Dtype;
 
-use crate::args::DeviceArguments;
-use crate::bench::{Choice, Lengths, Primitive};
+use super::device::DeviceArguments;
+use crate::bench::lists::{Choice, Lengths, Primitive};
 use crate::dispatch::Op;
 
 const HELP: &str = "\
