@@ -8,7 +8,7 @@ use upsweep::Dtype;
 use crate::error::{Failure, Result};
 use crate::npy;
 use crate::spool::Spool;
-use crate::value::Value;
+use upsweep_measure::value::Value;
 
 /// Reads numbers that white space or commas separate, to the end of `input`.
 pub(crate) fn read(mut input: impl BufRead, dtype: Dtype) -> Result<Spool> {

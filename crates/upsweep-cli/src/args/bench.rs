@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use upsweep::{Dtype, InstructionSet};
 
-use crate::bench::lists::{Devices, Lengths, Names, Primitive, Strategies};
-use crate::dispatch::Op;
+use upsweep_measure::dispatch::Op;
+use upsweep_measure::lists::{Devices, Lengths, Names, Primitive, Strategies};
 
 const HELP: &str = "\
 Every result is compared with the reference, bit for bit, before a time is printed; a difference

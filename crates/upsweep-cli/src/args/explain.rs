@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use upsweep::Dtype;
+use upsweep_measure::dispatch::Op;
+use upsweep_measure::lists::{Choice, Lengths, Primitive};
 
 use super::device::DeviceArguments;
-use crate::bench::lists::{Choice, Lengths, Primitive};
-use crate::dispatch::Op;
 
 const HELP: &str = "\
   strategy    which algorithm, at each level, and with which numbers (policy)

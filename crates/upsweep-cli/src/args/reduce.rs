@@ -2,10 +2,10 @@
 
 use clap::Args;
 use upsweep::Dtype;
+use upsweep_measure::dispatch::Op;
 
 use super::device::DeviceArguments;
 use super::input::InputArguments;
-use crate::dispatch::Op;
 
 const HELP: &str = "\
 Result:

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-
-use crate::bench::lists::{Devices, Lengths};
-use crate::tune::budget::Span;
+use upsweep_measure::lists::{Devices, Lengths};
+use upsweep_measure::tune::budget::Span;
 
 const HELP: &str = "\
 One HTML file that needs nothing else: no network, no script. It shows bandwidth against length with the speed of

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use upsweep::Dtype;
+use upsweep_measure::dispatch::Op;
 
 use super::device::DeviceArguments;
 use super::input::InputArguments;
-use crate::dispatch::Op;
 
 const HELP: &str = "\
 Output:

@@ -4,10 +4,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use upsweep::Dtype;
-
-use crate::bench::lists::{Devices, Lengths, Names, Primitive};
-use crate::dispatch::Op;
-use crate::tune::budget::Span;
+use upsweep_measure::dispatch::Op;
+use upsweep_measure::lists::{Devices, Lengths, Names, Primitive};
+use upsweep_measure::tune::budget::Span;
 
 const HELP: &str = "\
 Tries cells - a strategy, threads per workgroup, items per thread - at several lengths, the nearest to the best so far

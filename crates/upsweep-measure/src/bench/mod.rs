@@ -1,0 +1,135 @@
+//! Rows of `bench`: each job on every device, compared with the reference and timed in turns with the limit.
+
+pub mod feeding;
+mod job;
+mod options;
+mod outcome;
+mod resident;
+mod row;
+mod setup;
+
+use upsweep::Dtype;
+
+use crate::buffer::Buffer;
+use crate::dispatch::{self, Op, combined_in, same_bits};
+use crate::error::{Failure, Result};
+use crate::host_timing::Effort;
+use crate::inputs;
+use crate::lists::Primitive;
+use crate::workload::Workload;
+
+use job::{PositionJob, ReduceJob, ScanJob};
+pub use options::Options;
+use outcome::Outcome;
+pub use row::{Columns, Row, Tell};
+use setup::{Setup, setups};
+
+/// Everything that was asked for, on devices that are open.
+pub struct Bench<'a> {
+    options: &'a Options,
+    reductions: Vec<Setup>,
+    scans: Vec<Setup>,
+}
+
+impl<'a> Bench<'a> {
+    /// Opens the devices.
+    ///
+    /// # Errors
+    /// What makes no sense, or cannot be had at all; what one row asks of a device may be refused later, in that row.
+    pub fn new(options: &'a Options) -> Result<Self> {
+        if !options.operator.scans() {
+            return Err(Failure::usage(format!(
+                "--operator {} is a primitive of its own: --op names it",
+                options.operator,
+            )));
+        }
+        Ok(Self { options, reductions: setups(options, false)?, scans: setups(options, true)? })
+    }
+
+    /// Whether any device is a GPU.
+    pub fn has_gpus(&self) -> bool {
+        self.reductions.iter().any(|setup| setup.limit.id() != "cpu")
+    }
+
+    /// The columns that rows have.
+    pub fn columns(&self) -> Columns {
+        match (self.options.energy, self.options.profile) {
+            (true, _) => Columns::Energy,
+            (false, true) => Columns::Profiles,
+            (false, false) => Columns::Plain,
+        }
+    }
+
+    /// Measures all rows, and returns how many results differ from the reference.
+    ///
+    /// # Errors
+    /// Those of `tell`, and of arrays that cannot be made.
+    pub fn run(&self, tell: Tell<'_>) -> Result<usize> {
+        let mut wrong = 0;
+        for &dtype in &self.options.dtypes {
+            for &n in &self.options.lengths {
+                wrong += self.rows(dtype, n, tell)?;
+            }
+        }
+        Ok(wrong)
+    }
+
+    /// All rows of `n` items of type `dtype`, and how many results are wrong.
+    fn rows(&self, dtype: Dtype, n: usize, tell: Tell<'_>) -> Result<usize> {
+        let options = self.options;
+        let mut items = None;
+        let mut wrong = 0;
+        for &primitive in &options.primitives {
+            let workload = Workload::new(primitive, options.operator, dtype, options.acc);
+            let Workload { op, stored, .. } = workload;
+            let (operation, types) = (workload.operation(), workload.types());
+            let setups = if primitive.scans() { &self.scans } else { &self.reductions };
+            let mut emit = |setup: &Setup, strategy: String, outcome: Outcome| {
+                wrong += usize::from(outcome.wrong);
+                tell(&Row {
+                    device: setup.limit.id(),
+                    op: &operation,
+                    dtype: &types,
+                    n,
+                    strategy: &strategy,
+                    times: outcome.times,
+                    profile: outcome.profile.as_ref(),
+                    energy: outcome.energy,
+                    checked: &outcome.checked,
+                })
+            };
+            if let Some(reason) = workload.refusal().or_else(|| workload.memory_refusal(n)) {
+                for setup in setups {
+                    emit(setup, setup.label(None), Outcome::refused(reason.clone()))?;
+                }
+                continue;
+            }
+            let items: &Buffer = match &items {
+                Some(items) => items,
+                None => items.insert(inputs::items(dtype, n, op == Op::Product)?),
+            };
+            let Options { samples, profile, energy, .. } = *options;
+            let effort = Effort { samples, profile, energy };
+            let bytes = items.bytes();
+            match primitive {
+                Primitive::ArgMin | Primitive::ArgMax => {
+                    let largest = primitive == Primitive::ArgMax;
+                    let kernel = PositionJob { setups, effort, bytes, largest, emit: &mut emit };
+                    dispatch::position(dtype, kernel)?;
+                }
+                Primitive::Reduce => {
+                    let (from, to) = same_bits(op, dtype, combined_in(stored));
+                    let kernel = ReduceJob { setups, effort, bytes, emit: &mut emit };
+                    dispatch::reduce(op, from, to, kernel).transpose()?;
+                }
+                Primitive::InclusiveScan | Primitive::ExclusiveScan => {
+                    let (from, to) = same_bits(op, dtype, stored);
+                    let exclusive = primitive == Primitive::ExclusiveScan;
+                    let kernel = ScanJob { setups, effort, bytes, exclusive, emit: &mut emit };
+                    dispatch::scan(op, from, to, kernel).transpose()?;
+                }
+            }
+        }
+        Ok(wrong)
+    }
+}
