@@ -45,6 +45,24 @@ pub enum Error {
         /// The name that was given.
         name: String,
     },
+    /// An array or a value has another type than is wanted there.
+    #[error("an array or a value is of {found}, {wanted} is wanted")]
+    WrongDtype {
+        /// Type that it has.
+        found: Dtype,
+        /// Type that is wanted.
+        wanted: Dtype,
+    },
+    /// A type does not hold every value of the items that are combined in it.
+    #[error("{acc} does not hold every value of {item}; for {item} there are {known}")]
+    Accumulator {
+        /// Type of the items.
+        item: Dtype,
+        /// Type that was asked for.
+        acc: Dtype,
+        /// Those that hold every value.
+        known: String,
+    },
     /// The operator is not defined for the element type.
     #[error("operator {operator} is not defined for {dtype}")]
     OperatorElement {

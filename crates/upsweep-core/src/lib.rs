@@ -35,6 +35,7 @@ mod ladder;
 pub mod laws;
 mod limits;
 mod operator;
+mod pairs;
 mod problem;
 mod profile;
 pub mod reference;

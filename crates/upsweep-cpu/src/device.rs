@@ -360,7 +360,7 @@ impl Backend for Cpu {
         Ok(Workspace(()))
     }
 
-    #[inline]
+    #[inline(never)]
     fn reduce<T, A, O>(&self, _: &mut Workspace, input: &[T], problem: &Reduce<A, O>) -> Result<A>
     where
         T: Widen<A>,
@@ -404,7 +404,7 @@ impl Backend for Cpu {
         Ok(())
     }
 
-    #[inline]
+    #[inline(never)]
     fn position<T: Number>(
         &self,
         _: &mut Workspace,
@@ -424,6 +424,7 @@ impl Backend for Cpu {
         Ok(Some(self.with_means::<T, _>(bytes, find)))
     }
 
+    #[inline(never)]
     fn reduce_next<T, A, O>(
         &self,
         _: &mut Workspace,
@@ -452,6 +453,7 @@ impl Backend for Cpu {
         Ok(())
     }
 
+    #[inline(never)]
     fn scan<T, U, O>(
         &self,
         _: &mut Workspace,
@@ -468,6 +470,7 @@ impl Backend for Cpu {
         self.scan_from(Source::Separate(input), output, problem)
     }
 
+    #[inline(never)]
     fn scan_in_place<T, O>(
         &self,
         _: &mut Workspace,
@@ -481,6 +484,7 @@ impl Backend for Cpu {
         self.scan_from::<T, T, O>(Source::InPlace, data, problem)
     }
 
+    #[inline(never)]
     fn scan_next<T, U, O>(
         &self,
         _: &mut Workspace,

@@ -7,6 +7,7 @@
 
 mod device;
 mod fused;
+mod instances;
 mod isa;
 mod limits;
 mod parts;
@@ -21,6 +22,8 @@ mod simd;
 mod team;
 
 pub use device::{Cpu, CpuOptions, Workspace};
+#[doc(hidden)]
+pub use instances::instances;
 pub use isa::InstructionSet;
 pub use shape::CpuShape;
 

@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use std::sync::Arc;
 
 use cudarc::driver::{result, sys};
-use upsweep_core::{Element, Error, Kind, Result};
+use upsweep_core::{Dtype, Element, Error, Kind, Result};
 
 use crate::device::Gpu;
 use crate::slice::Slice;
@@ -224,6 +224,14 @@ impl Memory {
             Ok(slice) => slice,
             Err(_) => unreachable!("allocations begin at multiples of 256"),
         }
+    }
+
+    /// The same bits as numbers of another type of the same size.
+    #[must_use]
+    pub fn bits_as(mut self, dtype: Dtype) -> Self {
+        debug_assert_eq!(self.kind.size(), dtype.size());
+        self.kind = dtype.into();
+        self
     }
 
     /// The first items alone, in the same memory.

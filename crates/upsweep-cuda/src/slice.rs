@@ -5,7 +5,7 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaEvent, CudaStream, DevicePtr, DevicePtrMut, SyncOnDrop};
-use upsweep_core::{Error, Kind, Number, Result};
+use upsweep_core::{Dtype, Error, Kind, Number, Result};
 use upsweep_gpu::Part;
 
 use crate::device::Gpu;
@@ -125,6 +125,13 @@ impl<'a> Slice<'a> {
     /// Address of the first item.
     pub fn pointer(&self) -> u64 {
         self.pointer
+    }
+
+    /// The same bits as numbers of another type of the same size.
+    #[must_use]
+    pub fn bits_as(self, dtype: Dtype) -> Self {
+        debug_assert_eq!(self.kind.size(), dtype.size());
+        Self { kind: dtype.into(), ..self }
     }
 
     /// What the items are.

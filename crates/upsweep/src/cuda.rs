@@ -16,8 +16,8 @@ pub use awaited::Awaited;
 use crate::backend::{Kind, Reach, Record, segmented_calls, wrong_device};
 use crate::view::{Items, ItemsMut};
 use crate::{
-    Array, Device, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce, Result,
-    Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
+    Array, Device, Dtype, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce,
+    Result, Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
 };
 
 /// The devices that were opened, by their numbers; or why there are none.
@@ -80,6 +80,10 @@ pub(crate) struct Range<'a> {
 impl<'a> Range<'a> {
     pub(crate) fn len(&self) -> usize {
         self.slice.len()
+    }
+
+    pub(crate) fn bits_as(self, dtype: Dtype) -> Self {
+        Self { slice: self.slice.bits_as(dtype), ..self }
     }
 
     pub(crate) fn device(&self) -> &str {
@@ -206,6 +210,10 @@ impl Memory {
 
     pub(crate) fn room_for<T: Element>(gpu: &Cuda, len: usize) -> Result<Self> {
         upsweep_cuda::Memory::room::<T>(gpu.gpu(), len).map(Self)
+    }
+
+    pub(crate) fn bits_as(self, dtype: Dtype) -> Self {
+        Self(self.0.bits_as(dtype))
     }
 
     pub(crate) fn truncated(self, len: usize) -> Self {

@@ -12,8 +12,8 @@ use upsweep_wgpu::{Gpu, Ingredients, Slice, Source, Stored, Target, Workspace};
 use crate::backend::{Kind, Reach, Record, segmented_calls, wrong_device};
 use crate::view::{Items, ItemsMut};
 use crate::{
-    Array, Device, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce, Result,
-    Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
+    Array, Device, Dtype, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce,
+    Result, Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
 };
 
 /// An adapter, and the device that was opened on it.
@@ -83,6 +83,11 @@ pub(crate) struct Range<'a> {
 impl<'a> Range<'a> {
     pub(crate) fn len(&self) -> usize {
         self.slice.len()
+    }
+
+    /// What items are, wgpu's buffers do not say.
+    pub(crate) fn bits_as(self, _: Dtype) -> Self {
+        self
     }
 
     pub(crate) fn device(&self) -> &str {
@@ -207,6 +212,10 @@ impl Memory {
 
     pub(crate) fn room_for<T: Element>(gpu: &Wgpu, len: usize) -> Result<Self> {
         upsweep_wgpu::Memory::new::<T>(gpu.gpu(), len).map(Self)
+    }
+
+    pub(crate) fn bits_as(self, _: Dtype) -> Self {
+        self
     }
 
     pub(crate) fn truncated(self, len: usize) -> Self {

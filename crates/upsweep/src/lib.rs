@@ -29,6 +29,7 @@
 //! - [`Operator`] and [`Element`] are traits: operators and items of your own are as fast. [`operator`](macro@operator) makes
 //!   an operator of a plain function, for every device; [`laws`] checks it.
 
+pub mod any;
 mod array;
 mod auto;
 mod backend;

@@ -1,7 +1,7 @@
 //! Memory of a device, whichever backend it has.
 
 use crate::backend::Kind;
-use crate::{Device, Element, Result, cuda, gpu};
+use crate::{Device, Dtype, Element, Result, cuda, gpu};
 
 /// Items in it, of an array of ours or of the caller's own.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +15,14 @@ impl Range<'_> {
         match self {
             Range::Wgpu(range) => range.len(),
             Range::Cuda(range) => range.len(),
+        }
+    }
+
+    /// The same bits as items of another type of the same size.
+    pub(crate) fn bits_as(self, dtype: Dtype) -> Self {
+        match self {
+            Range::Wgpu(range) => Range::Wgpu(range.bits_as(dtype)),
+            Range::Cuda(range) => Range::Cuda(range.bits_as(dtype)),
         }
     }
 
@@ -47,6 +55,14 @@ impl Memory {
         match self {
             Memory::Wgpu(memory) => Memory::Wgpu(memory.truncated(len)),
             Memory::Cuda(memory) => Memory::Cuda(memory.truncated(len)),
+        }
+    }
+
+    /// The same bits as items of another type of the same size.
+    pub(crate) fn bits_as(self, dtype: Dtype) -> Self {
+        match self {
+            Memory::Wgpu(memory) => Memory::Wgpu(memory.bits_as(dtype)),
+            Memory::Cuda(memory) => Memory::Cuda(memory.bits_as(dtype)),
         }
     }
 

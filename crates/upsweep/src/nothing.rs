@@ -11,7 +11,7 @@ use upsweep_core::{
 };
 
 use crate::backend::{Reach, Record};
-use crate::{Element, GpuOptions, Launch, Profile, Result, Segments, View, ViewMut, fused};
+use crate::{Dtype, Element, GpuOptions, Launch, Profile, Result, Segments, View, ViewMut, fused};
 
 /// A GPU.
 #[derive(Clone, Debug)]
@@ -156,6 +156,10 @@ impl NoBound {
 pub(crate) struct NoRange<'a>(Infallible, PhantomData<&'a ()>);
 
 impl NoRange<'_> {
+    pub(crate) fn bits_as(self, _: Dtype) -> Self {
+        match self.0 {}
+    }
+
     pub(crate) fn len(&self) -> usize {
         match self.0 {}
     }
@@ -184,6 +188,10 @@ impl NoMemory {
     #[allow(clippy::extra_unused_type_parameters, reason = "the one with GPUs needs it")]
     pub(crate) fn room_for<T: Element>(gpu: &NoGpu, _: usize) -> Result<Self> {
         match gpu.0 {}
+    }
+
+    pub(crate) fn bits_as(self, _: Dtype) -> Self {
+        match self.0 {}
     }
 
     pub(crate) fn truncated(self, _: usize) -> Self {

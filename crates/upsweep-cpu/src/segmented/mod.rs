@@ -66,6 +66,7 @@ impl Cpu {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if there are not as many outputs as items; [`Error::Segments`] where segments cannot be so.
+    #[inline(never)]
     pub fn segmented_scan<T, U, O>(
         &self,
         input: &[T],
@@ -128,6 +129,7 @@ impl Cpu {
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if outputs or `unique` are not as many; [`Error::Segments`] where segments cannot be so.
+    #[inline(never)]
     pub fn segmented_reduce<T, U, O>(
         &self,
         input: &[T],

@@ -1,0 +1,484 @@
+//! Views and arrays whose type is a value.
+
+use core::any::Any;
+use core::fmt;
+use core::ops::Range;
+
+use bytemuck::{cast_slice, cast_slice_mut, try_cast_slice, try_cast_slice_mut};
+
+use super::{Scalar, with_dtype};
+use crate::backend::wrong_device;
+use crate::view::{Items, ItemsMut};
+use crate::{Array, Device, Dtype, Error, Number, Result, View, ViewMut, memory};
+
+/// Items of a type that is a value, to read, without copying.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Dtype, any::AnyView};
+/// let typed = AnyView::from(&[1.5f32, 2.5]);
+/// let bytes = typed.bytes().expect("in host memory");
+/// let view = AnyView::from_bytes(Dtype::F32, bytes)?;
+/// assert_eq!((view.dtype(), view.len()), (Dtype::F32, 2));
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct AnyView<'a> {
+    dtype: Dtype,
+    place: Place<'a>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place<'a> {
+    /// Whole items, at an address that suits them.
+    Host(&'a [u8]),
+    Device(memory::Range<'a>),
+}
+
+/// Items of a type that is a value, to be overwritten, without copying.
+#[derive(Debug)]
+pub struct AnyViewMut<'a> {
+    dtype: Dtype,
+    place: PlaceMut<'a>,
+}
+
+#[derive(Debug)]
+enum PlaceMut<'a> {
+    /// Whole items, at an address that suits them.
+    Host(&'a mut [u8]),
+    Device(memory::Range<'a>),
+}
+
+/// Refuses bytes that are not items of a type.
+fn check_bytes(dtype: Dtype, bytes: &[u8]) -> Result<()> {
+    let (size, length) = (dtype.size(), bytes.len());
+    let reason = if !length.is_multiple_of(size) {
+        format!("{length} bytes are not a multiple of the {size} bytes of {dtype}")
+    } else if !bytes.as_ptr().addr().is_multiple_of(size) {
+        format!("items of {dtype} begin at multiples of {size} bytes in memory")
+    } else {
+        return Ok(());
+    };
+    Err(Error::Buffer { reason })
+}
+
+impl<'a> AnyView<'a> {
+    /// Items of type `dtype` that lie in host memory as these bytes.
+    ///
+    /// # Errors
+    /// [`Error::Buffer`] if the bytes are no whole items, or begin where no item of this type may.
+    pub fn from_bytes(dtype: Dtype, bytes: &'a [u8]) -> Result<Self> {
+        check_bytes(dtype, bytes)?;
+        Ok(Self { dtype, place: Place::Host(bytes) })
+    }
+
+    /// The type of the items.
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        match self.place {
+            Place::Host(bytes) => bytes.len() / self.dtype.size(),
+            Place::Device(range) => range.len(),
+        }
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes of the items, if they are in host memory.
+    pub fn bytes(&self) -> Option<&'a [u8]> {
+        match self.place {
+            Place::Host(bytes) => Some(bytes),
+            Place::Device(_) => None,
+        }
+    }
+
+    /// Some of the items, which are in host memory.
+    ///
+    /// # Errors
+    /// [`Error::Buffer`] if there are not as many, or if they are in the memory of a GPU.
+    pub fn slice(&self, range: Range<usize>) -> Result<Self> {
+        let Range { start, end } = range;
+        let size = self.dtype.size();
+        let Place::Host(bytes) = self.place else {
+            let reason = "items in the memory of a GPU are taken whole".to_owned();
+            return Err(Error::Buffer { reason });
+        };
+        match bytes.get(start.saturating_mul(size)..end.saturating_mul(size)) {
+            Some(bytes) => Ok(Self { place: Place::Host(bytes), ..*self }),
+            None => {
+                let reason = format!("items {start} to {end} are not among {} items", self.len());
+                Err(Error::Buffer { reason })
+            }
+        }
+    }
+
+    /// The view with the type of its items.
+    ///
+    /// # Errors
+    /// [`Error::WrongDtype`] if the items are of another type.
+    pub fn typed<T: Number>(&self) -> Result<View<'a, T>> {
+        if self.dtype != T::DTYPE {
+            return Err(Error::WrongDtype { found: self.dtype, wanted: T::DTYPE });
+        }
+        Ok(View {
+            items: match self.place {
+                Place::Host(bytes) => Items::Host(try_cast_slice(bytes).map_err(misplaced)?),
+                Place::Device(range) => Items::Device(range),
+            },
+        })
+    }
+
+    /// The same bits as items of another type of the same size.
+    pub(super) fn bits_as(self, dtype: Dtype) -> Self {
+        debug_assert_eq!(self.dtype.size(), dtype.size());
+        let place = match self.place {
+            Place::Host(bytes) => Place::Host(bytes),
+            Place::Device(range) => Place::Device(range.bits_as(dtype)),
+        };
+        Self { dtype, place }
+    }
+
+    /// The device where the items are, if that is known.
+    pub(super) fn home(&self) -> Option<Device> {
+        match self.place {
+            Place::Host(_) => None,
+            Place::Device(range) => range.home(),
+        }
+    }
+
+    /// The id of the device where the items are.
+    pub(super) fn device(&self) -> &str {
+        match &self.place {
+            Place::Host(_) => "cpu",
+            Place::Device(range) => range.device(),
+        }
+    }
+}
+
+impl<'a> AnyViewMut<'a> {
+    /// Room for items of type `dtype` in host memory.
+    ///
+    /// # Errors
+    /// Those of [`AnyView::from_bytes`].
+    pub fn from_bytes(dtype: Dtype, bytes: &'a mut [u8]) -> Result<Self> {
+        check_bytes(dtype, bytes)?;
+        Ok(Self { dtype, place: PlaceMut::Host(bytes) })
+    }
+
+    /// The type of the items.
+    pub fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        match &self.place {
+            PlaceMut::Host(bytes) => bytes.len() / self.dtype.size(),
+            PlaceMut::Device(range) => range.len(),
+        }
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The same items again, for a shorter time.
+    pub fn reborrow(&mut self) -> AnyViewMut<'_> {
+        let place = match &mut self.place {
+            PlaceMut::Host(bytes) => PlaceMut::Host(bytes),
+            PlaceMut::Device(range) => PlaceMut::Device(*range),
+        };
+        AnyViewMut { dtype: self.dtype, place }
+    }
+
+    /// The view with the type of its items.
+    ///
+    /// # Errors
+    /// [`Error::WrongDtype`] if the items are of another type.
+    pub fn typed<T: Number>(self) -> Result<ViewMut<'a, T>> {
+        if self.dtype != T::DTYPE {
+            return Err(Error::WrongDtype { found: self.dtype, wanted: T::DTYPE });
+        }
+        Ok(ViewMut {
+            items: match self.place {
+                PlaceMut::Host(bytes) => {
+                    ItemsMut::Host(try_cast_slice_mut(bytes).map_err(misplaced)?)
+                }
+                PlaceMut::Device(range) => ItemsMut::Device(range),
+            },
+        })
+    }
+
+    pub(super) fn bits_as(self, dtype: Dtype) -> Self {
+        debug_assert_eq!(self.dtype.size(), dtype.size());
+        let place = match self.place {
+            PlaceMut::Host(bytes) => PlaceMut::Host(bytes),
+            PlaceMut::Device(range) => PlaceMut::Device(range.bits_as(dtype)),
+        };
+        Self { dtype, place }
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
+        match &mut self.place {
+            PlaceMut::Host(bytes) => Some(bytes),
+            PlaceMut::Device(_) => None,
+        }
+    }
+}
+
+/// The items of a view of host memory.
+pub(super) fn on_host<T>(view: View<'_, T>) -> Result<&[T]> {
+    match view.items {
+        Items::Host(items) => Ok(items),
+        Items::Device(range) => Err(wrong_device(range.device(), "cpu")),
+    }
+}
+
+/// The error for bytes at an address that does not suit items.
+fn misplaced(error: bytemuck::PodCastError) -> Error {
+    Error::Buffer { reason: error.to_string() }
+}
+
+impl<'a, T: Number> From<View<'a, T>> for AnyView<'a> {
+    fn from(view: View<'a, T>) -> Self {
+        let place = match view.items {
+            Items::Host(items) => Place::Host(cast_slice(items)),
+            Items::Device(range) => Place::Device(range),
+        };
+        Self { dtype: T::DTYPE, place }
+    }
+}
+
+impl<'a, T: Number> From<&'a [T]> for AnyView<'a> {
+    fn from(items: &'a [T]) -> Self {
+        View::from(items).into()
+    }
+}
+
+impl<'a, T: Number, const N: usize> From<&'a [T; N]> for AnyView<'a> {
+    fn from(items: &'a [T; N]) -> Self {
+        View::from(items).into()
+    }
+}
+
+impl<'a, T: Number> From<&'a Vec<T>> for AnyView<'a> {
+    fn from(items: &'a Vec<T>) -> Self {
+        View::from(items).into()
+    }
+}
+
+impl<'a, T: Number> From<&'a Array<T>> for AnyView<'a> {
+    fn from(array: &'a Array<T>) -> Self {
+        array.view().into()
+    }
+}
+
+impl<'a> From<&'a AnyArray> for AnyView<'a> {
+    fn from(array: &'a AnyArray) -> Self {
+        array.view()
+    }
+}
+
+impl<'a, T: Number> From<ViewMut<'a, T>> for AnyViewMut<'a> {
+    fn from(view: ViewMut<'a, T>) -> Self {
+        let place = match view.items {
+            ItemsMut::Host(items) => PlaceMut::Host(cast_slice_mut(items)),
+            ItemsMut::Device(range) => PlaceMut::Device(range),
+        };
+        Self { dtype: T::DTYPE, place }
+    }
+}
+
+impl<'a, T: Number> From<&'a mut [T]> for AnyViewMut<'a> {
+    fn from(items: &'a mut [T]) -> Self {
+        ViewMut::from(items).into()
+    }
+}
+
+impl<'a, T: Number, const N: usize> From<&'a mut [T; N]> for AnyViewMut<'a> {
+    fn from(items: &'a mut [T; N]) -> Self {
+        ViewMut::from(items).into()
+    }
+}
+
+impl<'a, T: Number> From<&'a mut Vec<T>> for AnyViewMut<'a> {
+    fn from(items: &'a mut Vec<T>) -> Self {
+        ViewMut::from(items).into()
+    }
+}
+
+impl<'a, T: Number> From<&'a mut Array<T>> for AnyViewMut<'a> {
+    fn from(array: &'a mut Array<T>) -> Self {
+        array.view_mut().into()
+    }
+}
+
+impl<'a> From<&'a mut AnyArray> for AnyViewMut<'a> {
+    fn from(array: &'a mut AnyArray) -> Self {
+        array.view_mut()
+    }
+}
+
+/// Items of a type that is a value, in the memory of a device.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Array, Device, any::{AnyArray, Scalar}};
+/// let device = Device::cpu();
+/// let array = AnyArray::filled(&device, 3, Scalar::new(7u16))?;
+/// assert_eq!(array.to_bytes()?, [7, 0, 7, 0, 7, 0]);
+/// let typed: Array<u16> = array.into_typed()?;
+/// assert_eq!(typed.into_vec()?, [7, 7, 7]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub struct AnyArray(Box<dyn Typed>);
+
+/// What an array does whatever its type is.
+trait Typed: Send + Sync {
+    fn dtype(&self) -> Dtype;
+    fn view(&self) -> AnyView<'_>;
+    fn view_mut(&mut self) -> AnyViewMut<'_>;
+    fn to_bytes(&self) -> Result<Vec<u8>>;
+    fn copy_from(&mut self, items: AnyView<'_>) -> Result<()>;
+    fn bits_as(self: Box<Self>, dtype: Dtype) -> AnyArray;
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
+}
+
+impl<T: Number> Typed for Array<T> {
+    fn dtype(&self) -> Dtype {
+        T::DTYPE
+    }
+
+    fn view(&self) -> AnyView<'_> {
+        Array::view(self).into()
+    }
+
+    fn view_mut(&mut self) -> AnyViewMut<'_> {
+        Array::view_mut(self).into()
+    }
+
+    fn to_bytes(&self) -> Result<Vec<u8>> {
+        match self.as_slice() {
+            Some(items) => Ok(cast_slice(items).to_vec()),
+            None => Ok(cast_slice(&self.to_vec()?).to_vec()),
+        }
+    }
+
+    fn copy_from(&mut self, items: AnyView<'_>) -> Result<()> {
+        match items.typed::<T>()?.items {
+            Items::Host(items) => self.copy_from_slice(items),
+            Items::Device(range) => Err(wrong_device(range.device(), "cpu")),
+        }
+    }
+
+    fn bits_as(self: Box<Self>, dtype: Dtype) -> AnyArray {
+        debug_assert_eq!(dtype.size(), T::DTYPE.size());
+        with_dtype!(dtype, U => Array::bits_as::<U>(*self).into())
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
+    }
+}
+
+impl AnyArray {
+    /// `len` items on a device, all of this value.
+    ///
+    /// # Errors
+    /// Those of [`Array::filled`].
+    pub fn filled(device: &Device, len: usize, value: Scalar) -> Result<Self> {
+        with_dtype!(value.dtype(), T => Array::<T>::filled(device, len, value.bits()).map(Self::from))
+    }
+
+    /// A copy on a device of items that are in host memory.
+    ///
+    /// # Errors
+    /// Those of [`Array::from_slice`]; [`Error::WrongDevice`] if the items are in the memory of a GPU.
+    pub fn from_view<'a>(device: &Device, items: impl Into<AnyView<'a>>) -> Result<Self> {
+        let items = items.into();
+        with_dtype!(items.dtype, T => match items.typed::<T>()?.items {
+            Items::Host(items) => Array::from_slice(device, items).map(Self::from),
+            Items::Device(range) => Err(wrong_device(range.device(), "cpu")),
+        })
+    }
+
+    /// The type of the items.
+    pub fn dtype(&self) -> Dtype {
+        self.0.dtype()
+    }
+
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        self.view().len()
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The items, to read.
+    pub fn view(&self) -> AnyView<'_> {
+        self.0.view()
+    }
+
+    /// The items, to overwrite.
+    pub fn view_mut(&mut self) -> AnyViewMut<'_> {
+        self.0.view_mut()
+    }
+
+    /// A copy of the items in host memory, as bytes. Waits for what writes them.
+    ///
+    /// # Errors
+    /// Those of [`Array::to_vec`].
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        self.0.to_bytes()
+    }
+
+    /// Replaces the items by as many others, which are in host memory.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`], [`Error::WrongDtype`]; [`Error::WrongDevice`] if the items are in the memory of a GPU.
+    pub fn copy_from<'a>(&mut self, items: impl Into<AnyView<'a>>) -> Result<()> {
+        self.0.copy_from(items.into())
+    }
+
+    /// The same bits as items of another type of the same size.
+    pub(super) fn bits_as(self, dtype: Dtype) -> Self {
+        if dtype == self.dtype() { self } else { self.0.bits_as(dtype) }
+    }
+
+    /// The array with the type of its items.
+    ///
+    /// # Errors
+    /// [`Error::WrongDtype`] if the items are of another type.
+    pub fn into_typed<T: Number>(self) -> Result<Array<T>> {
+        let found = self.dtype();
+        match self.0.into_any().downcast() {
+            Ok(array) => Ok(*array),
+            Err(_) => Err(Error::WrongDtype { found, wanted: T::DTYPE }),
+        }
+    }
+}
+
+impl<T: Number> From<Array<T>> for AnyArray {
+    fn from(array: Array<T>) -> Self {
+        Self(Box::new(array))
+    }
+}
+
+impl fmt::Debug for AnyArray {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnyArray")
+            .field("dtype", &self.dtype())
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,76 @@
+//! The primitives for types that are values: files, Python and MPI know a [`Dtype`](crate::Dtype) when they run, not when they are
+//! compiled.
+//!
+//! ```
+//! use upsweep::{Device, Dtype, any::{self, AnyView, Op, Reduce, Scan}};
+//!
+//! let device = Device::cpu();
+//! let bytes = [1u8, 2, 250, 255];
+//! let items = AnyView::from_bytes(Dtype::U8, &bytes)?;
+//! // Sums of integers are made in 64 bits.
+//! let total = any::reduce(&device, items, &Reduce::new(Op::Sum))?;
+//! assert_eq!(total.map(|total| total.to_string()).as_deref(), Some("508"));
+//! let sums = any::scan(&device, items, Dtype::U64, &Scan::inclusive(Op::Sum))?;
+//! assert_eq!(sums.into_typed::<u64>()?.into_vec()?, [1, 3, 253, 508]);
+//! # Ok::<(), upsweep::Error>(())
+//! ```
+//!
+//! - [`AnyView`], [`AnyViewMut`] and [`AnyArray`] are the views and arrays of the typed calls with a [`Dtype`](crate::Dtype) beside
+//!   them; [`Scalar`] is one number, [`Op`] an operator.
+//! - [`reduce`], [`reduce_into`], [`scan`], [`scan_into`], [`scan_in_place`], [`segmented_reduce`], [`segmented_scan`] and
+//!   [`reduce_by_key`] are the typed functions of these names, on every device, with the same bits.
+//! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk; [`bind_reduce`] and [`bind_scan`] give recordings.
+//! - [`accumulator`] says in which type a result comes, [`holds`] and [`convert`] which types become which.
+//!
+//! Some pairs of an operator and two types have kernels; [`reduce_kernel`] and [`scan_kernel`] say which. Sums, products and bit
+//! operators of signed integers run as unsigned ones. Items of any other pair are widened first, piece by piece, which is done for
+//! host memory only. All kernels are compiled in the library: a call from here compiles nothing.
+
+mod array;
+mod convert;
+mod explain;
+mod op;
+mod pairs;
+mod reduce;
+mod scalar;
+mod scan;
+mod segmented;
+
+pub use array::{AnyArray, AnyView, AnyViewMut};
+pub use convert::{check_accumulator, convert, holds};
+pub use explain::{
+    bind_probe_copy, bind_probe_read, cpu_policy, explain_reduce, explain_scan, reduce_choice,
+    reduce_shape, scan_choice, scan_shape,
+};
+pub use op::Op;
+pub use reduce::{
+    Kernel, Reduce, ReduceStream, accumulator, bind_reduce, combined_in, reduce, reduce_into,
+    reduce_kernel, reference_reduce,
+};
+pub use scalar::Scalar;
+pub use scan::{
+    Scan, ScanStream, bind_scan, reference_scan, scan, scan_in_place, scan_into, scan_kernel,
+};
+pub use segmented::{
+    reduce_by_key, segmented_reduce, segmented_scan, segments_by_flags, segments_by_keys,
+    segments_by_offsets,
+};
+
+/// Calls `$body` with `$type` standing for the Rust type of a [`Dtype`](crate::Dtype).
+macro_rules! with_dtype {
+    ($dtype:expr, $type:ident => $body:expr) => {
+        $crate::any::with_dtype!(@arms $dtype, $type => $body,
+            U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64,
+            F16 $crate::f16, Bf16 $crate::bf16, F32 f32, F64 f64)
+    };
+    (@arms $dtype:expr, $type:ident => $body:expr, $($variant:ident $rust:ty),*) => {
+        match $dtype {
+            $($crate::Dtype::$variant => {
+                type $type = $rust;
+                $body
+            })*
+            other => unreachable!("{other} has no Rust type"),
+        }
+    };
+}
+use with_dtype;
