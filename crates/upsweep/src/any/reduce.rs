@@ -416,6 +416,8 @@ pub struct ReduceStream {
     chunks: Chunks,
     /// Items that were taken.
     items: u64,
+    /// Room for items that are widened first.
+    buffer: Vec<u64>,
 }
 
 enum Chunks {
@@ -445,7 +447,8 @@ impl ReduceStream {
             let stream = way.code()?.stream(device, way.init(problem.init))?;
             (Some(way), Chunks::Values(stream))
         };
-        Ok(Self { device: device.clone(), problem: *problem, item, way, chunks, items: 0 })
+        let (device, buffer) = (device.clone(), Vec::new());
+        Ok(Self { device, problem: *problem, item, way, chunks, items: 0, buffer })
     }
 
     /// Takes the next chunk.
@@ -468,10 +471,9 @@ impl ReduceStream {
             }
             (Chunks::Values(stream), way) => {
                 let Some(way) = way else { return Ok(()) };
-                let mut buffer = Vec::new();
                 for start in (0..chunk.len()).step_by(Self::CHUNK) {
                     let piece = chunk.len().min(start + Self::CHUNK);
-                    let piece = widened(chunk, start..piece, way.seen, &mut buffer)?;
+                    let piece = widened(chunk, start..piece, way.seen, &mut self.buffer)?;
                     stream.push(piece.bits_as(way.from))?;
                 }
             }

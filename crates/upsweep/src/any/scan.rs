@@ -267,6 +267,8 @@ pub struct ScanStream {
     way: Way,
     chunks: Box<dyn ScanChunks>,
     direction: Direction,
+    /// Room for items that are widened first.
+    buffer: Vec<u64>,
 }
 
 impl ScanStream {
@@ -281,7 +283,8 @@ impl ScanStream {
         problem.check(item, out)?;
         let way = Way::new(problem.op, item, out)?;
         let chunks = way.code.stream(device, problem)?;
-        Ok(Self { item, out, way, chunks, direction: problem.direction })
+        let (direction, buffer) = (problem.direction, Vec::new());
+        Ok(Self { item, out, way, chunks, direction, buffer })
     }
 
     /// From which end chunks are taken.
@@ -311,8 +314,7 @@ impl ScanStream {
             return Err(Error::WrongDtype { found: output.dtype(), wanted: self.out });
         }
         let output = output.bits_as(self.way.to);
-        let mut buffer = Vec::new();
-        let chunk = seen_as(chunk, self.way.seen, &mut buffer)?;
+        let chunk = seen_as(chunk, self.way.seen, &mut self.buffer)?;
         self.chunks.next(chunk.bits_as(self.way.from), output)
     }
 }
