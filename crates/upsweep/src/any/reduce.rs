@@ -191,7 +191,8 @@ impl Way {
     /// The result by the kernel's value of items of type `item`.
     fn result(&self, value: Scalar, item: Dtype, init: Option<Scalar>) -> Result<Scalar> {
         if !self.widens {
-            return Ok(narrowed(value, self.acc));
+            let is_narrow = value.dtype() == self.acc;
+            return Ok(if is_narrow { value } else { narrowed(value, self.acc) });
         }
         let own = narrowed(value, item);
         let wide = own.widened(combined_in(self.acc)).unwrap_or(own);
@@ -268,6 +269,89 @@ pub fn reduce<'a>(
     problem: &Reduce,
 ) -> Result<Option<Scalar>> {
     reduce_view(device, input.into(), problem)
+}
+
+/// A reduction whose kernel is looked up once: what is called again and again costs no more than with types.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Dtype, any::{Op, Reduce, ReduceCall, Scalar}};
+/// let device = Device::cpu();
+/// let sum = ReduceCall::new(&device, Dtype::U8, &Reduce::new(Op::Sum))?;
+/// assert_eq!(sum.run(&device, &[200u8, 100])?, Some(Scalar::new(300u64)));
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub struct ReduceCall {
+    problem: Reduce,
+    item: Dtype,
+    code: Code,
+}
+
+enum Code {
+    Value(Way, &'static dyn pairs::ReducePair),
+    Position(fn(&Device, AnyView<'_>) -> Result<Option<u64>>),
+    /// Whatever [`reduce`] does.
+    Other,
+}
+
+impl ReduceCall {
+    /// A reduction of items of type `item` on devices of one kind.
+    ///
+    /// # Errors
+    /// Those of [`reduce`].
+    pub fn new(device: &Device, item: Dtype, problem: &Reduce) -> Result<Self> {
+        problem.check(item)?;
+        let code = match problem.op {
+            Op::ArgMin => Code::Position(with_dtype!(item, T => {
+                |device: &Device, input: AnyView<'_>| argmin(device, input.typed::<T>()?)
+            })),
+            Op::ArgMax => Code::Position(with_dtype!(item, T => {
+                |device: &Device, input: AnyView<'_>| argmax(device, input.typed::<T>()?)
+            })),
+            Op::Mean => Code::Other,
+            op => {
+                let way = Way::new(op, item, problem.result(item), device.limits().int64)?;
+                if way.seen == item { Code::Value(way, way.code()?) } else { Code::Other }
+            }
+        };
+        Ok(Self { problem: *problem, item, code })
+    }
+
+    /// Combines all items into one value, or searches for an extreme.
+    ///
+    /// # Errors
+    /// [`Error::WrongDtype`] if the items are of another type; those of the device.
+    pub fn run<'a>(
+        &self,
+        device: &Device,
+        input: impl Into<AnyView<'a>>,
+    ) -> Result<Option<Scalar>> {
+        self.run_view(device, input.into())
+    }
+
+    fn run_view(&self, device: &Device, input: AnyView<'_>) -> Result<Option<Scalar>> {
+        if input.dtype() != self.item {
+            return Err(Error::WrongDtype { found: input.dtype(), wanted: self.item });
+        }
+        let init = self.problem.init;
+        match &self.code {
+            Code::Value(way, code) if !(way.widens && input.is_empty()) => {
+                let value = code.reduce(device, input.bits_as(way.from), way.init(init))?;
+                way.result(value, self.item, init).map(Some)
+            }
+            Code::Position(find) => Ok(find(device, input)?.map(Scalar::new)),
+            _ => reduce_view(device, input, &self.problem),
+        }
+    }
+}
+
+impl fmt::Debug for ReduceCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReduceCall")
+            .field("problem", &self.problem)
+            .field("item", &self.item)
+            .finish_non_exhaustive()
+    }
 }
 
 fn reduce_view(device: &Device, input: AnyView<'_>, problem: &Reduce) -> Result<Option<Scalar>> {

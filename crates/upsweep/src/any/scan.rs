@@ -151,6 +151,73 @@ pub fn scan_into<'a, 'b>(
     scan_views(device, input.into(), output.into(), problem)
 }
 
+/// A scan whose kernel is looked up once: what is called again and again costs no more than with types.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Dtype, any::{Op, Scan, ScanCall}};
+/// let sums = ScanCall::new(Dtype::U8, Dtype::U32, &Scan::inclusive(Op::Sum))?;
+/// let mut output = [0u32; 2];
+/// sums.run_into(&Device::cpu(), &[200u8, 100], &mut output)?;
+/// assert_eq!(output, [200, 300]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub struct ScanCall {
+    problem: Scan,
+    item: Dtype,
+    out: Dtype,
+    way: Way,
+}
+
+impl ScanCall {
+    /// A scan of items of type `item` into items of type `out`.
+    ///
+    /// # Errors
+    /// Those of [`scan`].
+    pub fn new(item: Dtype, out: Dtype, problem: &Scan) -> Result<Self> {
+        problem.check(item, out)?;
+        Ok(Self { problem: *problem, item, out, way: Way::new(problem.op, item, out)? })
+    }
+
+    /// Writes every prefix of `input`, combined, to `output`.
+    ///
+    /// # Errors
+    /// [`Error::WrongDtype`] if items or outputs are of other types; [`Error::LengthMismatch`] if the lengths differ; those of the
+    /// device.
+    pub fn run_into<'a, 'b>(
+        &self,
+        device: &Device,
+        input: impl Into<AnyView<'a>>,
+        output: impl Into<AnyViewMut<'b>>,
+    ) -> Result<()> {
+        self.run_views(device, input.into(), output.into())
+    }
+
+    fn run_views(&self, device: &Device, input: AnyView<'_>, output: AnyViewMut<'_>) -> Result<()> {
+        let Self { problem, item, out, way } = self;
+        for (found, wanted) in [(input.dtype(), *item), (output.dtype(), *out)] {
+            if found != wanted {
+                return Err(Error::WrongDtype { found, wanted });
+            }
+        }
+        if way.seen == *item {
+            let (input, output) = (input.bits_as(way.from), output.bits_as(way.to));
+            return way.code.scan_into(device, input, output, problem);
+        }
+        scan_views(device, input, output, problem)
+    }
+}
+
+impl fmt::Debug for ScanCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScanCall")
+            .field("problem", &self.problem)
+            .field("item", &self.item)
+            .field("out", &self.out)
+            .finish_non_exhaustive()
+    }
+}
+
 fn scan_views(
     device: &Device,
     input: AnyView<'_>,
