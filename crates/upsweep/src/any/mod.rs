@@ -45,13 +45,13 @@ pub use explain::{
 };
 pub use op::Op;
 pub use reduce::{
-    Kernel, Reduce, ReduceCall, ReduceStream, accumulator, bind_reduce, combined_in, reduce,
-    reduce_into, reduce_kernel, reference_reduce,
+    Kernel, Reduce, ReduceCall, ReduceStream, accumulator, bind_reduce, bind_reduce_up_to,
+    combined_in, reduce, reduce_into, reduce_kernel, reference_reduce,
 };
 pub use scalar::Scalar;
 pub use scan::{
-    Scan, ScanCall, ScanStream, bind_scan, reference_scan, scan, scan_in_place, scan_into,
-    scan_kernel,
+    Scan, ScanCall, ScanStream, bind_scan, bind_scan_up_to, reference_scan, scan, scan_in_place,
+    scan_into, scan_kernel,
 };
 pub use segmented::{
     reduce_by_key, segmented_reduce, segmented_scan, segments_by_flags, segments_by_keys,

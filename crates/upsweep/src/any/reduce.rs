@@ -448,11 +448,29 @@ pub fn bind_reduce<'a, 'b>(
     result: impl Into<AnyViewMut<'b>>,
     problem: &Reduce,
 ) -> Result<Recording> {
-    bind_views(device, input.into(), result.into(), problem)
+    let input = input.into();
+    bind_views(device, input.len(), input, result.into(), problem)
+}
+
+/// Binds the reduction that arrays of as many as `items` items get, to shorter ones: see [`ReducePlan`](crate::ReducePlan).
+///
+/// Kernels are made before there are arrays of that length.
+///
+/// # Errors
+/// Those of [`bind_reduce`]; [`Error::PlanTooSmall`] if there are more items.
+pub fn bind_reduce_up_to<'a, 'b>(
+    device: &Device,
+    items: usize,
+    input: impl Into<AnyView<'a>>,
+    result: impl Into<AnyViewMut<'b>>,
+    problem: &Reduce,
+) -> Result<Recording> {
+    bind_views(device, items, input.into(), result.into(), problem)
 }
 
 fn bind_views(
     device: &Device,
+    items: usize,
     input: AnyView<'_>,
     result: AnyViewMut<'_>,
     problem: &Reduce,
@@ -464,7 +482,7 @@ fn bind_views(
         let result = result.typed::<u64>()?;
         return with_dtype!(item, T => {
             let plan = if op == Op::ArgMax { PositionPlan::<T>::argmax } else { PositionPlan::argmin };
-            plan(device, input.len())?.bind(input.typed::<T>()?, result)
+            plan(device, items)?.bind(input.typed::<T>()?, result)
         });
     }
     let wanted = combined_in(problem.result(item));
@@ -474,7 +492,7 @@ fn bind_views(
     let missing = Error::OperatorElement { operator: op.name(), dtype: item };
     let (from, to) = same_bits(op, item, wanted);
     let code = pairs::reduction(op, from, to).filter(|_| op.scans()).ok_or(missing)?;
-    code.bind(device, input.bits_as(from), result.bits_as(to), init)
+    code.bind(device, items, input.bits_as(from), result.bits_as(to), init)
 }
 
 /// A reduction of an array that comes in chunks, first chunk first, with the bits that the whole would give.

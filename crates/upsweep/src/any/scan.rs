@@ -305,13 +305,39 @@ pub fn bind_scan<'a, 'b>(
     output: impl Into<AnyViewMut<'b>>,
     problem: &Scan,
 ) -> Result<Recording> {
-    let (input, output) = (input.into(), output.into());
+    let input = input.into();
+    bind_views(device, input.len(), input, output.into(), problem)
+}
+
+/// Binds the scan that arrays of as many as `items` items get, to shorter ones: see [`ScanPlan`](crate::ScanPlan).
+///
+/// Kernels are made before there are arrays of that length.
+///
+/// # Errors
+/// Those of [`bind_scan`]; [`Error::PlanTooSmall`] if there are more items.
+pub fn bind_scan_up_to<'a, 'b>(
+    device: &Device,
+    items: usize,
+    input: impl Into<AnyView<'a>>,
+    output: impl Into<AnyViewMut<'b>>,
+    problem: &Scan,
+) -> Result<Recording> {
+    bind_views(device, items, input.into(), output.into(), problem)
+}
+
+fn bind_views(
+    device: &Device,
+    items: usize,
+    input: AnyView<'_>,
+    output: AnyViewMut<'_>,
+    problem: &Scan,
+) -> Result<Recording> {
     let (item, out) = (input.dtype(), output.dtype());
     problem.check(item, out)?;
     let (from, to) = same_bits(problem.op, item, out);
     let missing = Error::OperatorElement { operator: problem.op.name(), dtype: item };
     let code = pairs::scan(problem.op, from, to).ok_or(missing)?;
-    code.bind(device, input.bits_as(from), output.bits_as(to), problem)
+    code.bind(device, items, input.bits_as(from), output.bits_as(to), problem)
 }
 
 /// A scan of an array that comes in chunks: first chunk first, or, in reverse, last chunk first.
