@@ -1,8 +1,8 @@
 //! Memory to measure in.
 
-use bytemuck::cast_slice_mut;
 use memmap2::{Advice, MmapMut};
-use upsweep::{Error, Number};
+use upsweep::any::Scalar;
+use upsweep::{Dtype, Error};
 
 use crate::error::Result;
 
@@ -29,13 +29,6 @@ impl Buffer {
         Ok(Self { map, start, len })
     }
 
-    /// A copy of these numbers.
-    pub fn of<T: Number>(items: &[T]) -> Result<Self> {
-        let mut buffer = Self::new(size_of_val(items))?;
-        buffer.items_mut().copy_from_slice(items);
-        Ok(buffer)
-    }
-
     /// All the bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.map[self.start..][..self.len]
@@ -45,15 +38,23 @@ impl Buffer {
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.map[self.start..][..self.len]
     }
-
-    /// The bytes as numbers.
-    pub fn items_mut<T: Number>(&mut self) -> &mut [T] {
-        cast_slice_mut(self.bytes_mut())
-    }
 }
 
 /// What outputs are filled with before every result that is compared.
 pub(crate) const POISON: u8 = 0xa5;
+
+/// A number of such bytes.
+pub(crate) fn poison(dtype: Dtype) -> Scalar {
+    match Scalar::from_bytes(dtype, &[POISON; 8][..dtype.size()]) {
+        Some(poison) => poison,
+        None => unreachable!("{dtype} has as many bytes as it has"),
+    }
+}
+
+/// Such bytes, so many or a few more, where any number may begin.
+pub(crate) fn poisoned(bytes: usize) -> Vec<u64> {
+    vec![u64::from_ne_bytes([POISON; 8]); bytes.div_ceil(8)]
+}
 
 /// Bytes of memory that can still be had, where the system says so.
 pub fn available_memory() -> Option<u64> {

@@ -5,7 +5,8 @@ use std::collections::hash_map::Entry;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use upsweep::{Array, Device, Recording, Result};
+use upsweep::any::{self, AnyArray, Scalar};
+use upsweep::{Device, Recording, Result};
 
 use crate::statistics::median;
 
@@ -33,15 +34,15 @@ pub(crate) struct Busy {
     device: Device,
     read: Recording,
     /// The recording keeps it, but for arrays of the caller's own.
-    _array: Array<u32>,
+    _array: AnyArray,
 }
 
 impl Busy {
     /// With an array of so many bytes, or of a sixteenth of the device's memory.
     pub(crate) fn new(device: &Device, bytes: usize) -> Result<Self> {
         let most = device.limits().memory_bytes.map_or(bytes, |all| bytes.min(all as usize / 16));
-        let array = Array::filled(device, most / 4, 1u32)?;
-        let read = device.bind_probe_read(&array)?;
+        let array = AnyArray::filled(device, most / 4, Scalar::new(1u32))?;
+        let read = any::bind_probe_read(device, &array)?;
         Ok(Self { device: device.clone(), read, _array: array })
     }
 

@@ -1,8 +1,6 @@
 //! The numbers that are measured with: the same in every run.
 
-use bytemuck::cast_slice;
-use half::{bf16, f16};
-use upsweep::{Dtype, Error, Number};
+use upsweep::{Dtype, Error, bf16, f16};
 
 use crate::buffer::Buffer;
 use crate::error::Result;
@@ -30,22 +28,21 @@ pub fn items(dtype: Dtype, n: usize, factors: bool) -> Result<Buffer> {
             (true, _) => (0.5 - unit) / 256.0 - 1.0,
         }
     };
-    fn fill<T: Number>(buffer: &mut Buffer, number: impl Fn(u64) -> T) {
-        for (position, item) in (0..).zip(buffer.items_mut::<T>()) {
-            *item = number(position);
-        }
-    }
-    match dtype {
-        Dtype::F16 => fill(&mut buffer, |position| f16::from_f64(float(position))),
-        Dtype::Bf16 => fill(&mut buffer, |position| bf16::from_f64(float(position))),
-        Dtype::F32 => fill(&mut buffer, |position| float(position) as f32),
-        Dtype::F64 => fill(&mut buffer, float),
+    // How a float is stored.
+    let store: fn(f64, &mut [u8]) = match dtype {
+        Dtype::F16 => |float, item| item.copy_from_slice(&f16::from_f64(float).to_ne_bytes()),
+        Dtype::Bf16 => |float, item| item.copy_from_slice(&bf16::from_f64(float).to_ne_bytes()),
+        Dtype::F32 => |float, item| item.copy_from_slice(&(float as f32).to_ne_bytes()),
+        Dtype::F64 => |float, item| item.copy_from_slice(&float.to_ne_bytes()),
         _ => {
             for (position, word) in (0..).zip(buffer.bytes_mut().chunks_mut(8)) {
-                let bits = [random(position)];
-                word.copy_from_slice(&cast_slice::<u64, u8>(&bits)[..word.len()]);
+                word.copy_from_slice(&random(position).to_ne_bytes()[..word.len()]);
             }
+            return Ok(buffer);
         }
+    };
+    for (position, item) in (0..).zip(buffer.bytes_mut().chunks_exact_mut(dtype.size())) {
+        store(float(position), item);
     }
     Ok(buffer)
 }
@@ -69,6 +66,8 @@ pub fn repeated(dtype: Dtype, n: usize, factors: bool) -> Result<Buffer> {
 
 #[cfg(test)]
 mod tests {
+    use bytemuck::cast_slice;
+
     use super::*;
 
     #[test]
@@ -80,10 +79,12 @@ mod tests {
 
     #[test]
     fn floats_are_in_range() -> Result<()> {
-        let mut buffer = items(Dtype::F32, 1000, false)?;
-        assert!(buffer.items_mut::<f32>().iter().all(|item| (-1.0..1.0).contains(item)));
-        let mut buffer = items(Dtype::F64, 1000, true)?;
-        assert!(buffer.items_mut::<f64>().iter().all(|item| (item.abs() - 1.0).abs() < 0.002));
+        let buffer = items(Dtype::F32, 1000, false)?;
+        let floats: &[f32] = cast_slice(buffer.bytes());
+        assert!(floats.iter().all(|item| (-1.0..1.0).contains(item)));
+        let buffer = items(Dtype::F64, 1000, true)?;
+        let floats: &[f64] = cast_slice(buffer.bytes());
+        assert!(floats.iter().all(|item| (item.abs() - 1.0).abs() < 0.002));
         Ok(())
     }
 

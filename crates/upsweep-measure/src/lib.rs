@@ -13,12 +13,8 @@
 
 pub mod bench;
 pub mod buffer;
-#[doc(hidden)]
-pub mod convert;
 pub mod csv_fields;
 pub mod device;
-#[doc(hidden)]
-pub mod dispatch;
 pub mod energy;
 mod error;
 mod gpu_timing;
@@ -32,8 +28,6 @@ pub mod report;
 pub mod signals;
 pub mod statistics;
 pub mod tune;
-#[doc(hidden)]
-pub mod value;
 mod workload;
 
 pub use energy::Energy;

@@ -7,7 +7,7 @@ use upsweep::{
     CpuStrategy, Device, Dtype, Error, GpuReduceStrategy, GpuScanStrategy, InstructionSet, Strategy,
 };
 
-use crate::dispatch::Op;
+use upsweep::any::Op;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

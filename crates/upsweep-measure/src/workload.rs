@@ -1,11 +1,10 @@
 //! What is measured: a primitive with an operator and types.
 
 use upsweep::Dtype;
+use upsweep::any::{self, Kernel, Op};
 use upsweep::profile::Work;
 
 use crate::buffer::available_memory;
-use crate::convert::conversion;
-use crate::dispatch::{self, Op, combined_in, same_bits};
 use crate::error::{Failure, Result};
 use crate::lists::Primitive;
 
@@ -49,6 +48,53 @@ impl Workload {
         Work { operator: self.op.name(), item: self.dtype, output }
     }
 
+    /// The reduction, into the type that items are combined in.
+    pub fn reduction(&self) -> any::Reduce {
+        let problem = any::Reduce::new(self.op);
+        if self.op.is_position() { problem } else { problem.acc(any::combined_in(self.stored)) }
+    }
+
+    /// The scan, into items of the stored type.
+    pub fn scan(&self) -> any::Scan {
+        if self.primitive == Primitive::ExclusiveScan {
+            any::Scan::exclusive(self.op)
+        } else {
+            any::Scan::inclusive(self.op)
+        }
+    }
+
+    /// The kernel of exactly these types, if there is one.
+    pub(crate) fn kernel(&self) -> Option<Kernel> {
+        let Self { op, dtype, stored, .. } = *self;
+        let (kernel, out) = if self.primitive.scans() {
+            (any::scan_kernel(op, dtype, stored), stored)
+        } else {
+            let problem = self.reduction();
+            (any::reduce_kernel(op, dtype, problem.acc), problem.result(dtype))
+        };
+        kernel.filter(|kernel| !kernel.converts && kernel.out.size() == out.size())
+    }
+
+    /// The type whose code reads the items: the unsigned one where signs make no difference.
+    pub(crate) fn read(&self) -> Dtype {
+        self.kernel().map_or(self.dtype, |kernel| kernel.item)
+    }
+
+    /// The type whose code writes a scan.
+    pub(crate) fn written(&self) -> Dtype {
+        self.kernel().map_or(self.stored, |kernel| kernel.out)
+    }
+
+    /// Bytes of `n` items.
+    pub(crate) fn bytes_read(&self, n: usize) -> u64 {
+        (n * self.dtype.size()) as u64
+    }
+
+    /// Bytes of what becomes of them in a scan.
+    pub(crate) fn bytes_written(&self, n: usize) -> u64 {
+        (n * self.stored.size()) as u64
+    }
+
     /// Refuses operators that the types do not have, and an accumulator that does not hold every item.
     pub(crate) fn check(&self) -> Result<()> {
         if self.primitive.is_position() {
@@ -68,14 +114,7 @@ impl Workload {
         if let Err(error) = check.and_then(|()| check_accumulator(dtype, stored)) {
             return Some(error.to_string());
         }
-        let exists = if primitive == Primitive::Reduce {
-            let (from, to) = same_bits(op, dtype, combined_in(stored));
-            dispatch::reduce(op, from, to, dispatch::Exists).is_some()
-        } else {
-            let (from, to) = same_bits(op, dtype, stored);
-            dispatch::scan(op, from, to, dispatch::Exists).is_some()
-        };
-        (!exists).then(|| {
+        self.kernel().is_none().then(|| {
             format!(
                 "{op} of {dtype} in {stored} has no kernel of its own: items are converted first"
             )
@@ -89,7 +128,7 @@ impl Workload {
         let (item, out) = (dtype.size() as u64, stored.size() as u64);
         // The reference of rounding operators keeps all items as they are combined, and of a scan
         // also what comes into each group of four.
-        let acc = combined_in(stored).size() as u64;
+        let acc = any::combined_in(stored).size() as u64;
         let each = match primitive {
             Primitive::Reduce if exact => item,
             Primitive::Reduce => item + acc,
@@ -107,14 +146,9 @@ impl Workload {
 }
 
 /// Refuses an accumulator that does not hold every value of the items' type.
+///
+/// # Errors
+/// [`Failure::Usage`], which names those that do.
 pub fn check_accumulator(item: Dtype, acc: Dtype) -> Result<()> {
-    if conversion(item, acc).is_some() {
-        return Ok(());
-    }
-    let known = Dtype::ALL.into_iter().filter(|&acc| conversion(item, acc).is_some());
-    let known: Vec<&str> = known.map(Dtype::name).collect();
-    Err(Failure::usage(format!(
-        "--acc {acc} does not hold every value of {item}; for {item} there are {}",
-        known.join(" "),
-    )))
+    any::check_accumulator(item, acc).map_err(|error| Failure::usage(format!("--acc {error}")))
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use upsweep::{Dtype, InstructionSet};
 
-use upsweep_measure::dispatch::Op;
+use upsweep::any::Op;
 use upsweep_measure::lists::{Devices, Lengths, Names, Primitive, Strategies};
 
 const HELP: &str = "\

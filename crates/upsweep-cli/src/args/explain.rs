@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use upsweep::Dtype;
-use upsweep_measure::dispatch::Op;
+use upsweep::any::Op;
 use upsweep_measure::lists::{Choice, Lengths, Primitive};
 
 use super::device::DeviceArguments;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use upsweep::Dtype;
-use upsweep_measure::dispatch::Op;
+use upsweep::any::Op;
 
 use super::device::DeviceArguments;
 use super::input::InputArguments;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use upsweep::Dtype;
-use upsweep_measure::dispatch::Op;
+use upsweep::any::Op;
 
 use super::device::DeviceArguments;
 use super::input::InputArguments;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use upsweep::Dtype;
-use upsweep_measure::dispatch::Op;
+use upsweep::any::Op;
 use upsweep_measure::lists::{Devices, Lengths, Names, Primitive};
 use upsweep_measure::tune::budget::Span;
 

@@ -1,18 +1,17 @@
 //! `upsweep devices`: what there is, and what there is not.
 
-use std::io::{self, Write};
-
 use serde::Serialize;
 use upsweep::{Device, DeviceList, Limits, profile};
 
 use crate::args::DevicesArguments;
 use crate::error::{Failure, Result};
+use crate::record::print;
 
 /// Prints the devices.
 pub(crate) fn run(arguments: &DevicesArguments) -> Result<()> {
     let list = Device::list();
     let text = if arguments.json { json(&list)? } else { table(&list) };
-    io::stdout().write_all(text.as_bytes()).map_err(Failure::stdout)
+    Ok(print(&text)?)
 }
 
 #[derive(Serialize)]

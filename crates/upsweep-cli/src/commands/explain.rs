@@ -2,29 +2,19 @@
 
 mod json;
 
-use std::io::{self, Write};
-
-use bytemuck::cast_slice;
-use upsweep::explain::{self, Report};
+use upsweep::any::{self, AnyView, Op};
+use upsweep::explain::Report;
 use upsweep::profile::Traffic;
-use upsweep::{
-    CpuOptions, Device, Dtype, GpuOptions, Max, Min, Number, Operator, Placement, Reduce, Scan,
-    Widen,
-};
+use upsweep::{CpuOptions, Device, Dtype, GpuOptions, Placement};
+use upsweep_measure::buffer::Buffer;
+use upsweep_measure::lists::Choice;
+use upsweep_measure::{Workload, device, inputs};
 
 use crate::args::ExplainArguments;
 use crate::error::{Failure, Result};
 use crate::input::Input;
 use crate::progress::Progress;
-use upsweep_measure::Workload;
-use upsweep_measure::buffer::Buffer;
-use upsweep_measure::device;
-use upsweep_measure::dispatch::{
-    self, Op, PositionKernel, ReduceKernel, ScanKernel, combined_in, same_bits,
-};
-use upsweep_measure::inputs;
-use upsweep_measure::lists::{Choice, Primitive};
-use upsweep_measure::with_type;
+use crate::record::print;
 
 /// Explains a call on a file, or on so many items that are made.
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<()> {
@@ -42,7 +32,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<()> {
         }
     }
     let text = if arguments.json { json::text(&all) } else { text(&all) };
-    io::stdout().write_all(text.as_bytes()).map_err(Failure::stdout)
+    Ok(print(&text)?)
 }
 
 /// A report, and where its call went.
@@ -80,22 +70,16 @@ fn explained(
         false => (Traffic::Reads, n.saturating_mul(dtype.size())),
     };
     let (device, placement) = opened(arguments, traffic, bytes as u64, &[dtype, stored])?;
-    let (from, to) = match primitive {
-        Primitive::Reduce => same_bits(op, dtype, combined_in(stored)),
-        _ => same_bits(op, dtype, stored),
-    };
     let items = match file {
         Some(input) => of_file(input)?,
         None => inputs::items(dtype, n, op == Op::Product)?,
     };
-    let kernel = Explain { device: &device, bytes: items.bytes(), primitive };
-    let found = match primitive {
-        Primitive::ArgMin | Primitive::ArgMax => Some(dispatch::position(dtype, kernel)),
-        Primitive::Reduce => dispatch::reduce(op, from, to, kernel),
-        Primitive::InclusiveScan | Primitive::ExclusiveScan => dispatch::scan(op, from, to, kernel),
+    let items = AnyView::from_bytes(dtype, items.bytes())?;
+    let mut report = if primitive.scans() {
+        any::explain_scan(&device, items, stored, &workload.scan())?
+    } else {
+        any::explain_reduce(&device, items, &workload.reduction())?
     };
-    let unsupported = || Failure::usage(format!("{op} of {dtype} in {stored} is not supported"));
-    let mut report = found.ok_or_else(unsupported)??;
     if !primitive.is_position() {
         // The code of another type may have given the same bits.
         report.types = [dtype, stored].map(|dtype| dtype.to_string());
@@ -140,70 +124,14 @@ fn opened(
 /// All items of a file, in the machine's order of bytes.
 fn of_file(file: &Input) -> Result<Buffer> {
     let mut all = Buffer::new(file.items * file.dtype.size())?;
-    let Some(items) = file.items_as(file.dtype) else { return Ok(all) };
+    let items = file.items();
     let progress = Progress::new(file.item_bytes());
-    with_type!(file.dtype, T => {
-        let target: &mut [T] = all.items_mut();
-        let step = items.step::<T>(1);
-        items.in_steps::<T>(step, &mut Vec::new(), &progress, |start, chunk| {
-            target[start..][..chunk.len()].copy_from_slice(chunk);
-            Ok(())
-        })?;
-    });
+    let (step, size) = (items.step(None, 1), items.size());
+    items.in_steps(step, &progress, |start, chunk| {
+        if let Some(bytes) = chunk.bytes() {
+            all.bytes_mut()[start * size..][..bytes.len()].copy_from_slice(bytes);
+        }
+        Ok(())
+    })?;
     Ok(all)
-}
-
-/// A call whose types are to be found.
-struct Explain<'a> {
-    device: &'a Device,
-    bytes: &'a [u8],
-    primitive: Primitive,
-}
-
-impl ReduceKernel for Explain<'_> {
-    type Output = Result<Report>;
-
-    fn run<T, A, O>(self, operator: O) -> Result<Report>
-    where
-        T: Number + Widen<A>,
-        A: Number,
-        O: Operator<A>,
-    {
-        let items: &[T] = cast_slice(self.bytes);
-        Ok(explain::reduce(self.device, items, &Reduce::<A, O>::new(operator))?)
-    }
-}
-
-impl ScanKernel for Explain<'_> {
-    type Output = Result<Report>;
-
-    fn run<T, U, O>(self, operator: O) -> Result<Report>
-    where
-        T: Number + Widen<U::Acc>,
-        U: Number,
-        U::Acc: Number,
-        O: Operator<U::Acc>,
-    {
-        let problem = match self.primitive {
-            Primitive::ExclusiveScan => Scan::exclusive(operator),
-            _ => Scan::inclusive(operator),
-        };
-        let items: &[T] = cast_slice(self.bytes);
-        Ok(explain::scan::<T, U, O>(self.device, items, &problem)?)
-    }
-}
-
-impl PositionKernel for Explain<'_> {
-    type Output = Result<Report>;
-
-    fn run<T>(self) -> Result<Report>
-    where
-        T: Number,
-        T::Acc: Number,
-        Min: Operator<T::Acc>,
-        Max: Operator<T::Acc>,
-    {
-        let items: &[T] = cast_slice(self.bytes);
-        Ok(explain::position(self.device, items, self.primitive == Primitive::ArgMax)?)
-    }
 }

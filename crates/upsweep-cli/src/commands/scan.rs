@@ -3,9 +3,11 @@
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use bytemuck::{cast_slice, cast_slice_mut};
+use bytemuck::cast_slice_mut;
+use upsweep::any::{self, AnyViewMut, Kernel, Scalar, Scan, ScanStream};
 use upsweep::profile::Traffic;
-use upsweep::{Device, Direction, Dtype, Number, Operator, Scan, ScanStream, Widen};
+use upsweep::{Bounds, Direction, Dtype};
+use upsweep_measure::{check_accumulator, device, log};
 
 use crate::args::{OutputFormat, ScanArguments};
 use crate::error::{Failure, Result};
@@ -14,11 +16,6 @@ use crate::npy;
 use crate::output::{self, NewFile, Target};
 use crate::progress::Progress;
 use crate::spool::unnamed_file;
-use upsweep_measure::check_accumulator;
-use upsweep_measure::device;
-use upsweep_measure::dispatch::{self, Exists, ScanKernel, combined_in, same_bits};
-use upsweep_measure::log;
-use upsweep_measure::value::Value;
 
 /// Scans a file.
 pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
@@ -37,24 +34,20 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
     op.check(input.dtype)?;
     check_accumulator(input.dtype, dtype)?;
     op.check(dtype)?;
-    let init = arguments.init.as_deref().map(|text| Value::parse(text, combined_in(dtype)));
+    let init = arguments.init.as_deref().map(|text| Scalar::parse(text, any::combined_in(dtype)));
     let init = init.transpose().map_err(|problem| Failure::usage(format!("--init {problem}")))?;
     let format = arguments.format.unwrap_or_else(|| format(&input, &target));
     input.will_read(arguments.reverse);
 
-    let (from, to) = same_bits(op, input.dtype, dtype);
-    let direct = dispatch::scan(op, from, to, Exists).is_some();
-    let (seen, from, to) = if direct {
-        (input.dtype, from, to)
-    } else {
-        let (from, to) = same_bits(op, dtype, dtype);
-        (dtype, from, to)
-    };
     let choice = device.scan_choice(input.items, input.dtype.size().max(dtype.size()));
     log!("{op} on {}: strategy {}, {:?}", device.id(), choice.0, choice.1);
-    log!("kernel {op} {from} to {to}{}", if direct { "" } else { ", items converted first" });
-    let unsupported =
-        || Failure::usage(format!("{op} of {} into {dtype} is not supported", input.dtype));
+    let kernel = any::scan_kernel(op, input.dtype, dtype);
+    if let Some(Kernel { op, item, out, converts }) = kernel {
+        let first = if converts { ", items converted first" } else { "" };
+        log!("kernel {op} {item} to {out}{first}");
+    }
+    let bounds = if arguments.exclusive { Bounds::Exclusive } else { Bounds::Inclusive };
+    let direction = if arguments.reverse { Direction::Reverse } else { Direction::Forward };
 
     let header = match format {
         OutputFormat::Npy => npy::header(dtype, &input.shape),
@@ -62,17 +55,17 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
     };
     let bytes = (header.len() as u64).saturating_add((input.items as u64) * dtype.size() as u64);
     let progress = Progress::new(input.item_bytes());
+    let problem = Scan { op, bounds, direction, init };
     let job = |destination: Destination<'_>| -> Result<()> {
-        let kernel = Job {
-            device: &device,
-            items: input.items_as(seen).ok_or_else(unsupported)?,
+        Job {
+            stream: ScanStream::new(&device, input.dtype, dtype, &problem)?,
+            items: input.items(),
+            kernel,
+            out: dtype,
             progress: &progress,
-            exclusive: arguments.exclusive,
-            reverse: arguments.reverse,
-            init,
             destination,
-        };
-        dispatch::scan(op, from, to, kernel).ok_or_else(unsupported)?
+        }
+        .run()
     };
 
     match &target {
@@ -160,8 +153,10 @@ impl<'a> Out<'a> {
             return self.write(bytes);
         }
         for item in bytes.chunks_exact(self.dtype.size()) {
-            writeln!(self.writer, "{}", Value::from_bytes(self.dtype, item))
-                .map_err(|error| Failure::file("write", self.path, error))?;
+            if let Some(number) = Scalar::from_bytes(self.dtype, item) {
+                writeln!(self.writer, "{number}")
+                    .map_err(|error| Failure::file("write", self.path, error))?;
+            }
         }
         Ok(())
     }
@@ -190,70 +185,50 @@ impl ItemWriter for Out<'_> {
     }
 }
 
-/// A scan of everything but its types.
+/// A scan of all items.
 struct Job<'a, 'd> {
-    device: &'a Device,
+    stream: ScanStream,
     items: Items<'a>,
+    kernel: Option<Kernel>,
+    /// The type of the output.
+    out: Dtype,
     progress: &'a Progress,
-    exclusive: bool,
-    reverse: bool,
-    init: Option<Value>,
     destination: Destination<'d>,
 }
 
 impl Job<'_, '_> {
-    fn problem<A: Number, O: Operator<A>>(&self, operator: O) -> Scan<A, O> {
-        let mut problem =
-            if self.exclusive { Scan::exclusive(operator) } else { Scan::inclusive(operator) };
-        problem.init = self.init.map(|init| init.bits());
-        if self.reverse {
-            problem.direction = Direction::Reverse;
-        }
-        problem
-    }
-}
-
-impl ScanKernel for Job<'_, '_> {
-    type Output = Result<()>;
-
-    fn run<T, U, O>(mut self, operator: O) -> Result<()>
-    where
-        T: Number + Widen<U::Acc>,
-        U: Number,
-        U::Acc: Number,
-        O: Operator<U::Acc>,
-    {
-        let problem = self.problem(operator);
-        let mut stream = ScanStream::<T, U, O>::new(self.device, problem)?;
-        let chunk = ScanStream::<T, U, O>::CHUNK;
-        let mut buffer = Vec::new();
-        match &mut self.destination {
+    fn run(self) -> Result<()> {
+        let Self { mut stream, items, kernel, out: dtype, progress, destination } = self;
+        let step = items.step(kernel, ScanStream::CHUNK);
+        match destination {
             Destination::Memory(bytes) => {
-                let (n, size) = (self.items.len(), self.items.size());
-                let output: &mut [U] = cast_slice_mut(&mut bytes[..n * size_of::<U>()]);
-                let step = self.items.step::<T>(chunk);
-                let chunks = n.div_ceil(step);
-                for number in 0..chunks {
+                let (n, size) = (items.len(), dtype.size());
+                let mut buffer = Vec::new();
+                for number in 0..n.div_ceil(step) {
                     // A shorter chunk is the last to come, from either end.
-                    let (start, end) = if self.reverse {
-                        (n.saturating_sub((number + 1) * step), n - number * step)
-                    } else {
-                        (number * step, n.min((number + 1) * step))
+                    let (start, end) = match stream.direction() {
+                        Direction::Reverse => {
+                            (n.saturating_sub((number + 1) * step), n - number * step)
+                        }
+                        Direction::Forward => (number * step, n.min((number + 1) * step)),
                     };
-                    let items = self.items.get(start..end, &mut buffer);
-                    stream.next(items, &mut output[start..end])?;
-                    self.progress.advance((end - start) * size)?;
+                    let chunk = items.get(start..end, &mut buffer)?;
+                    let output = &mut bytes[start * size..end * size];
+                    stream.next(chunk, AnyViewMut::from_bytes(dtype, output)?)?;
+                    progress.advance((end - start) * items.size())?;
                 }
                 Ok(())
             }
             Destination::Stream(out) => {
                 let mut output = Vec::new();
                 // What is read in place comes in large chunks; the output needs memory.
-                let step = self.items.step::<T>(chunk).min(chunk * 8);
-                self.items.in_steps::<T>(step, &mut buffer, self.progress, |_, items| {
-                    output.resize(items.len(), U::default());
-                    stream.next(items, &mut output)?;
-                    out.write_items(cast_slice(&output))
+                let step = step.min(ScanStream::CHUNK * 8);
+                items.in_steps(step, progress, |_, chunk| {
+                    let bytes = chunk.len() * dtype.size();
+                    output.resize(bytes.div_ceil(8), 0u64);
+                    let output = &mut cast_slice_mut(&mut output)[..bytes];
+                    stream.next(chunk, AnyViewMut::from_bytes(dtype, output)?)?;
+                    out.write_items(output)
                 })
             }
         }

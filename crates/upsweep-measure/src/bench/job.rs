@@ -2,24 +2,105 @@
 
 use std::hint::black_box;
 
-use bytemuck::{bytes_of, cast_slice};
-use upsweep::{
-    ArgMax, ArgMin, Array, Device, Indexed, Max, Min, Number, Operator, PositionPlan, Reduce,
-    ReducePlan, Scan, ScanPlan, Widen, argmax, argmin, reduce_with, reference, scan_into_with,
-};
+use upsweep::any::{self, AnyView, AnyViewMut, ReduceCall, Scalar, ScanCall};
+use upsweep::{Device, Strategy};
 
 use super::outcome::Outcome;
 use super::resident::Resident;
 use super::setup::Setup;
 use crate::buffer::{Buffer, POISON};
-use crate::dispatch::{PositionKernel, ReduceKernel, ScanKernel};
 use crate::energy;
 use crate::error::Result;
 use crate::host_timing::{self, Call, Effort, Times};
 use crate::statistics::median;
+use crate::workload::Workload;
 
 /// Takes a finished row.
 pub(crate) type Emit<'a> = &'a mut dyn FnMut(&Setup, String, Outcome) -> Result<()>;
+
+/// A workload over some items, on every setup.
+pub(super) struct Job<'a> {
+    pub(super) workload: Workload,
+    pub(super) setups: &'a [Setup],
+    pub(super) effort: Effort,
+    pub(super) items: AnyView<'a>,
+    pub(super) emit: Emit<'a>,
+}
+
+impl Job<'_> {
+    /// Measures all rows.
+    pub(super) fn run(self) -> Result<()> {
+        if self.workload.primitive.scans() { self.scan() } else { self.reduce() }
+    }
+
+    fn reduce(self) -> Result<()> {
+        let Self { workload, setups, effort, items, emit } = self;
+        let (problem, n) = (workload.reduction(), items.len());
+        let expected = any::reference_reduce(items, &problem)?;
+        let read = workload.read();
+        let mut arrays = Resident::new(items);
+        for setup in setups {
+            if let Some(device) = setup.gpu() {
+                let expected = expected.unwrap_or(Scalar::new(u64::MAX));
+                let (chosen, outcome) = arrays.reads(device, effort, expected, &problem);
+                emit(setup, setup.label(chosen), outcome)?;
+                continue;
+            }
+            let call = |device: &Device| ReduceCall::new(device, workload.dtype, &problem);
+            let outcome = outcome(setup, |device| {
+                let (call, found, limit) = (call(device)?, None, &setup.limit);
+                let mut run = ToValue { call, device, limit, items, expected, found };
+                let moved = workload.bytes_read(n);
+                measured(limit, effort, [moved, moved], &mut run)
+            });
+            let chosen = |device: &Device| any::reduce_choice(device, read, n).0;
+            emit(setup, setup.label(chosen_by(setup, chosen)), outcome)?;
+        }
+        Ok(())
+    }
+
+    fn scan(self) -> Result<()> {
+        let Self { workload, setups, effort, items, emit } = self;
+        let (problem, n) = (workload.scan(), items.len());
+        let (dtype, stored) = (workload.dtype, workload.stored);
+        let reference = any::reference_scan(items, stored, &problem)?;
+        let expected = reference.view();
+        let types = [workload.read(), workload.written()];
+        let (read, written) = (workload.bytes_read(n), workload.bytes_written(n));
+        let mut output = Buffer::new(n * stored.size())?;
+        let mut arrays = Resident::new(items);
+        for setup in setups {
+            if let Some(device) = setup.gpu() {
+                let (chosen, outcome) = arrays.writes(device, effort, expected, &problem);
+                emit(setup, setup.label(chosen), outcome)?;
+                continue;
+            }
+            let outcome = outcome(setup, |device| {
+                let (call, limit) = (ScanCall::new(dtype, stored, &problem)?, &setup.limit);
+                let output = &mut output;
+                let mut run = ToArray { call, device, limit, items, output, expected };
+                measured(limit, effort, [read + written, 2 * read], &mut run)
+            });
+            let [read, written] = types;
+            let chosen = |device: &Device| any::scan_choice(device, read, written, n).0;
+            emit(setup, setup.label(chosen_by(setup, chosen)), outcome)?;
+        }
+        Ok(())
+    }
+}
+
+/// The row of a setup, unless it cannot be.
+fn outcome(setup: &Setup, row: impl FnOnce(&Device) -> upsweep::Result<Outcome>) -> Outcome {
+    match &setup.device {
+        Ok(device) => row(device).unwrap_or_else(|error| Outcome::refused(error.to_string())),
+        Err(reason) => Outcome::refused(reason.clone()),
+    }
+}
+
+/// What the device of a setup chooses.
+fn chosen_by(setup: &Setup, choice: impl FnOnce(&Device) -> Strategy) -> Option<Strategy> {
+    setup.device.as_ref().ok().map(choice)
+}
 
 /// Calls, compares, measures, compares again. `bytes` are those that the job moves, and those
 /// that the limit moves.
@@ -64,258 +145,69 @@ trait Run {
     fn correct(&self) -> bool;
 }
 
-/// A job whose result is one value: `call` does it.
-struct ToValue<'a, V, F> {
-    call: F,
+/// A job whose result is one value.
+struct ToValue<'a> {
+    call: ReduceCall,
+    device: &'a Device,
     limit: &'a Device,
-    bytes: &'a [u8],
-    expected: V,
-    found: Option<V>,
-    equal: fn(&V, &V) -> bool,
+    items: AnyView<'a>,
+    expected: Option<Scalar>,
+    /// What a call found, if there was one.
+    found: Option<Option<Scalar>>,
 }
 
-impl<V, F: Fn() -> upsweep::Result<V>> Run for ToValue<'_, V, F> {
+impl Run for ToValue<'_> {
     fn poison(&mut self) {
         self.found = None;
     }
 
     fn call(&mut self, call: Call) -> upsweep::Result<()> {
+        let items = black_box(self.items);
         match call {
-            Call::Job => self.found = Some(black_box((self.call)()?)),
+            Call::Job => self.found = Some(black_box(self.call.run(self.device, items)?)),
             Call::Limit => {
-                black_box(self.limit.probe_read(black_box(self.bytes))?);
+                black_box(self.limit.probe_read(items.bytes().unwrap_or_default())?);
             }
         }
         Ok(())
     }
 
     fn correct(&self) -> bool {
-        self.found.as_ref().is_some_and(|found| (self.equal)(found, &self.expected))
+        self.found == Some(self.expected)
     }
-}
-
-/// A reduction on every setup.
-pub(crate) struct ReduceJob<'a> {
-    pub(crate) setups: &'a [Setup],
-    pub(crate) effort: Effort,
-    pub(crate) bytes: &'a [u8],
-    pub(crate) emit: Emit<'a>,
-}
-
-impl ReduceKernel for ReduceJob<'_> {
-    type Output = Result<()>;
-
-    fn run<T, A, O>(self, operator: O) -> Result<()>
-    where
-        T: Number + Widen<A>,
-        A: Number,
-        O: Operator<A>,
-    {
-        let items: &[T] = cast_slice(self.bytes);
-        let problem = Reduce::new(operator);
-        let expected: A = if O::EXACT {
-            reference::reduce(items, &problem)
-        } else {
-            reference::specified::reduce(items, &problem)
-        };
-        let mut arrays = Resident::new(items);
-        for setup in self.setups {
-            if let Some(device) = setup.gpu() {
-                let bind = |input: &Array<T>, result: &mut Array<A>| {
-                    ReducePlan::<T, A, O>::new(device, items.len(), problem)?.bind(input, result)
-                };
-                let (chosen, outcome) = arrays.reads(device, self.effort, expected, bind);
-                (self.emit)(setup, setup.label(chosen), outcome)?;
-                continue;
-            }
-            let outcome = value_outcome(
-                setup,
-                self.effort,
-                self.bytes,
-                expected,
-                |device| reduce_with(device, black_box(items), &problem),
-                |found, expected| bytes_of(found) == bytes_of(expected),
-            );
-            let chosen = |device: &Device| device.reduce_choice_of::<T>(items.len()).0;
-            let chosen = setup.device.as_ref().ok().map(chosen);
-            (self.emit)(setup, setup.label(chosen), outcome)?;
-        }
-        Ok(())
-    }
-}
-
-/// The row of a job that gives one value.
-fn value_outcome<V: Clone>(
-    setup: &Setup,
-    effort: Effort,
-    bytes: &[u8],
-    expected: V,
-    job: impl Fn(&Device) -> upsweep::Result<V>,
-    equal: fn(&V, &V) -> bool,
-) -> Outcome {
-    let device = match &setup.device {
-        Ok(device) => device,
-        Err(reason) => return Outcome::refused(reason.clone()),
-    };
-    let call = || job(device);
-    let mut run = ToValue { call, limit: &setup.limit, bytes, expected, found: None, equal };
-    let moved = bytes.len() as u64;
-    measured(&setup.limit, effort, [moved, moved], &mut run)
-        .unwrap_or_else(|error| Outcome::refused(error.to_string()))
-}
-
-/// A search for the smallest or largest item on every setup.
-pub(crate) struct PositionJob<'a> {
-    pub(crate) setups: &'a [Setup],
-    pub(crate) effort: Effort,
-    pub(crate) bytes: &'a [u8],
-    pub(crate) largest: bool,
-    pub(crate) emit: Emit<'a>,
-}
-
-impl PositionKernel for PositionJob<'_> {
-    type Output = Result<()>;
-
-    fn run<T>(self) -> Result<()>
-    where
-        T: Number,
-        T::Acc: Number,
-        Min: Operator<T::Acc>,
-        Max: Operator<T::Acc>,
-    {
-        let items: &[T] = cast_slice(self.bytes);
-        let indexed = (0..).zip(items).map(|(index, item)| Indexed { value: item.to_acc(), index });
-        let best = if self.largest {
-            indexed.reduce(|left, right| ArgMax.combine(left, right))
-        } else {
-            indexed.reduce(|left, right| ArgMin.combine(left, right))
-        };
-        let expected = best.map(|best| best.index);
-        let mut arrays = Resident::new(items);
-        for setup in self.setups {
-            if let Some(device) = setup.gpu() {
-                let expected = expected.unwrap_or(u64::MAX);
-                let bind = |input: &Array<T>, result: &mut Array<u64>| {
-                    let mut plan = if self.largest {
-                        PositionPlan::argmax(device, items.len())?
-                    } else {
-                        PositionPlan::argmin(device, items.len())?
-                    };
-                    plan.bind(input, result)
-                };
-                let (chosen, outcome) = arrays.reads(device, self.effort, expected, bind);
-                (self.emit)(setup, setup.label(chosen), outcome)?;
-                continue;
-            }
-            let job = |device: &Device| {
-                let items = black_box(items);
-                if self.largest { argmax(device, items) } else { argmin(device, items) }
-            };
-            let outcome = value_outcome(setup, self.effort, self.bytes, expected, job, Option::eq);
-            let chosen = |device: &Device| device.reduce_choice_of::<T>(items.len()).0;
-            let chosen = setup.device.as_ref().ok().map(chosen);
-            (self.emit)(setup, setup.label(chosen), outcome)?;
-        }
-        Ok(())
-    }
-}
-
-/// A scan on every setup.
-pub(crate) struct ScanJob<'a> {
-    pub(crate) setups: &'a [Setup],
-    pub(crate) effort: Effort,
-    pub(crate) bytes: &'a [u8],
-    pub(crate) exclusive: bool,
-    pub(crate) emit: Emit<'a>,
 }
 
 /// A scan on one device.
-struct ToArray<'a, T, U, F> {
-    call: F,
+struct ToArray<'a> {
+    call: ScanCall,
+    device: &'a Device,
     limit: &'a Device,
-    items: &'a [T],
+    items: AnyView<'a>,
     output: &'a mut Buffer,
-    expected: &'a [U],
+    expected: AnyView<'a>,
 }
 
-impl<T: Number, U: Number, F> Run for ToArray<'_, T, U, F>
-where
-    F: Fn(&[T], &mut [U]) -> upsweep::Result<()>,
-{
+impl Run for ToArray<'_> {
     fn poison(&mut self) {
         self.output.bytes_mut().fill(POISON);
     }
 
     fn call(&mut self, call: Call) -> upsweep::Result<()> {
+        let items = black_box(self.items);
+        let output = self.output.bytes_mut();
         match call {
-            Call::Job => (self.call)(black_box(self.items), self.output.items_mut()),
+            Call::Job => {
+                let output = AnyViewMut::from_bytes(self.expected.dtype(), output)?;
+                self.call.run_into(self.device, items, output)
+            }
             Call::Limit => {
-                let input: &[u8] = cast_slice(self.items);
-                self.limit.probe_copy(black_box(input), &mut self.output.bytes_mut()[..input.len()])
+                let input = items.bytes().unwrap_or_default();
+                self.limit.probe_copy(input, &mut output[..input.len()])
             }
         }
     }
 
     fn correct(&self) -> bool {
-        self.output.bytes() == cast_slice::<U, u8>(self.expected)
-    }
-}
-
-impl ScanKernel for ScanJob<'_> {
-    type Output = Result<()>;
-
-    fn run<T, U, O>(self, operator: O) -> Result<()>
-    where
-        T: Number + Widen<U::Acc>,
-        U: Number,
-        U::Acc: Number,
-        O: Operator<U::Acc>,
-    {
-        let items: &[T] = cast_slice(self.bytes);
-        let problem =
-            if self.exclusive { Scan::exclusive(operator) } else { Scan::inclusive(operator) };
-        let expected: Vec<U> = if O::EXACT {
-            reference::scan(items, &problem)
-        } else {
-            reference::specified::scan(items, &problem)
-        };
-        let (read, written) = (self.bytes.len(), size_of_val(&expected[..]));
-        let mut output = Buffer::new(written)?;
-        let mut arrays = Resident::new(items);
-        for setup in self.setups {
-            if let Some(device) = setup.gpu() {
-                let bind = |input: &Array<T>, output: &mut Array<U>| {
-                    ScanPlan::<T, U, O>::new(device, items.len(), problem)?.bind(input, output)
-                };
-                let (chosen, outcome) = arrays.writes(device, self.effort, &expected, bind);
-                (self.emit)(setup, setup.label(chosen), outcome)?;
-                continue;
-            }
-            let outcome = match &setup.device {
-                Err(reason) => Outcome::refused(reason.clone()),
-                Ok(device) => {
-                    let mut run = ToArray {
-                        call: |items: &[T], output: &mut [U]| {
-                            scan_into_with(device, items, output, &problem)
-                        },
-                        limit: &setup.limit,
-                        items,
-                        output: &mut output,
-                        expected: &expected,
-                    };
-                    measured(
-                        &setup.limit,
-                        self.effort,
-                        [(read + written) as u64, 2 * read as u64],
-                        &mut run,
-                    )
-                    .unwrap_or_else(|error| Outcome::refused(error.to_string()))
-                }
-            };
-            let chosen = |device: &Device| device.scan_choice_of::<T, U>(items.len()).0;
-            let chosen = setup.device.as_ref().ok().map(chosen);
-            (self.emit)(setup, setup.label(chosen), outcome)?;
-        }
-        Ok(())
+        Some(self.output.bytes()) == self.expected.bytes()
     }
 }

@@ -9,16 +9,15 @@ mod row;
 mod setup;
 
 use upsweep::Dtype;
+use upsweep::any::{AnyView, Op};
 
 use crate::buffer::Buffer;
-use crate::dispatch::{self, Op, combined_in, same_bits};
 use crate::error::{Failure, Result};
 use crate::host_timing::Effort;
 use crate::inputs;
-use crate::lists::Primitive;
 use crate::workload::Workload;
 
-use job::{PositionJob, ReduceJob, ScanJob};
+use job::Job;
 pub use options::Options;
 use outcome::Outcome;
 pub use row::{Columns, Row, Tell};
@@ -81,7 +80,7 @@ impl<'a> Bench<'a> {
         let mut wrong = 0;
         for &primitive in &options.primitives {
             let workload = Workload::new(primitive, options.operator, dtype, options.acc);
-            let Workload { op, stored, .. } = workload;
+            let op = workload.op;
             let (operation, types) = (workload.operation(), workload.types());
             let setups = if primitive.scans() { &self.scans } else { &self.reductions };
             let mut emit = |setup: &Setup, strategy: String, outcome: Outcome| {
@@ -110,25 +109,8 @@ impl<'a> Bench<'a> {
             };
             let Options { samples, profile, energy, .. } = *options;
             let effort = Effort { samples, profile, energy };
-            let bytes = items.bytes();
-            match primitive {
-                Primitive::ArgMin | Primitive::ArgMax => {
-                    let largest = primitive == Primitive::ArgMax;
-                    let kernel = PositionJob { setups, effort, bytes, largest, emit: &mut emit };
-                    dispatch::position(dtype, kernel)?;
-                }
-                Primitive::Reduce => {
-                    let (from, to) = same_bits(op, dtype, combined_in(stored));
-                    let kernel = ReduceJob { setups, effort, bytes, emit: &mut emit };
-                    dispatch::reduce(op, from, to, kernel).transpose()?;
-                }
-                Primitive::InclusiveScan | Primitive::ExclusiveScan => {
-                    let (from, to) = same_bits(op, dtype, stored);
-                    let exclusive = primitive == Primitive::ExclusiveScan;
-                    let kernel = ScanJob { setups, effort, bytes, exclusive, emit: &mut emit };
-                    dispatch::scan(op, from, to, kernel).transpose()?;
-                }
-            }
+            let items = AnyView::from_bytes(dtype, items.bytes())?;
+            Job { workload, setups, effort, items, emit: &mut emit }.run()?;
         }
         Ok(wrong)
     }

@@ -2,8 +2,8 @@
 
 use upsweep::{Dtype, InstructionSet};
 
-use crate::dispatch::Op;
 use crate::lists::{Devices, Primitive, Strategies};
+use upsweep::any::Op;
 
 /// What is measured, and how.
 #[derive(Clone, Debug)]

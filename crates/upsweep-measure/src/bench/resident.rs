@@ -2,71 +2,80 @@
 
 use std::time::Instant;
 
-use bytemuck::{cast_slice, pod_read_unaligned};
-use upsweep::{Array, Device, Error, Number, Recording, Result, Strategy};
+use bytemuck::cast_slice;
+use upsweep::any::{self, AnyArray, AnyView, Scalar};
+use upsweep::{Device, Error, Recording, Result, Strategy};
 
 use super::outcome::Outcome;
-use crate::buffer::POISON;
+use crate::buffer::{poison, poisoned};
 use crate::energy;
 use crate::gpu_timing::{in_turns, seconds, wake};
 use crate::host_timing::{Effort, Times};
 use crate::statistics::median;
 
 /// The input of a job, on the device that was asked for last.
-pub(crate) struct Resident<'a, T> {
-    items: &'a [T],
-    on_device: Option<(String, Array<T>)>,
+pub(crate) struct Resident<'a> {
+    items: AnyView<'a>,
+    on_device: Option<(String, AnyArray)>,
 }
 
-impl<'a, T: Number> Resident<'a, T> {
+impl<'a> Resident<'a> {
     /// Nowhere yet.
-    pub(crate) fn new(items: &'a [T]) -> Self {
+    pub(crate) fn new(items: AnyView<'a>) -> Self {
         Self { items, on_device: None }
     }
 
-    fn input(&mut self, device: &Device) -> Result<&Array<T>> {
+    fn input(&mut self, device: &Device) -> Result<AnyView<'_>> {
         let here = self.on_device.take().filter(|(id, _)| id == device.id());
         let here = match here {
             Some(here) => here,
-            None => (device.id().to_owned(), Array::from_slice(device, self.items)?),
+            None => (device.id().to_owned(), AnyArray::from_view(device, self.items)?),
         };
-        Ok(&self.on_device.insert(here).1)
+        Ok(self.on_device.insert(here).1.view())
+    }
+
+    /// Bytes that are read.
+    fn read(&self) -> u64 {
+        (self.items.len() * self.items.dtype().size()) as u64
     }
 
     /// The row of a job that reads the input and leaves one value.
-    pub(crate) fn reads<A: Number>(
+    pub(crate) fn reads(
         &mut self,
         device: &Device,
         effort: Effort,
-        expected: A,
-        bind: impl FnOnce(&Array<T>, &mut Array<A>) -> Result<Recording>,
+        expected: Scalar,
+        problem: &any::Reduce,
     ) -> (Option<Strategy>, Outcome) {
-        let read = size_of_val(self.items) as u64;
+        let read = self.read();
         let row = self.input(device).and_then(|input| {
-            let limit = device.bind_probe_read(input)?;
-            let result = Array::filled(device, 1, poison::<A>())?;
+            let limit = any::bind_probe_read(device, input)?;
+            let output = AnyArray::filled(device, 1, poison(expected.dtype()))?;
             let moved = [read, bound(device, read)];
-            Job { device, limit, output: result, expected: &[expected], moved }
-                .row(effort, |result| bind(input, result))
+            Job { device, limit, output, expected: expected.bytes(), moved }
+                .row(effort, |result| any::bind_reduce(device, input, result, problem))
         });
         row.unwrap_or_else(refused)
     }
 
-    /// The row of a job that reads the input and writes an array.
-    pub(crate) fn writes<U: Number>(
+    /// The row of a job that reads the input and writes an array, which should be `expected`, in host memory.
+    pub(crate) fn writes(
         &mut self,
         device: &Device,
         effort: Effort,
-        expected: &[U],
-        bind: impl FnOnce(&Array<T>, &mut Array<U>) -> Result<Recording>,
+        expected: AnyView<'_>,
+        problem: &any::Scan,
     ) -> (Option<Strategy>, Outcome) {
-        let read = size_of_val(self.items) as u64;
+        let read = self.read();
         let row = self.input(device).and_then(|input| {
-            let mut output = Array::filled(device, expected.len(), poison::<U>())?;
+            let dtype = expected.dtype();
+            let mut output = AnyArray::filled(device, expected.len(), poison(dtype))?;
             // As many bytes as are read, of an output that has at least as many.
-            let limit = device.bind_probe_copy(input, &mut output)?;
-            let moved = [read + size_of_val(expected) as u64, 2 * bound(device, read)];
-            Job { device, limit, output, expected, moved }.row(effort, |output| bind(input, output))
+            let limit = any::bind_probe_copy(device, input, &mut output)?;
+            let expected = expected.bytes().unwrap_or_default();
+            let moved = [read + expected.len() as u64, 2 * bound(device, read)];
+            Job { device, limit, output, expected, moved }
+                .row(effort, |output| any::bind_scan(device, input, output, problem))
         });
         row.unwrap_or_else(refused)
     }
@@ -81,27 +90,23 @@ fn bound(device: &Device, bytes: u64) -> u64 {
     device.limits().binding_bytes.map_or(bytes, |most| bytes.min(most / 16 * 16))
 }
 
-/// What an output holds before every result that is compared.
-fn poison<T: Number>() -> T {
-    pod_read_unaligned(&[POISON; 8][..size_of::<T>()])
-}
-
 /// A job whose arrays are on a device.
-struct Job<'a, U> {
+struct Job<'a> {
     device: &'a Device,
     limit: Recording,
-    output: Array<U>,
-    expected: &'a [U],
+    output: AnyArray,
+    /// The bytes of a right result.
+    expected: &'a [u8],
     /// Bytes that the job moves, and the limit.
     moved: [u64; 2],
 }
 
-impl<U: Number> Job<'_, U> {
+impl Job<'_> {
     /// Calls, compares, measures, compares again.
     fn row(
         mut self,
         effort: Effort,
-        bind: impl FnOnce(&mut Array<U>) -> Result<Recording>,
+        bind: impl FnOnce(&mut AnyArray) -> Result<Recording>,
     ) -> Result<(Option<Strategy>, Outcome)> {
         self.device.wait()?;
         let start = Instant::now();
@@ -122,7 +127,9 @@ impl<U: Number> Job<'_, U> {
                 self.device.wait()
             })
         });
-        self.output.copy_from_slice(&vec![poison::<U>(); self.expected.len()])?;
+        let poison = poisoned(self.expected.len());
+        let poison = &cast_slice(&poison)[..self.expected.len()];
+        self.output.copy_from(AnyView::from_bytes(self.output.dtype(), poison)?)?;
         job.submit()?;
         if !self.correct()? {
             return Ok((strategy, Outcome::wrong()));
@@ -142,8 +149,7 @@ impl<U: Number> Job<'_, U> {
     }
 
     fn correct(&self) -> Result<bool> {
-        let found = self.output.to_vec()?;
-        Ok(cast_slice::<U, u8>(&found) == cast_slice::<U, u8>(self.expected))
+        Ok(self.output.to_bytes()? == self.expected)
     }
 
     /// Seconds of the job and of the limit, `samples` times each, in turns, sorted.

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use bytemuck::cast_slice;
 use upsweep::ladder::{Ladder, Rung};
-use upsweep::{CpuOptions, Device, Dtype, Reduce, Sum, reference};
+use upsweep::{CpuOptions, Device, Dtype, any};
 
 use crate::device;
-use crate::dispatch::Op;
 use crate::error::{Failure, Result};
 use crate::lists::Primitive;
 use crate::workload::Workload;
 use crate::{gpu_timing, inputs};
+use upsweep::any::Op;
 
 pub use report::{COLUMNS, Climb, Rates, Row};
 
@@ -61,11 +61,11 @@ pub fn climb(device: &Device, n: usize, samples: usize) -> Result<Climb> {
     }
     let buffer = inputs::items(workload.dtype, n, false)?;
     let items: &[u32] = cast_slice(buffer.bytes());
-    let expected: u32 = reference::reduce(items, &Reduce::new(Sum));
+    let expected = any::reference_reduce(items, &workload.reduction())?.and_then(|sum| sum.get());
     let mut ladder = device.ladder(items)?;
     let rungs: Vec<Rung> = Rung::all().collect();
     let check = |ladder: &mut Ladder| -> Result<Vec<bool>> {
-        rungs.iter().map(|&rung| Ok(ladder.sum(rung)? == expected)).collect()
+        rungs.iter().map(|&rung| Ok(Some(ladder.sum(rung)?) == expected)).collect()
     };
     let before = check(&mut ladder)?;
     let bytes = size_of_val(items) as u64;

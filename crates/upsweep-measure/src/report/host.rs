@@ -9,7 +9,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use bytemuck::cast_slice;
-use upsweep::{Array, Device, Dtype, Strategy, Sum, inclusive_scan_into, reduce};
+use upsweep::any::{self, AnyArray, AnyView, Op, ReduceCall, Scalar, ScanCall};
+use upsweep::{Device, Dtype, Strategy};
 
 use crate::bench::Columns;
 use crate::csv_fields::{WRONG, micros, quoted};
@@ -92,7 +93,7 @@ impl Timed {
 /// Sums and scans of `n` numbers on the CPU and on GPUs, as a record; also how many results are wrong.
 pub(super) fn rows(gpus: &[Device], n: usize, samples: usize) -> Result<(String, usize)> {
     let items = inputs::items(Dtype::F32, n, false)?;
-    let items: &[f32] = cast_slice(items.bytes());
+    let items = AnyView::from_bytes(Dtype::F32, items.bytes())?;
     let cpu = Device::cpu();
     let mut record = format!("{}\n", Columns::Plain.heading());
     let mut wrong = sums(&cpu, gpus, items, samples, &mut record)?;
@@ -131,64 +132,67 @@ fn name(device: &Device, choice: impl Fn(&Device) -> Strategy) -> String {
 fn sums(
     cpu: &Device,
     gpus: &[Device],
-    items: &[f32],
+    items: AnyView<'_>,
     samples: usize,
     record: &mut String,
 ) -> Result<usize> {
+    let sum = ReduceCall::new(cpu, Dtype::F32, &any::Reduce::new(Op::Sum))?;
     // Floats are combined in one order, so that all devices have the same bits.
-    let expected = reduce(cpu, items, Sum)?.to_bits();
-    let choice = |device: &Device| device.reduce_choice_of::<f32>(items.len()).0;
+    let expected = sum.run(cpu, items)?;
+    let choice = |device: &Device| any::reduce_choice(device, Dtype::F32, items.len()).0;
     let chosen = |device: &Device| name(device, choice);
-    let found: Vec<Cell<f32>> = vec![Cell::new(f32::NAN); 1 + 2 * gpus.len()];
-    let arrays = gpus.iter().map(|gpu| Array::from_slice(gpu, items));
+    let found: Vec<Cell<Option<Scalar>>> = vec![Cell::new(None); 1 + 2 * gpus.len()];
+    let arrays = gpus.iter().map(|gpu| AnyArray::from_view(gpu, items));
     let arrays = arrays.collect::<upsweep::Result<Vec<_>>>()?;
-    let mut ways = Vec::new();
+    let (mut ways, sum) = (Vec::new(), &sum);
     for (device, found) in std::iter::once(cpu).chain(gpus).zip(&found) {
-        let call = move || reduce(device, black_box(items), Sum).map(|sum| found.set(sum));
+        let call = move || sum.run(device, black_box(items)).map(|sum| found.set(sum));
         ways.push(Way::new(device, "reduce@host", chosen(device), Box::new(call)));
     }
     for ((device, array), found) in gpus.iter().zip(&arrays).zip(&found[1 + gpus.len()..]) {
-        let call = move || reduce(device, array, Sum).map(|sum| found.set(sum));
+        let call = move || sum.run(device, array).map(|sum| found.set(sum));
         ways.push(Way::new(device, "reduce@resident", chosen(device), Box::new(call)));
     }
     let timed = in_turns(ways, samples)?;
-    let right: Vec<bool> = found.iter().map(|found| found.get().to_bits() == expected).collect();
+    let right: Vec<bool> = found.iter().map(|found| found.get() == expected).collect();
     Ok(lines(&timed, &right, items.len(), record))
 }
 
 fn scans(
     cpu: &Device,
     gpus: &[Device],
-    items: &[f32],
+    items: AnyView<'_>,
     samples: usize,
     record: &mut String,
 ) -> Result<usize> {
+    let sums = ScanCall::new(Dtype::F32, Dtype::F32, &any::Scan::inclusive(Op::Sum))?;
     let mut expected = vec![0f32; items.len()];
-    inclusive_scan_into(cpu, items, &mut expected[..], Sum)?;
-    let choice = |device: &Device| device.scan_choice_of::<f32, f32>(items.len()).0;
+    sums.run_into(cpu, items, &mut expected)?;
+    let choice = |device: &Device| any::scan_choice(device, Dtype::F32, Dtype::F32, items.len()).0;
     let chosen = |device: &Device| name(device, choice);
     let mut outputs = vec![vec![f32::NAN; items.len()]; 1 + gpus.len()];
-    let arrays = gpus.iter().map(|gpu| Array::from_slice(gpu, items));
+    let arrays = gpus.iter().map(|gpu| AnyArray::from_view(gpu, items));
     let arrays = arrays.collect::<upsweep::Result<Vec<_>>>()?;
-    let results = gpus.iter().map(|gpu| Array::filled(gpu, items.len(), f32::NAN));
+    let results = gpus.iter().map(|gpu| AnyArray::filled(gpu, items.len(), Scalar::new(f32::NAN)));
     let mut results = results.collect::<upsweep::Result<Vec<_>>>()?;
-    let mut ways = Vec::new();
+    let (mut ways, sums) = (Vec::new(), &sums);
     for (device, output) in std::iter::once(cpu).chain(gpus).zip(&mut outputs) {
-        let call = move || inclusive_scan_into(device, black_box(items), &mut output[..], Sum);
+        let call = move || sums.run_into(device, black_box(items), &mut output[..]);
         ways.push(Way::new(device, "inclusive_scan@host", chosen(device), Box::new(call)));
     }
     for ((device, array), result) in gpus.iter().zip(&arrays).zip(&mut results) {
         let call = move || {
-            inclusive_scan_into(device, array, &mut *result, Sum)?;
+            sums.run_into(device, array, &mut *result)?;
             device.wait()
         };
         ways.push(Way::new(device, "inclusive_scan@resident", chosen(device), Box::new(call)));
     }
     let timed = in_turns(ways, samples)?;
-    let same = |found: &[f32]| cast_slice::<f32, u32>(found) == cast_slice::<f32, u32>(&expected);
-    let mut right: Vec<bool> = outputs.iter().map(|output| same(output)).collect();
+    let expected: &[u8] = cast_slice(&expected);
+    let mut right: Vec<bool> =
+        outputs.iter().map(|output| cast_slice::<f32, u8>(output) == expected).collect();
     for result in &results {
-        right.push(same(&result.to_vec()?));
+        right.push(result.to_bytes()? == expected);
     }
     Ok(lines(&timed, &right, items.len(), record))
 }

@@ -13,7 +13,6 @@ use super::host;
 use super::page::{About, Page};
 use crate::bench::{self, Bench};
 use crate::device;
-use crate::dispatch::Op;
 use crate::error::{Failure, Result};
 use crate::ladder;
 use crate::lists::{Choice, Devices, Primitive, Strategies};
@@ -21,6 +20,7 @@ use crate::log;
 use crate::signals::check_signals;
 use crate::tune;
 use crate::tune::budget::{Budget, Span};
+use upsweep::any::Op;
 
 /// Times that a job is measured at each length.
 const SAMPLES: usize = 7;

@@ -17,9 +17,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use upsweep::{
-    CpuPolicy, CpuShape, Device, Dtype, Number, Operator, Profile, Widen, WorkgroupPolicy,
-};
+use upsweep::{CpuPolicy, CpuShape, Device, Dtype, Profile, WorkgroupPolicy, any};
 
 use super::budget::{Budget, Deadline};
 use super::cpu_arrays::{Arrays, Job};
@@ -30,7 +28,6 @@ use super::last::SAMPLE;
 use super::sweep::{Tried, measured};
 use super::ways::sample;
 use crate::buffer::available_memory;
-use crate::dispatch::{self, Op, ScanKernel};
 use crate::error::Result;
 use crate::statistics::median_of;
 
@@ -88,13 +85,10 @@ pub(crate) fn find(
     let memory = available_memory().map_or(usize::MAX, |bytes| bytes as usize);
     let share = (memory / (ARRAYS * dtypes.len().max(1))).max(1 << 20);
     let most = most.min(1 << share.ilog2());
-    let mut all: Vec<Box<dyn Numbers>> = Vec::new();
+    let mut all = Vec::new();
     for &dtype in dtypes {
         let before = asked.before.iter().find(|(of, _)| *of == dtype).map(|before| before.1);
-        let begin = Begin { device: asked.device, dtype, most, before };
-        if let Some(numbers) = dispatch::scan(Op::Sum, dtype, dtype, begin) {
-            all.push(numbers?);
-        }
+        all.push(Numbers::new(asked.device, dtype, most, before)?);
     }
     let begun = Instant::now();
     for pass in 0.. {
@@ -105,59 +99,18 @@ pub(crate) fn find(
             break;
         }
         for numbers in &mut all {
-            asked.budget.say(&format!("{}, pass {}", numbers.dtype(), pass + 1));
+            asked.budget.say(&format!("{}, pass {}", numbers.dtype, pass + 1));
             numbers.pass(&mut asked)?;
         }
     }
-    let found = all.iter().map(|numbers| (numbers.dtype(), numbers.policy())).collect();
-    Ok((found, all.iter().map(|numbers| numbers.wrong()).sum()))
+    let found = all.iter().map(|numbers| (numbers.dtype, numbers.policy)).collect();
+    Ok((found, all.iter().map(|numbers| numbers.wrong).sum()))
 }
 
-/// The numbers for one type.
-trait Numbers {
-    fn dtype(&self) -> Dtype;
-    /// Measures everything once more, as far as there is time, and chooses anew.
-    fn pass(&mut self, asked: &mut Asked<'_>) -> Result<()>;
-    fn policy(&self) -> CpuPolicy;
-    /// Results that were wrong.
-    fn wrong(&self) -> usize;
-}
-
-/// Makes the arrays of one type.
-struct Begin<'a> {
-    device: &'a Device,
+/// The search for the numbers of one type.
+struct Numbers {
     dtype: Dtype,
-    most: usize,
-    before: Option<CpuPolicy>,
-}
-
-impl ScanKernel for Begin<'_> {
-    type Output = Result<Box<dyn Numbers>>;
-
-    fn run<T, U, O>(self, operator: O) -> Self::Output
-    where
-        T: Number + Widen<U::Acc>,
-        U: Number,
-        U::Acc: Number,
-        O: Operator<U::Acc>,
-    {
-        let Self { device, dtype, most, before } = self;
-        let Some(rules) = device.cpu_policy::<T>() else {
-            unreachable!("a CPU has the policy of one");
-        };
-        let arrays = Arrays::<T, U, O>::new(dtype, most, operator)?;
-        let (bounds, blocks, scans) =
-            (bounds(device, most), blocks(), ScanBounds::new(device, most));
-        let (right, wrong) = (HashSet::new(), 0);
-        let policy = before.unwrap_or(rules);
-        Ok(Box::new(Typed { dtype, arrays, rules, policy, scans, bounds, blocks, right, wrong }))
-    }
-}
-
-/// The search for one type.
-struct Typed<T, U: Number, O> {
-    dtype: Dtype,
-    arrays: Arrays<T, U, O>,
+    arrays: Arrays,
     /// The numbers that rules choose, and those that were found so far.
     rules: CpuPolicy,
     policy: CpuPolicy,
@@ -166,20 +119,25 @@ struct Typed<T, U: Number, O> {
     blocks: [Block; 2],
     /// Jobs, bytes and shapes whose results were compared.
     right: HashSet<(Job, usize, CpuShape)>,
+    /// Results that were wrong.
     wrong: usize,
 }
 
-impl<T, U, O> Numbers for Typed<T, U, O>
-where
-    T: Number + Widen<U::Acc>,
-    U: Number,
-    U::Acc: Number,
-    O: Operator<U::Acc>,
-{
-    fn dtype(&self) -> Dtype {
-        self.dtype
+impl Numbers {
+    /// Makes the arrays of one type.
+    fn new(device: &Device, dtype: Dtype, most: usize, before: Option<CpuPolicy>) -> Result<Self> {
+        let Some(rules) = any::cpu_policy(device, dtype) else {
+            unreachable!("a CPU has the policy of one");
+        };
+        let arrays = Arrays::new(device, dtype, most)?;
+        let (bounds, blocks, scans) =
+            (bounds(device, most), blocks(), ScanBounds::new(device, most));
+        let (right, wrong) = (HashSet::new(), 0);
+        let policy = before.unwrap_or(rules);
+        Ok(Self { dtype, arrays, rules, policy, scans, bounds, blocks, right, wrong })
     }
 
+    /// Measures everything once more, as far as there is time, and chooses anew.
     fn pass(&mut self, asked: &mut Asked<'_>) -> Result<()> {
         for number in 0..self.blocks.len() {
             self.try_sizes(number, asked)?;
@@ -198,22 +156,6 @@ where
             .try_for_each(|number| self.try_bound(number, asked))
     }
 
-    fn policy(&self) -> CpuPolicy {
-        self.policy
-    }
-
-    fn wrong(&self) -> usize {
-        self.wrong
-    }
-}
-
-impl<T, U, O> Typed<T, U, O>
-where
-    T: Number + Widen<U::Acc>,
-    U: Number,
-    U::Acc: Number,
-    O: Operator<U::Acc>,
-{
     /// Measures every length of a bound in both ways, and chooses it anew.
     fn try_bound(&mut self, number: usize, asked: &mut Asked<'_>) -> Result<()> {
         let Bound { name, set, among, job, .. } = self.bounds[number];

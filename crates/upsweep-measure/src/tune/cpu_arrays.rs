@@ -2,11 +2,8 @@
 
 use std::hint::black_box;
 
-use bytemuck::{bytes_of, cast_slice, zeroed_slice_box};
-use upsweep::{
-    CpuOptions, CpuShape, CpuStrategy, Device, Dtype, Number, Operator, Reduce, Scan, Widen,
-    reduce_with, scan_into_with,
-};
+use upsweep::any::{self, AnyView, AnyViewMut, Op, ReduceCall, Scalar, ScanCall};
+use upsweep::{CpuOptions, CpuShape, CpuStrategy, Device, Dtype};
 
 use crate::buffer::{Buffer, POISON};
 use crate::error::Result;
@@ -29,15 +26,16 @@ impl Job {
 }
 
 /// What jobs read, write, and should write. An array of fewer bytes is the beginning of that of most.
-pub(super) struct Arrays<T, U: Number, O> {
-    operator: O,
+pub(super) struct Arrays {
+    dtype: Dtype,
+    sum: ReduceCall,
+    sums: ScanCall,
     items: Buffer,
     /// In large pages, as the items: stores past the caches gain half of a scan of `u8` in these on a Xeon, and lose a fourth in small ones.
     output: Buffer,
-    expected: Box<[U]>,
+    expected: Buffer,
     /// What one thread without vectors makes of so many bytes.
-    totals: Vec<(usize, U::Acc)>,
-    types: core::marker::PhantomData<T>,
+    totals: Vec<(usize, Option<Scalar>)>,
 }
 
 /// One thread without vectors.
@@ -46,28 +44,21 @@ pub(super) fn scalar() -> Result<Device> {
     Ok(Device::cpu_with(CpuOptions { threads: Some(1), strategy, ..<_>::default() })?)
 }
 
-impl<T, U, O> Arrays<T, U, O>
-where
-    T: Number + Widen<U::Acc>,
-    U: Number,
-    U::Acc: Number,
-    O: Operator<U::Acc>,
-{
+impl Arrays {
     /// Arrays of so many bytes that are read.
-    pub(super) fn new(dtype: Dtype, bytes: usize, operator: O) -> Result<Self> {
-        let count = bytes / size_of::<T>();
-        let items = inputs::items(dtype, count, false)?;
-        let mut expected = zeroed_slice_box(count);
-        let problem = Scan::inclusive(operator);
-        scan_into_with(
+    pub(super) fn new(device: &Device, dtype: Dtype, bytes: usize) -> Result<Self> {
+        let items = inputs::items(dtype, bytes / dtype.size(), false)?;
+        let problem = any::Reduce::new(Op::Sum).acc(any::combined_in(dtype));
+        let sum = ReduceCall::new(device, dtype, &problem)?;
+        let sums = ScanCall::new(dtype, dtype, &any::Scan::inclusive(Op::Sum))?;
+        let [mut expected, output] =
+            [Buffer::new(items.bytes().len())?, Buffer::new(items.bytes().len())?];
+        sums.run_into(
             &scalar()?,
-            cast_slice::<u8, T>(items.bytes()),
-            &mut expected[..],
-            &problem,
+            AnyView::from_bytes(dtype, items.bytes())?,
+            AnyViewMut::from_bytes(dtype, expected.bytes_mut())?,
         )?;
-        let output = Buffer::new(size_of_val(&expected[..]))?;
-        let (totals, types) = (Vec::new(), <_>::default());
-        Ok(Self { operator, items, output, expected, totals, types })
+        Ok(Self { dtype, sum, sums, items, output, expected, totals: Vec::new() })
     }
 
     /// The bytes that are read at most.
@@ -75,21 +66,20 @@ where
         self.items.bytes().len()
     }
 
-    fn items(&self, bytes: usize) -> &[T] {
-        black_box(&cast_slice(self.items.bytes())[..bytes / size_of::<T>()])
+    fn items(&self, bytes: usize) -> Result<AnyView<'_>> {
+        Ok(black_box(AnyView::from_bytes(self.dtype, &self.items.bytes()[..bytes])?))
     }
 
-    fn total(&self, device: &Device, bytes: usize) -> Result<U::Acc> {
-        let problem = Reduce::<U::Acc, O>::new(self.operator);
-        Ok(black_box(reduce_with(device, self.items(bytes), &problem)?))
+    fn total(&self, device: &Device, bytes: usize) -> Result<Option<Scalar>> {
+        Ok(black_box(self.sum.run(device, self.items(bytes)?)?))
     }
 
     /// What the numbers of a device come to.
     pub(super) fn shape(&self, job: Job, device: &Device, bytes: usize) -> Option<CpuShape> {
-        let count = bytes / size_of::<T>();
+        let (dtype, count) = (self.dtype, bytes / self.dtype.size());
         match job {
-            Job::Reduce => device.reduce_shape::<T>(count),
-            Job::Scan => device.scan_shape::<T, U, O>(count),
+            Job::Reduce => any::reduce_shape(device, dtype, count),
+            Job::Scan => any::scan_shape(device, Op::Sum, dtype, dtype, count),
         }
     }
 
@@ -97,17 +87,16 @@ where
         match job {
             Job::Reduce => self.total(device, bytes).map(drop),
             Job::Scan => {
-                let count = bytes / size_of::<T>();
-                let items = black_box(&cast_slice::<u8, T>(self.items.bytes())[..count]);
-                let output = &mut self.output.items_mut::<U>()[..count];
-                Ok(scan_into_with(device, items, output, &Scan::inclusive(self.operator))?)
+                let items = AnyView::from_bytes(self.dtype, &self.items.bytes()[..bytes])?;
+                let output = &mut self.output.bytes_mut()[..bytes];
+                let output = AnyViewMut::from_bytes(self.dtype, output)?;
+                Ok(self.sums.run_into(device, black_box(items), output)?)
             }
         }
     }
 
     /// Whether a call leaves the bits that it should.
     pub(super) fn is_right(&mut self, job: Job, device: &Device, bytes: usize) -> Result<bool> {
-        let count = bytes / size_of::<T>();
         match job {
             Job::Reduce => {
                 let known = self.totals.iter().find(|(of, _)| *of == bytes).map(|known| known.1);
@@ -118,14 +107,12 @@ where
                 if known.is_none() {
                     self.totals.push((bytes, expected));
                 }
-                Ok(bytes_of(&self.total(device, bytes)?) == bytes_of(&expected))
+                Ok(self.total(device, bytes)? == expected)
             }
             Job::Scan => {
-                let written = count * size_of::<U>();
-                self.output.bytes_mut()[..written].fill(POISON);
+                self.output.bytes_mut()[..bytes].fill(POISON);
                 self.call(job, device, bytes)?;
-                let expected: &[u8] = cast_slice(&self.expected[..count]);
-                Ok(self.output.bytes()[..written] == *expected)
+                Ok(self.output.bytes()[..bytes] == self.expected.bytes()[..bytes])
             }
         }
     }

@@ -4,8 +4,9 @@
 use std::time::{Duration, Instant};
 
 use bytemuck::cast_slice;
+use upsweep::any::{self, Op, ReduceCall, Scalar, ScanCall};
 use upsweep::profile::{self, Crossing, FromHost};
-use upsweep::{Device, Dtype, Sum, cpu_name, inclusive_scan_into, reduce};
+use upsweep::{Device, Dtype, cpu_name};
 
 use super::budget::Deadline;
 use crate::buffer::{Buffer, POISON, available_memory};
@@ -38,6 +39,8 @@ struct Time {
 struct Arrays<'a> {
     gpu: &'a Device,
     cpu: Device,
+    sum: ReduceCall,
+    sums: ScanCall,
     items: Buffer,
     output: Vec<u32>,
     expected: Vec<u32>,
@@ -57,7 +60,10 @@ pub(super) fn measure(gpu: &Device, quick: bool, deadline: Deadline) -> Result<(
     let lengths: Vec<usize> = lengths.filter(|&bytes| bytes as u64 <= most).collect();
     let mut found = FromHost { cpu: cpu_name(cpu.limits()), ..FromHost::default() };
     let (items, [output, expected]) = (Buffer::new(0)?, [const { Vec::new() }; 2]);
-    let mut arrays = Arrays { gpu, cpu, items, output, expected, wrong: 0 };
+    let sum = any::Reduce::new(Op::Sum).acc(Dtype::U32);
+    let sum = ReduceCall::new(&cpu, Dtype::U32, &sum)?;
+    let sums = ScanCall::new(Dtype::U32, Dtype::U32, &any::Scan::inclusive(Op::Sum))?;
+    let mut arrays = Arrays { gpu, cpu, sum, sums, items, output, expected, wrong: 0 };
     for bytes in lengths {
         if time.deadline.is_over() {
             break;
@@ -114,7 +120,7 @@ impl Arrays<'_> {
             self.output = vec![0; held];
             self.expected = vec![0; held];
             let items = cast_slice::<u8, u32>(self.items.bytes());
-            inclusive_scan_into(&self.cpu, items, &mut self.expected, Sum)?;
+            self.sums.run_into(&self.cpu, items, &mut self.expected)?;
         }
         Ok(())
     }
@@ -130,9 +136,9 @@ impl Arrays<'_> {
     /// Seconds of a sum of so many items.
     fn reduces(&mut self, items: usize, on_gpu: bool) -> Result<f64> {
         let begun = Instant::now();
-        let sum = reduce(self.device(on_gpu), self.items(items), Sum)?;
+        let sum = self.sum.run(self.device(on_gpu), self.items(items))?;
         let time = begun.elapsed();
-        self.wrong += usize::from(sum != self.expected[items - 1]);
+        self.wrong += usize::from(sum != Some(Scalar::new(self.expected[items - 1])));
         Ok(time.as_secs_f64())
     }
 
@@ -142,7 +148,7 @@ impl Arrays<'_> {
         let device = if on_gpu { self.gpu } else { &self.cpu };
         let begun = Instant::now();
         let read = &cast_slice::<u8, u32>(self.items.bytes())[..items];
-        inclusive_scan_into(device, read, &mut self.output[..items], Sum)?;
+        self.sums.run_into(device, read, &mut self.output[..items])?;
         let time = begun.elapsed();
         self.wrong += usize::from(self.output[..items] != self.expected[..items]);
         Ok(time.as_secs_f64())

@@ -1,37 +1,35 @@
-//! Pieces of work on a GPU, from their names to their types.
+//! Pieces of work on a GPU, and the search for the best cells of each.
 
 use std::collections::HashSet;
 use std::time::Instant;
 
-use bytemuck::{bytes_of, cast_slice};
+use upsweep::any::{self, AnyView, AnyViewMut, Scalar};
 use upsweep::profile::{Best, Rows, Work};
 use upsweep::{
-    Array, CpuOptions, Device, GpuReduceStrategy, GpuScanStrategy, Max, Min, Number, Operator,
-    Policy, PositionPlan, Profile, Reduce, ReducePlan, Scan, ScanPlan, View, Widen,
-    WorkgroupPolicy, argmax, argmin, reduce_with, scan_into_with,
+    CpuOptions, Device, GpuReduceStrategy, GpuScanStrategy, Policy, Profile, WorkgroupPolicy,
 };
 
 use super::awake::Awake;
 use super::budget::{Budget, Deadline};
 use super::cells::{Cell, Space, Untried};
 use super::helpers::Helpers;
-use super::jobs::{Arrays, Jobs};
+use super::jobs::Arrays;
 use super::kernels::{each, line, name_of};
 use super::known::{known_at, known_cells};
 use super::sweep::{Search, Searched, Spent, Tell, length_of_kernel, lengths_of_first_kernels};
 use crate::buffer::Buffer;
-use crate::dispatch::{PositionKernel, ReduceKernel, ScanKernel};
 use crate::error::Result;
+use crate::workload::Workload;
 
 /// One piece of work, at several lengths.
 pub(crate) struct Piece<'a> {
+    pub(crate) workload: Workload,
     /// The GPU, without a profile or with the one that is checked.
     pub(crate) device: &'a Device,
     /// As records name it.
     pub(crate) operation: &'a str,
     pub(crate) helpers: &'a mut Helpers,
     pub(crate) awake: &'a Awake,
-    pub(crate) work: Work,
     /// What calls read, and what the library brings for this device and others.
     pub(crate) in_use: &'a Profile,
     pub(crate) shipped: &'a [Profile],
@@ -117,14 +115,14 @@ fn first_kernels<'a, S: Space, P: Iterator<Item = &'a Profile>>(
 pub(crate) fn lines_of_scans<'a, P: Iterator<Item = &'a Profile>>(
     device: &Device,
     profiles: impl Fn() -> P,
-    work: Work,
+    workload: &Workload,
     lengths: &[usize],
     count: usize,
 ) -> (Vec<String>, Vec<String>) {
     if lengths.is_empty() {
         return (Vec::new(), Vec::new());
     }
-    let name = name_of(true, work);
+    let (name, work) = (name_of(workload), workload.work());
     let known = known_cells::<GpuScanStrategy>(profiles(), work);
     let next = Untried::on(device.limits(), &known).take_known(count);
     let (_, first) = first_kernels::<GpuScanStrategy, P>(profiles, &name, work, lengths);
@@ -134,13 +132,45 @@ pub(crate) fn lines_of_scans<'a, P: Iterator<Item = &'a Profile>>(
 }
 
 impl Piece<'_> {
+    /// Searches on arrays of its own, and keeps what is found.
+    pub(crate) fn run(self) -> Result<Extent> {
+        let items = AnyView::from_bytes(self.workload.dtype, self.items.bytes())?;
+        let Workload { dtype, stored, .. } = self.workload;
+        if self.workload.primitive.scans() {
+            let size = dtype.size().max(stored.size());
+            self.on_arrays::<GpuScanStrategy>(items, &|device, n| device.scan_choice(n, size).1)
+        } else {
+            let size = dtype.size();
+            self.on_arrays::<GpuReduceStrategy>(items, &|device, n| device.reduce_choice(n, size).1)
+        }
+    }
+
+    /// By `rules` the device chooses the numbers of so many items.
+    fn on_arrays<S: Space>(
+        mut self,
+        items: AnyView<'_>,
+        rules: &dyn Fn(&Device, usize) -> Policy,
+    ) -> Result<Extent> {
+        let cells = self.begin::<S>();
+        let (device, workload, lengths) = (self.device, self.workload, self.lengths.clone());
+        let expected = if workload.primitive.scans() {
+            scanned(workload, items)?
+        } else {
+            values(workload, items, &lengths)?
+        };
+        let arrays = || Arrays::new(device, workload, items, lengths, expected);
+        let mut arrays = self.awake.measuring(arrays)?;
+        self.search(cells, &mut arrays, &|items| rules(device, items))
+    }
+
     /// Has the first kernels made, while arrays are: those of what the device chooses, and of what profiles have for each length.
-    fn begin<S: Space>(&mut self, scans: bool) -> Cells<S> {
+    fn begin<S: Space>(&mut self) -> Cells<S> {
         let begun = Instant::now();
         let profiles = || [self.in_use, &*self.profile].into_iter().chain(self.shipped);
-        let untried = Untried::on(self.device.limits(), &known_cells(profiles(), self.work));
-        let name = name_of(scans, self.work);
-        let (known, lines) = first_kernels(profiles, &name, self.work, &self.lengths);
+        let untried =
+            Untried::on(self.device.limits(), &known_cells(profiles(), self.workload.work()));
+        let name = name_of(&self.workload);
+        let (known, lines) = first_kernels(profiles, &name, self.workload.work(), &self.lengths);
         self.helpers.ask(lines);
         Cells { begun, name, known, untried }
     }
@@ -149,11 +179,12 @@ impl Piece<'_> {
     fn search<S: Space>(
         self,
         cells: Cells<S>,
-        jobs: &mut dyn Jobs,
+        jobs: &mut Arrays<'_>,
         rules: &dyn Fn(usize) -> Policy,
     ) -> Result<Extent> {
         let Cells { begun, name, known, untried } = cells;
-        let in_use = |items| S::in_use(self.in_use, self.work, items as u64);
+        let work = self.workload.work();
+        let in_use = |items| S::in_use(self.in_use, work, items as u64);
         let chosen = |items| match in_use(items).filter(|_| self.checks) {
             Some(cell) => cell.policy,
             None => numbers(rules(items)),
@@ -177,92 +208,27 @@ impl Piece<'_> {
             spent: Spent { preparing: begun.elapsed(), ..Spent::default() },
         };
         let Searched { best, tried, all, wrong, spent } = search.run()?;
-        keep(S::rows_mut(self.profile), self.work, best);
+        keep(S::rows_mut(self.profile), work, best);
         Ok(Extent { tried, all, wrong, spent })
     }
 }
 
-impl ReduceKernel for Piece<'_> {
-    type Output = Result<Extent>;
-
-    fn run<T, A, O>(mut self, operator: O) -> Result<Extent>
-    where
-        T: Number + Widen<A>,
-        A: Number,
-        O: Operator<A>,
-    {
-        let cells = self.begin::<GpuReduceStrategy>(false);
-        let items: &[T] = cast_slice(self.items.bytes());
-        let (cpu, problem) = (one_thread()?, Reduce::new(operator));
-        let expected = self.lengths.iter().map(|&n| reduce_with(&cpu, &items[..n], &problem));
-        let expected = Buffer::of(&expected.collect::<upsweep::Result<Vec<A>>>()?)?;
-        let bind = move |device: &Device, input: &Array<T>, result: &mut Array<A>| {
-            ReducePlan::<T, A, O>::new(device, input.len(), problem)?.bind(input, result)
-        };
-        let mut jobs = self.awake.measuring(|| {
-            Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)
-        })?;
-        let device = self.device;
-        self.search(cells, &mut jobs, &|items| device.reduce_choice(items, size_of::<T>()).1)
+/// The results of reductions on a CPU, at all lengths.
+fn values(workload: Workload, items: AnyView<'_>, lengths: &[usize]) -> Result<Buffer> {
+    let (cpu, problem) = (one_thread()?, workload.reduction());
+    let size = problem.result(workload.dtype).size();
+    let mut values = Buffer::new(lengths.len() * size)?;
+    for (&length, place) in lengths.iter().zip(values.bytes_mut().chunks_exact_mut(size)) {
+        let value = any::reduce(&cpu, items.slice(0..length)?, &problem)?;
+        place.copy_from_slice(value.unwrap_or(Scalar::new(u64::MAX)).bytes());
     }
+    Ok(values)
 }
 
-impl PositionKernel for Piece<'_> {
-    type Output = Result<Extent>;
-
-    fn run<T>(mut self) -> Result<Extent>
-    where
-        T: Number,
-        T::Acc: Number,
-        Min: Operator<T::Acc>,
-        Max: Operator<T::Acc>,
-    {
-        let cells = self.begin::<GpuReduceStrategy>(false);
-        let items: &[T] = cast_slice(self.items.bytes());
-        let (cpu, largest) = (one_thread()?, self.work.operator == "argmax");
-        let find = if largest { argmax::<T> } else { argmin::<T> };
-        let expected =
-            self.lengths.iter().map(|&n| Ok(find(&cpu, &items[..n])?.unwrap_or(u64::MAX)));
-        let expected = Buffer::of(&expected.collect::<upsweep::Result<Vec<u64>>>()?)?;
-        let bind = move |device: &Device, input: &Array<T>, result: &mut Array<u64>| {
-            let plan = if largest { PositionPlan::argmax } else { PositionPlan::argmin };
-            plan(device, input.len())?.bind(input, result)
-        };
-        let mut jobs = self.awake.measuring(|| {
-            Arrays::of_values(self.device, items, self.lengths.clone(), expected, bind)
-        })?;
-        let device = self.device;
-        self.search(cells, &mut jobs, &|items| device.reduce_choice(items, size_of::<T>()).1)
-    }
-}
-
-impl ScanKernel for Piece<'_> {
-    type Output = Result<Extent>;
-
-    fn run<T, U, O>(mut self, operator: O) -> Result<Extent>
-    where
-        T: Number + Widen<U::Acc>,
-        U: Number,
-        U::Acc: Number,
-        O: Operator<U::Acc>,
-    {
-        let cells = self.begin::<GpuScanStrategy>(true);
-        let items: &[T] = cast_slice(self.items.bytes());
-        let problem = Scan::inclusive(operator);
-        let mut expected = Buffer::new(items.len() * size_of::<U>())?;
-        scan_into_with(&one_thread()?, items, expected.items_mut::<U>(), &problem)?;
-        let bind = move |device: &Device, input: &Array<T>, output: &mut Array<U>| {
-            ScanPlan::<T, U, O>::new(device, input.len(), problem)?.bind(input, output)
-        };
-        let digest = move |device: &Device, items: View<'_, U>| {
-            let total = reduce_with(device, items, &Reduce::<U::Acc, O>::new(operator))?;
-            Ok(bytes_of(&total).to_vec())
-        };
-        let (lengths, digest) = (self.lengths.clone(), Box::new(digest));
-        let mut jobs = self
-            .awake
-            .measuring(|| Arrays::of_arrays(self.device, items, lengths, expected, digest, bind))?;
-        let (device, size) = (self.device, size_of::<T>().max(size_of::<U>()));
-        self.search(cells, &mut jobs, &|items| device.scan_choice(items, size).1)
-    }
+/// The scan of all items on a CPU.
+fn scanned(workload: Workload, items: AnyView<'_>) -> Result<Buffer> {
+    let mut scanned = Buffer::new(items.len() * workload.stored.size())?;
+    let output = AnyViewMut::from_bytes(workload.stored, scanned.bytes_mut())?;
+    any::scan_into(&one_thread()?, items, output, &workload.scan())?;
+    Ok(scanned)
 }

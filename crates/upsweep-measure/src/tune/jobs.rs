@@ -2,159 +2,124 @@
 
 use std::ops::Range;
 
-use bytemuck::{cast_slice, pod_read_unaligned};
-use upsweep::{Array, Device, Number, Recording, Result, View};
+use bytemuck::cast_slice;
+use upsweep::any::{self, AnyArray, AnyView};
+use upsweep::{Device, Dtype, Recording, Result};
 
-use crate::buffer::{Buffer, POISON};
-
-/// What can be run with any cell, at every length.
-pub(crate) trait Jobs {
-    /// The numbers of items, shorter ones first.
-    fn lengths(&self) -> &[usize];
-
-    /// Gives the arrays of a length another place in the device's memory, for runs that are bound from now on.
-    fn move_arrays(&mut self, length: usize) -> Result<()>;
-
-    /// A run at the length of this number, on a device that was told how.
-    fn bind(&mut self, device: &Device, length: usize) -> Result<Recording>;
-
-    /// The same bytes, moved without arithmetic.
-    fn limit(&self, length: usize) -> &Recording;
-
-    /// Spoils the result, so that one that is not written is not taken for a right one.
-    fn poison(&mut self, length: usize) -> Result<()>;
-
-    /// Whether the last result is right.
-    fn correct(&self, length: usize) -> Result<bool>;
-}
+use crate::buffer::{Buffer, poison, poisoned};
+use crate::workload::Workload;
 
 /// Results of at most so many items are compared item by item; of longer ones the value of a reduction on the device is.
 pub(crate) const COMPARED: usize = 1 << 20;
 
-/// What a device makes of all items of an output, as bytes, or of those in the host's memory.
-pub(crate) type Digest<U> = Box<dyn Fn(&Device, View<'_, U>) -> Result<Vec<u8>>>;
-
-/// Moves the bytes of a piece of work without arithmetic.
-type Limit<T, U> = fn(&Device, &Array<T>, &mut Array<U>) -> Result<Recording>;
-
 /// The arrays of one length.
-struct Pair<T, U> {
-    input: Array<T>,
-    output: Array<U>,
+struct Pair {
+    input: AnyArray,
+    output: AnyArray,
     limit: Recording,
 }
 
-/// Work that reads one array and writes another, or one item.
-pub(crate) struct Arrays<'a, T, U, F> {
+/// Work that reads one array and writes another, or one item, at every length.
+pub(crate) struct Arrays<'a> {
     device: Device,
-    items: &'a [T],
-    limit: Limit<T, U>,
-    digest: Option<Digest<U>>,
+    workload: Workload,
+    items: AnyView<'a>,
+    /// The type of results.
+    out: Dtype,
     lengths: Vec<usize>,
-    pairs: Vec<Pair<T, U>>,
-    /// Of `U`: the results at all lengths, one behind another or one within another.
+    pairs: Vec<Pair>,
+    /// The results at all lengths, one behind another or one within another.
     expected: Buffer,
     places: Vec<Range<usize>>,
-    bind: F,
 }
 
-fn poison<U: Number>() -> U {
-    pod_read_unaligned(&[POISON; 8][..size_of::<U>()])
-}
-
-impl<'a, T, U, F> Arrays<'a, T, U, F>
-where
-    T: Number,
-    U: Number,
-    F: Fn(&Device, &Array<T>, &mut Array<U>) -> Result<Recording>,
-{
-    /// Work whose result is one item: those at all `lengths` are `expected`.
-    pub(crate) fn of_values(
+impl<'a> Arrays<'a> {
+    /// Arrays on a device of the first `items`, as many as each length says, shorter ones first. `expected` are the values at all lengths, or the
+    /// scan of all items.
+    pub(crate) fn new(
         device: &Device,
-        items: &'a [T],
+        workload: Workload,
+        items: AnyView<'a>,
         lengths: Vec<usize>,
         expected: Buffer,
-        bind: F,
     ) -> Result<Self> {
-        let limit: Limit<T, U> = |device, input, _| device.bind_probe_read(input);
-        let places = (0..lengths.len()).map(|number| number..number + 1).collect();
-        let (device, digest, pairs) = (device.clone(), None, Vec::new());
-        let all = Self { device, items, limit, digest, lengths, pairs, expected, places, bind };
-        all.with_pairs()
-    }
-
-    /// Work whose result is as long as its input: that of fewer items is the beginning of that of all, `expected`.
-    pub(crate) fn of_arrays(
-        device: &Device,
-        items: &'a [T],
-        lengths: Vec<usize>,
-        expected: Buffer,
-        digest: Digest<U>,
-        bind: F,
-    ) -> Result<Self> {
-        let limit: Limit<T, U> = |device, input, output| device.bind_probe_copy(input, output);
-        let places = lengths.iter().map(|&length| 0..length).collect();
-        let (device, digest, pairs) = (device.clone(), Some(digest), Vec::new());
-        let all = Self { device, items, limit, digest, lengths, pairs, expected, places, bind };
-        all.with_pairs()
-    }
-
-    fn with_pairs(mut self) -> Result<Self> {
-        let pairs = (0..self.lengths.len()).map(|length| self.pair(length));
-        self.pairs = pairs.collect::<Result<_>>()?;
-        Ok(self)
+        let (out, places) = if workload.primitive.scans() {
+            (workload.stored, lengths.iter().map(|&length| 0..length).collect())
+        } else {
+            let out = workload.reduction().result(workload.dtype);
+            (out, (0..lengths.len()).map(|number| number..number + 1).collect())
+        };
+        let (device, pairs) = (device.clone(), Vec::new());
+        let mut all = Self { device, workload, items, out, lengths, pairs, expected, places };
+        let pairs = (0..all.lengths.len()).map(|length| all.pair(length));
+        all.pairs = pairs.collect::<Result<_>>()?;
+        Ok(all)
     }
 
     /// New arrays of the first items, as many as a length says, and of its result.
-    fn pair(&self, length: usize) -> Result<Pair<T, U>> {
-        let input = Array::from_slice(&self.device, &self.items[..self.lengths[length]])?;
-        let mut output = Array::filled(&self.device, self.places[length].len(), poison::<U>())?;
-        let limit = (self.limit)(&self.device, &input, &mut output)?;
+    fn pair(&self, length: usize) -> Result<Pair> {
+        let device = &self.device;
+        let input = AnyArray::from_view(device, self.items.slice(0..self.lengths[length])?)?;
+        let mut output = AnyArray::filled(device, self.places[length].len(), poison(self.out))?;
+        let limit = if self.workload.primitive.scans() {
+            any::bind_probe_copy(device, &input, &mut output)?
+        } else {
+            any::bind_probe_read(device, &input)?
+        };
         Ok(Pair { input, output, limit })
     }
-}
 
-impl<T, U, F> Jobs for Arrays<'_, T, U, F>
-where
-    T: Number,
-    U: Number,
-    F: Fn(&Device, &Array<T>, &mut Array<U>) -> Result<Recording>,
-{
-    fn lengths(&self) -> &[usize] {
+    /// The numbers of items, shorter ones first.
+    pub(crate) fn lengths(&self) -> &[usize] {
         &self.lengths
     }
 
-    fn move_arrays(&mut self, length: usize) -> Result<()> {
+    /// Gives the arrays of a length another place in the device's memory, for runs that are bound from now on.
+    pub(crate) fn move_arrays(&mut self, length: usize) -> Result<()> {
         // The old ones are there until then, so that the new ones lie elsewhere.
         self.pairs[length] = self.pair(length)?;
         Ok(())
     }
 
-    fn bind(&mut self, device: &Device, length: usize) -> Result<Recording> {
+    /// A run at the length of this number, on a device that was told how.
+    pub(crate) fn bind(&mut self, device: &Device, length: usize) -> Result<Recording> {
         let Pair { input, output, .. } = &mut self.pairs[length];
-        (self.bind)(device, input, output)
+        if self.workload.primitive.scans() {
+            any::bind_scan(device, &*input, output, &self.workload.scan())
+        } else {
+            any::bind_reduce(device, &*input, output, &self.workload.reduction())
+        }
     }
 
-    fn limit(&self, length: usize) -> &Recording {
+    /// The same bytes, moved without arithmetic.
+    pub(crate) fn limit(&self, length: usize) -> &Recording {
         &self.pairs[length].limit
     }
 
-    fn poison(&mut self, length: usize) -> Result<()> {
+    /// Spoils the result, so that one that is not written is not taken for a right one.
+    pub(crate) fn poison(&mut self, length: usize) -> Result<()> {
         let items = self.places[length].len();
         if items > COMPARED {
             // The items themselves are not their result.
             return self.pairs[length].limit.submit();
         }
-        self.pairs[length].output.copy_from_slice(&vec![poison::<U>(); items])
+        let bytes = items * self.out.size();
+        let poison = poisoned(bytes);
+        let poison = AnyView::from_bytes(self.out, &cast_slice(&poison)[..bytes])?;
+        self.pairs[length].output.copy_from(poison)
     }
 
-    fn correct(&self, length: usize) -> Result<bool> {
-        let expected: &[U] = &cast_slice(self.expected.bytes())[self.places[length].clone()];
-        if let Some(digest) = self.digest.as_ref().filter(|_| expected.len() > COMPARED) {
-            let found = digest(&self.device, self.pairs[length].output.view())?;
-            return Ok(found == digest(&Device::cpu(), expected.into())?);
+    /// Whether the last result is right.
+    pub(crate) fn correct(&self, length: usize) -> Result<bool> {
+        let place = self.places[length].clone();
+        let expected = AnyView::from_bytes(self.out, self.expected.bytes())?.slice(place)?;
+        let output = &self.pairs[length].output;
+        if expected.len() > COMPARED {
+            let acc = any::combined_in(self.out);
+            let problem = any::Reduce::new(self.workload.op).acc(acc);
+            let found = any::reduce(&self.device, output, &problem)?;
+            return Ok(found == any::reduce(&Device::cpu(), expected, &problem)?);
         }
-        let found = self.pairs[length].output.to_vec()?;
-        Ok(cast_slice::<U, u8>(&found) == cast_slice::<U, u8>(expected))
+        Ok(Some(&output.to_bytes()?[..]) == expected.bytes())
     }
 }

@@ -1,19 +1,23 @@
 //! Makes the kernels that lines name, where those who need them will look.
 
-use std::any::Any;
 use std::io::{self, BufRead, Write};
 
+use upsweep::any::{self, AnyArray, Op};
 use upsweep::profile::Work;
 use upsweep::{
-    Array, CpuOptions, Device, Dtype, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Max, Min,
-    Number, Operator, PositionPlan, Recording, Reduce, ReducePlan, Scan, ScanPlan, Widen,
-    WorkgroupPolicy,
+    CpuOptions, Device, Dtype, GpuOptions, GpuReduceStrategy, GpuScanStrategy, WorkgroupPolicy,
 };
 
 use super::cells::{Cell, Space};
+use crate::buffer::poison;
 use crate::device;
-use crate::dispatch::{self, Op, PositionKernel, ReduceKernel, ScanKernel, same_bits};
 use crate::error::{Failure, Result};
+use crate::lists::Primitive;
+use crate::workload::Workload;
+
+/// The first words of lines.
+const REDUCE: &str = "reduce";
+const SCAN: &str = "scan";
 
 /// What stands for a strategy in the line of what the device chooses by itself.
 const OWN: &str = "-";
@@ -43,9 +47,10 @@ pub(super) fn each(line: &str) -> Vec<String> {
 }
 
 /// What a piece of work is called in such lines.
-pub(super) fn name_of(scans: bool, work: Work) -> String {
-    let primitive = if scans { "scan" } else { "reduce" };
-    format!("{primitive} {} {} {}", work.operator, work.item, work.output)
+pub(super) fn name_of(workload: &Workload) -> String {
+    let primitive = if workload.primitive.scans() { SCAN } else { REDUCE };
+    let Work { operator, item, output } = workload.work();
+    format!("{primitive} {operator} {item} {output}")
 }
 
 /// Makes the kernels of a device that lines on standard input name, and answers each with a line on standard output.
@@ -83,103 +88,50 @@ pub(super) fn make(device: &Device, line: &str, ones: &mut Ones) -> Result<()> {
     };
     let (op, item, output): (Op, Dtype, Dtype) =
         (operator.parse()?, item.parse()?, output.parse()?);
-    let scans = primitive == "scan";
-    let options: GpuOptions = match scans {
+    let workload = match (primitive, op) {
+        (SCAN, _) => Workload::new(Primitive::InclusiveScan, op, item, Some(output)),
+        (_, Op::ArgMin) => Workload::new(Primitive::ArgMin, op, item, None),
+        (_, Op::ArgMax) => Workload::new(Primitive::ArgMax, op, item, None),
+        _ => Workload::new(Primitive::Reduce, op, item, Some(output)),
+    };
+    let options: GpuOptions = match primitive {
         _ if strategy == OWN => GpuOptions::default(),
-        true => strategy.parse::<GpuScanStrategy>()?.options(policy),
-        false => strategy.parse::<GpuReduceStrategy>()?.options(policy),
+        SCAN => strategy.parse::<GpuScanStrategy>()?.options(policy),
+        _ => strategy.parse::<GpuReduceStrategy>()?.options(policy),
     };
     let device = device.with_gpu_options(options)?;
-    let (from, to) = same_bits(op, item, output);
     let mut made = Ok(());
     for items in lengths.split(',') {
-        let (device, items) = (device.clone(), number(items)?);
-        let kernel = Kernel { ones: &mut *ones, device, items, largest: op == Op::ArgMax };
-        let done = match op {
-            Op::ArgMin | Op::ArgMax => dispatch::position(item, kernel),
-            _ if scans => dispatch::scan(op, from, to, kernel).unwrap_or(Ok(())),
-            _ => dispatch::reduce(op, from, to, kernel).unwrap_or(Ok(())),
-        };
-        made = made.and(done);
+        made = made.and(ones.bind(&device, &workload, number(items)?));
     }
     made
 }
 
 /// The arrays of one item that kernels were last made for. Most in a row are for the same types.
 #[derive(Default)]
-pub(super) struct Ones(Option<Box<dyn Any>>);
+pub(super) struct Ones(Option<[AnyArray; 2]>);
 
-/// A kernel to be made, for arrays of at most so many items.
-struct Kernel<'a> {
-    ones: &'a mut Ones,
-    device: Device,
-    items: usize,
-    largest: bool,
-}
-
-impl Kernel<'_> {
-    /// Binds it to arrays of one item, which nobody reads.
-    fn bind_to_ones<T: Number, U: Number>(
-        self,
-        bind: impl FnOnce(&Array<T>, &mut Array<U>) -> upsweep::Result<Recording>,
-    ) -> Result<()> {
-        let kept = self.ones.0.take().and_then(|kept| kept.downcast::<(Array<T>, Array<U>)>().ok());
-        let mut ones = match kept {
-            Some(ones) => ones,
-            None => Box::new((
-                Array::filled(&self.device, 1, T::zeroed())?,
-                Array::filled(&self.device, 1, U::zeroed())?,
-            )),
+impl Ones {
+    /// Binds the kernel of arrays of at most so many items to these, which nobody reads.
+    fn bind(&mut self, device: &Device, workload: &Workload, items: usize) -> Result<()> {
+        let scans = workload.primitive.scans();
+        let problem = workload.reduction();
+        let out = if scans { workload.stored } else { problem.result(workload.dtype) };
+        let types = [workload.dtype, out];
+        let fit = |ones: &[AnyArray; 2]| ones.each_ref().map(AnyArray::dtype) == types;
+        let [input, output] = match self.0.take().filter(fit) {
+            Some(ones) => self.0.insert(ones),
+            None => {
+                let [input, output] = types.map(|dtype| AnyArray::filled(device, 1, poison(dtype)));
+                self.0.insert([input?, output?])
+            }
         };
-        let bound = bind(&ones.0, &mut ones.1).map(drop);
-        self.ones.0 = Some(ones);
-        Ok(bound?)
-    }
-}
-
-impl ReduceKernel for Kernel<'_> {
-    type Output = Result<()>;
-
-    fn run<T, A, O>(self, operator: O) -> Result<()>
-    where
-        T: Number + Widen<A>,
-        A: Number,
-        O: Operator<A>,
-    {
-        let mut plan = ReducePlan::<T, A, O>::new(&self.device, self.items, Reduce::new(operator))?;
-        self.bind_to_ones(|input: &Array<T>, result: &mut Array<A>| plan.bind(input, result))
-    }
-}
-
-impl ScanKernel for Kernel<'_> {
-    type Output = Result<()>;
-
-    fn run<T, U, O>(self, operator: O) -> Result<()>
-    where
-        T: Number + Widen<U::Acc>,
-        U: Number,
-        U::Acc: Number,
-        O: Operator<U::Acc>,
-    {
-        let mut plan =
-            ScanPlan::<T, U, O>::new(&self.device, self.items, Scan::inclusive(operator))?;
-        self.bind_to_ones(|input: &Array<T>, output: &mut Array<U>| plan.bind(input, output))
-    }
-}
-
-impl PositionKernel for Kernel<'_> {
-    type Output = Result<()>;
-
-    fn run<T>(self) -> Result<()>
-    where
-        T: Number,
-        T::Acc: Number,
-        Min: Operator<T::Acc>,
-        Max: Operator<T::Acc>,
-    {
-        let plan = if self.largest { PositionPlan::<T>::argmax } else { PositionPlan::argmin };
-        let mut plan = plan(&self.device, self.items)?;
-        self.bind_to_ones(|input: &Array<T>, result: &mut Array<u64>| plan.bind(input, result))
+        if scans {
+            any::bind_scan_up_to(device, items, &*input, output, &workload.scan())?;
+        } else {
+            any::bind_reduce_up_to(device, items, &*input, output, &problem)?;
+        }
+        Ok(())
     }
 }
 

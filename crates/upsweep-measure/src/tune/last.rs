@@ -72,7 +72,7 @@ fn close<S: Space>(length: &Length<S>, own: Cell<S>, deadline: Deadline) -> Vec<
     cells.into_iter().map(|cell| Close { cell, ratios: Vec::new() }).collect()
 }
 
-impl<S: Space> Search<'_, S> {
+impl<S: Space> Search<'_, '_, S> {
     /// The fastest at a length, by itself or among the close ones, and how many results were wrong; nothing if all were,
     /// or if a check has nothing else. It wants the device to itself.
     pub(super) fn end(

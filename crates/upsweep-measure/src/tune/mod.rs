@@ -31,13 +31,13 @@ use upsweep::profile;
 use upsweep::{Device, Dtype, Limits, Profile};
 
 use crate::device;
-use crate::dispatch::Op;
 use crate::error::{Failure, Result};
 use crate::inputs;
 use crate::lists::Devices;
 use crate::log;
 use crate::signals::check_signals;
 use crate::workload::Workload;
+use upsweep::any::{self, Op};
 
 use awake::Awake;
 use budget::{Budget, Deadline, Span};
@@ -45,7 +45,7 @@ use gpu::{Extent, Piece, lines_of_scans};
 use helpers::{Helpers, PATIENCE};
 pub use kernels::serve as serve_kernels;
 pub use options::Options;
-use pieces::{cpu_dtypes, dispatched, lengths, parts, pieces};
+use pieces::{cpu_dtypes, lengths, parts, pieces};
 pub use places::{begun, check_place, own_place};
 pub use said::{COLUMNS, Row, Tell};
 pub use sweep::Tried;
@@ -156,7 +156,7 @@ fn on_cpu(
     let (found, wrong) = cpu::find(asked, &cpu_dtypes(options))?;
     // Types that are not measured have the numbers of words, if these are, and else those of the rules.
     let words = found.iter().find(|(dtype, _)| *dtype == Dtype::U32).map(|&(_, policy)| policy);
-    profile.cpu = words.or(profile.cpu).or_else(|| device.cpu_policy::<u32>());
+    profile.cpu = words.or(profile.cpu).or_else(|| any::cpu_policy(device, Dtype::U32));
     profile.cpu_types.retain(|(before, _)| found.iter().all(|(dtype, _)| dtype != before));
     profile.cpu_types.extend(found);
     Ok(wrong)
@@ -182,18 +182,20 @@ fn on_cpu_in_turns(options: &Options, device: &Device, tell: Tell<'_>) -> Result
         let items = inputs::items(dtype, longest, op == Op::Product)?;
         let mut tell = |tried: &Tried<'_>| tell(&Row { device: "cpu", types: &types, tried });
         let ways = ways::Ways {
+            workload: wanted,
             device,
             operation: &operation,
             lengths: &lengths,
             items: &items,
-            largest: op == Op::ArgMax,
             against: against.as_ref(),
             budget: &budget,
             deadline,
             tell: &mut tell,
         };
-        let Some(found) = dispatched(wanted, ways) else { continue };
-        let found = found?;
+        if wanted.kernel().is_none() {
+            continue;
+        }
+        let found = ways.run()?;
         all.percent.extend(found.percent);
         all.wrong += found.wrong;
     }
@@ -227,8 +229,8 @@ fn on_gpu(
     let profiles = || [&*in_use].into_iter().chain(&shipped);
     let mut later = Vec::new();
     for wanted in pieces.iter().filter(|wanted| wanted.primitive.scans()) {
-        let (work, lengths, count) = (wanted.work(), lengths(wanted), helpers.at_once());
-        let (first, next) = lines_of_scans(device, profiles, work, &lengths, count);
+        let (lengths, count) = (lengths(wanted), helpers.at_once());
+        let (first, next) = lines_of_scans(device, profiles, wanted, &lengths, count);
         helpers.ask_ahead(first);
         later.extend(next);
     }
@@ -248,11 +250,11 @@ fn on_gpu(
         let items = inputs::repeated(dtype, longest, op == Op::Product)?;
         let mut tell = |tried: &Tried<'_>| tell(&Row { device: device.id(), types: &types, tried });
         let piece = Piece {
+            workload: wanted,
             device,
             operation: &operation,
             helpers: &mut helpers,
             awake: &awake,
-            work: wanted.work(),
             in_use: &in_use,
             shipped: &shipped,
             checks,
@@ -263,14 +265,16 @@ fn on_gpu(
             tell: &mut tell,
             profile,
         };
-        let done = match dispatched(wanted, piece) {
-            None => continue,
+        if wanted.kernel().is_none() {
+            continue;
+        }
+        let done = match piece.run() {
             // Types that this device does not know are no mistake of a list of types.
-            Some(Err(Failure::Library(error @ upsweep::Error::ElementUnsupported { .. }))) => {
+            Err(Failure::Library(error @ upsweep::Error::ElementUnsupported { .. })) => {
                 log!("{name}: {error}");
                 continue;
             }
-            Some(done) => done?,
+            done => done?,
         };
         let Extent { tried, all, wrong: found, spent } = done;
         let elapsed = budget.elapsed().as_secs_f64();

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use upsweep::Dtype;
 
 use super::budget::Span;
-use crate::dispatch::Op;
 use crate::lists::Primitive;
+use upsweep::any::Op;
 
 /// What is measured of each device.
 #[derive(Clone, Debug)]

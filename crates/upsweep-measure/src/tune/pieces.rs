@@ -2,13 +2,12 @@
 
 use std::ops::RangeInclusive;
 
+use upsweep::any::{self, Op};
 use upsweep::{Device, Dtype};
 
 use super::options::Options;
 use crate::buffer::available_memory;
-use crate::dispatch::{self, Op, PositionKernel, ReduceKernel, ScanKernel, combined_in, same_bits};
 use crate::error::Result;
-use crate::lists::Primitive;
 use crate::workload::Workload;
 
 /// Types and lengths that are measured unless others are asked for. Every power of two: of those between two that had been measured, what was
@@ -31,30 +30,12 @@ pub(super) fn parts(workload: &Workload, quick: bool) -> usize {
     }
 }
 
-/// Does a piece of work with its types, if there is such a kernel.
-pub(super) fn dispatched<R, K>(wanted: Workload, kernel: K) -> Option<R>
-where
-    K: ReduceKernel<Output = R> + ScanKernel<Output = R> + PositionKernel<Output = R>,
-{
-    let Workload { primitive, op, dtype, stored } = wanted;
-    match primitive {
-        Primitive::ArgMin | Primitive::ArgMax => Some(dispatch::position(dtype, kernel)),
-        Primitive::Reduce => {
-            let (from, to) = same_bits(op, dtype, combined_in(stored));
-            dispatch::reduce(op, from, to, kernel)
-        }
-        Primitive::InclusiveScan | Primitive::ExclusiveScan => {
-            let (from, to) = same_bits(op, dtype, stored);
-            dispatch::scan(op, from, to, kernel)
-        }
-    }
-}
-
 /// The types that a CPU's numbers are found for: sums of signed integers are those of unsigned ones, bit for bit.
 pub(super) fn cpu_dtypes(options: &Options) -> Vec<Dtype> {
     let asked = options.dtypes.clone().unwrap_or(DTYPES.to_vec());
     let mut dtypes: Vec<Dtype> = Vec::new();
-    for dtype in asked.into_iter().map(|dtype| same_bits(Op::Sum, dtype, dtype).0) {
+    let read = |dtype| any::scan_kernel(Op::Sum, dtype, dtype).map_or(dtype, |kernel| kernel.item);
+    for dtype in asked.into_iter().map(read) {
         if !dtypes.contains(&dtype) {
             dtypes.push(dtype);
         }

@@ -17,7 +17,7 @@ use super::awake::Awake;
 use super::budget::{Budget, Deadline};
 use super::cells::{Cell, Space, Untried};
 use super::helpers::Helpers;
-use super::jobs::{COMPARED, Jobs};
+use super::jobs::{Arrays, COMPARED};
 use super::order::{longest_within, order};
 use super::trial::GoingOn;
 use crate::error::{Failure, Result};
@@ -123,7 +123,7 @@ impl<S: Space> Length<S> {
 }
 
 /// A search on one device.
-pub(crate) struct Search<'a, S> {
+pub(crate) struct Search<'a, 'b, S> {
     /// The device as it chooses, which every cell is held against.
     pub(crate) device: &'a Device,
     pub(crate) operation: &'a str,
@@ -131,7 +131,7 @@ pub(crate) struct Search<'a, S> {
     pub(crate) name: &'a str,
     pub(crate) helpers: &'a mut Helpers,
     pub(crate) awake: &'a Awake,
-    pub(crate) jobs: &'a mut dyn Jobs,
+    pub(crate) jobs: &'a mut Arrays<'b>,
     /// The numbers that the device chooses at a length.
     pub(crate) chosen: &'a dyn Fn(usize) -> WorkgroupPolicy,
     /// Whether what calls do now is held against the best, so that a length at which nothing else was tried says nothing.
@@ -164,7 +164,7 @@ pub(super) fn lengths_of_first_kernels(lengths: &[usize]) -> Vec<usize> {
     kernels
 }
 
-impl<S: Space> Search<'_, S> {
+impl<S: Space> Search<'_, '_, S> {
     /// Tries cells until there are none left or the time is over.
     pub(crate) fn run(mut self) -> Result<Searched<S>> {
         let all = self.untried.len();

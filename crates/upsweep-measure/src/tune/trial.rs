@@ -59,7 +59,7 @@ impl<S> Went<S> {
     const WRONG: Self = Self { right: false, going_on: None };
 }
 
-impl<S: Space> Search<'_, S> {
+impl<S: Space> Search<'_, '_, S> {
     /// The lengths in the order in which a cell is tried at them, and how many come first.
     fn order(&self) -> (Vec<usize>, usize) {
         let lengths = self.jobs.lengths();

@@ -10,12 +10,9 @@ use std::iter;
 use std::sync::Arc;
 use std::time::Instant;
 
-use bytemuck::{bytes_of, cast_slice};
+use upsweep::any::{self, AnyView, AnyViewMut, ReduceCall, Scalar, ScanCall};
 use upsweep::profile::{Measured, Traffic};
-use upsweep::{
-    CpuPolicy, CpuShape, Device, Max, Min, Number, Operator, Profile, Reduce, Scan, Widen,
-    WorkgroupPolicy, argmax, argmin, reduce_with, scan_into_with,
-};
+use upsweep::{CpuPolicy, CpuShape, Device, Profile, WorkgroupPolicy};
 
 use super::budget::{Budget, Deadline};
 use super::cpu_arrays::scalar;
@@ -24,9 +21,9 @@ use super::order::SAME;
 use super::sweep::{Tell, Tried, measured};
 use crate::buffer::{Buffer, POISON};
 use crate::csv_fields::WRONG;
-use crate::dispatch::{PositionKernel, ReduceKernel, ScanKernel};
 use crate::error::Result;
 use crate::statistics::median_of;
+use crate::workload::Workload;
 
 /// Blocks that are tried.
 const BLOCKS: [usize; 4] = [1 << 15, 1 << 17, 1 << 19, 1 << 21];
@@ -62,12 +59,11 @@ fn untimed(fastest: f64) -> usize {
 
 /// One piece of work at every length.
 pub(crate) struct Ways<'a> {
+    pub(crate) workload: Workload,
     pub(crate) device: &'a Device,
     pub(crate) operation: &'a str,
     pub(crate) lengths: &'a [usize],
     pub(crate) items: &'a Buffer,
-    /// Of a search for a position: the largest and not the smallest item.
-    pub(crate) largest: bool,
     /// The one way that the choice meets, in the place of all.
     pub(crate) against: Option<&'a Device>,
     pub(crate) budget: &'a Budget,
@@ -111,17 +107,123 @@ impl Way {
 }
 
 /// A job on arrays of one length.
-trait Run {
+struct Run<'a> {
+    workload: Workload,
+    items: AnyView<'a>,
+    call: Call,
+    /// Where a scan goes.
+    output: Buffer,
+    expected: Expected,
+}
+
+/// The code of a job.
+enum Call {
+    Reduce(ReduceCall),
+    Scan(ScanCall),
+}
+
+/// What one thread without vectors makes of the items.
+enum Expected {
+    Value(Option<Scalar>),
+    /// The bytes of an array.
+    Array(Buffer),
+}
+
+impl<'a> Run<'a> {
+    fn new(device: &Device, workload: Workload, items: AnyView<'a>) -> Result<Self> {
+        let Workload { dtype, stored, .. } = workload;
+        if !workload.primitive.scans() {
+            let call = ReduceCall::new(device, dtype, &workload.reduction())?;
+            let expected = Expected::Value(call.run(&scalar()?, items)?);
+            let (call, output) = (Call::Reduce(call), Buffer::new(0)?);
+            return Ok(Self { workload, items, call, output, expected });
+        }
+        let call = ScanCall::new(dtype, stored, &workload.scan())?;
+        let bytes = items.len() * stored.size();
+        let [mut expected, output] = [Buffer::new(bytes)?, Buffer::new(bytes)?];
+        let target = AnyViewMut::from_bytes(stored, expected.bytes_mut())?;
+        call.run_into(&scalar()?, items, target)?;
+        let (call, expected) = (Call::Scan(call), Expected::Array(expected));
+        Ok(Self { workload, items, call, output, expected })
+    }
+
     /// What the numbers of a device come to.
-    fn shape(&self, device: &Device) -> Option<CpuShape>;
-    fn call(&mut self, device: &Device) -> Result<()>;
+    fn shape(&self, device: &Device) -> Option<CpuShape> {
+        let Workload { op, dtype, stored, .. } = self.workload;
+        let items = self.items.len();
+        match self.call {
+            Call::Reduce(_) => any::reduce_shape(device, self.workload.read(), items),
+            Call::Scan(_) => any::scan_shape(device, op, dtype, stored, items),
+        }
+    }
+
+    fn found(&mut self, device: &Device) -> Result<Option<Scalar>> {
+        let items = black_box(self.items);
+        match &self.call {
+            Call::Reduce(call) => Ok(black_box(call.run(device, items)?)),
+            Call::Scan(call) => {
+                let stored = self.workload.stored;
+                let output = AnyViewMut::from_bytes(stored, self.output.bytes_mut())?;
+                call.run_into(device, items, output)?;
+                Ok(None)
+            }
+        }
+    }
+
+    fn call(&mut self, device: &Device) -> Result<()> {
+        self.found(device).map(drop)
+    }
+
     /// Moves the bytes and does nothing else.
-    fn limit(&mut self, device: &Device) -> Result<()>;
+    fn limit(&mut self, device: &Device) -> Result<()> {
+        let items = black_box(self.items).bytes().unwrap_or_default();
+        match self.call {
+            Call::Reduce(_) => {
+                black_box(device.probe_read(items)?);
+            }
+            Call::Scan(_) => {
+                // Of a scan whose items grow it is the items alone.
+                let count = items.len().min(self.output.bytes().len());
+                device.probe_copy(&items[..count], &mut self.output.bytes_mut()[..count])?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a call leaves what one thread without vectors does.
-    fn is_right(&mut self, device: &Device) -> Result<bool>;
+    fn is_right(&mut self, device: &Device) -> Result<bool> {
+        self.output.bytes_mut().fill(POISON);
+        let found = self.found(device)?;
+        Ok(match &self.expected {
+            Expected::Value(expected) => found == *expected,
+            Expected::Array(expected) => self.output.bytes() == expected.bytes(),
+        })
+    }
 }
 
 impl Ways<'_> {
+    /// How much the choice loses at each length.
+    pub(crate) fn run(mut self) -> Result<Lost> {
+        let (workload, device, mut lost) = (self.workload, self.device, Lost::default());
+        let all = AnyView::from_bytes(workload.dtype, self.items.bytes())?;
+        let (traffic, acted) = match workload.primitive.scans() {
+            true => (Traffic::Copies, workload.written()),
+            false => (Traffic::Reads, workload.read()),
+        };
+        for (number, &items) in self.lengths.iter().enumerate() {
+            if self.deadline.is_over() {
+                break;
+            }
+            let mut run = Run::new(device, workload, all.slice(0..items)?)?;
+            let bytes = items * workload.dtype.size() + run.output.bytes().len();
+            let until = self.until(number);
+            let Some(policy) = any::cpu_policy(device, acted) else { break };
+            let asked = Asked { items, until, traffic, bytes, policy };
+            self.row(&asked, &mut run, &mut lost)?;
+        }
+        Ok(lost)
+    }
+
     /// All ways, those that come to the same among them.
     fn all(&self, asked: &Asked) -> Vec<Device> {
         if let Some(against) = self.against {
@@ -169,7 +271,7 @@ impl Ways<'_> {
     }
 
     /// One length: how much the choice loses.
-    fn row(&mut self, asked: &Asked, run: &mut dyn Run, lost: &mut Lost) -> Result<()> {
+    fn row(&mut self, asked: &Asked, run: &mut Run<'_>, lost: &mut Lost) -> Result<()> {
         let own = self.device;
         let Some(shape) = run.shape(own) else { unreachable!("a CPU knows what it does") };
         let in_use = format!("{shape}, in use");
@@ -214,7 +316,7 @@ impl Ways<'_> {
         asked: &Asked,
         name: &str,
         device: &Device,
-        run: &mut dyn Run,
+        run: &mut Run<'_>,
         lost: &mut Lost,
     ) -> Result<Option<f64>> {
         if !run.is_right(device)? {
@@ -231,7 +333,7 @@ impl Ways<'_> {
         &self,
         mut ways: Vec<Way>,
         fastest: f64,
-        run: &mut dyn Run,
+        run: &mut Run<'_>,
         until: Deadline,
     ) -> Result<(f64, Option<Way>)> {
         let mut sample = |device: &Device| sample(fastest, || run.call(device));
@@ -302,165 +404,4 @@ fn timed(runs: u32, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
 pub(super) fn sample(fastest: f64, mut call: impl FnMut() -> Result<()>) -> Result<f64> {
     (0..untimed(fastest)).try_for_each(|_| call())?;
     timed(((SAMPLE / fastest.max(1e-9)) as u32).clamp(1, 1 << 16), call)
-}
-
-/// A job that gives one value: `call` does it.
-struct ToValue<'a, V, F> {
-    call: F,
-    shape: fn(&Device, usize) -> Option<CpuShape>,
-    items: usize,
-    bytes: &'a [u8],
-    expected: V,
-    equal: fn(&V, &V) -> bool,
-}
-
-impl<V, F: Fn(&Device) -> upsweep::Result<V>> Run for ToValue<'_, V, F> {
-    fn shape(&self, device: &Device) -> Option<CpuShape> {
-        (self.shape)(device, self.items)
-    }
-
-    fn call(&mut self, device: &Device) -> Result<()> {
-        black_box((self.call)(device)?);
-        Ok(())
-    }
-
-    fn limit(&mut self, device: &Device) -> Result<()> {
-        black_box(device.probe_read(black_box(self.bytes))?);
-        Ok(())
-    }
-
-    fn is_right(&mut self, device: &Device) -> Result<bool> {
-        Ok((self.equal)(&(self.call)(device)?, &self.expected))
-    }
-}
-
-impl ReduceKernel for Ways<'_> {
-    type Output = Result<Lost>;
-
-    fn run<T, A, O>(mut self, operator: O) -> Result<Lost>
-    where
-        T: Number + Widen<A>,
-        A: Number,
-        O: Operator<A>,
-    {
-        let (problem, mut lost) = (Reduce::new(operator), Lost::default());
-        for (number, &count) in self.lengths.iter().enumerate() {
-            if self.deadline.is_over() {
-                break;
-            }
-            let items = &cast_slice::<u8, T>(self.items.bytes())[..count];
-            let expected = reduce_with(&scalar()?, items, &problem)?;
-            let call = |device: &Device| reduce_with(device, black_box(items), &problem);
-            let equal: fn(&A, &A) -> bool = |found, expected| bytes_of(found) == bytes_of(expected);
-            let bytes = cast_slice(items);
-            let shape = Device::reduce_shape::<T>;
-            let mut run = ToValue { call, shape, items: count, bytes, expected, equal };
-            let (traffic, bytes) = (Traffic::Reads, size_of_val(items));
-            let until = self.until(number);
-            let Some(policy) = self.device.cpu_policy::<T>() else { break };
-            let asked = Asked { items: count, until, traffic, bytes, policy };
-            self.row(&asked, &mut run, &mut lost)?;
-        }
-        Ok(lost)
-    }
-}
-
-impl PositionKernel for Ways<'_> {
-    type Output = Result<Lost>;
-
-    fn run<T>(mut self) -> Result<Lost>
-    where
-        T: Number,
-        T::Acc: Number,
-        Min: Operator<T::Acc>,
-        Max: Operator<T::Acc>,
-    {
-        let (find, mut lost) = (if self.largest { argmax } else { argmin }, Lost::default());
-        for (number, &count) in self.lengths.iter().enumerate() {
-            if self.deadline.is_over() {
-                break;
-            }
-            let items = &cast_slice::<u8, T>(self.items.bytes())[..count];
-            let expected = find(&scalar()?, items)?;
-            let call = |device: &Device| find(device, black_box(items));
-            let bytes = cast_slice(items);
-            let (shape, equal) = (Device::reduce_shape::<T>, PartialEq::eq);
-            let mut run = ToValue { call, shape, items: count, bytes, expected, equal };
-            let (traffic, bytes) = (Traffic::Reads, bytes.len());
-            let until = self.until(number);
-            let Some(policy) = self.device.cpu_policy::<T>() else { break };
-            let asked = Asked { items: count, until, traffic, bytes, policy };
-            self.row(&asked, &mut run, &mut lost)?;
-        }
-        Ok(lost)
-    }
-}
-
-/// A scan.
-struct ToArray<'a, T, U, F> {
-    call: F,
-    shape: fn(&Device, usize) -> Option<CpuShape>,
-    items: &'a [T],
-    output: Buffer,
-    expected: Vec<U>,
-}
-
-impl<T: Number, U: Number, F> Run for ToArray<'_, T, U, F>
-where
-    F: Fn(&Device, &[T], &mut [U]) -> upsweep::Result<()>,
-{
-    fn shape(&self, device: &Device) -> Option<CpuShape> {
-        (self.shape)(device, self.items.len())
-    }
-
-    fn call(&mut self, device: &Device) -> Result<()> {
-        Ok((self.call)(device, black_box(self.items), self.output.items_mut())?)
-    }
-
-    fn limit(&mut self, device: &Device) -> Result<()> {
-        let items: &[u8] = cast_slice(black_box(self.items));
-        // Of a scan whose items grow it is the items alone.
-        let count = items.len().min(self.output.bytes().len());
-        Ok(device.probe_copy(&items[..count], &mut self.output.bytes_mut()[..count])?)
-    }
-
-    fn is_right(&mut self, device: &Device) -> Result<bool> {
-        self.output.bytes_mut().fill(POISON);
-        self.call(device)?;
-        Ok(self.output.bytes() == cast_slice::<U, u8>(&self.expected))
-    }
-}
-
-impl ScanKernel for Ways<'_> {
-    type Output = Result<Lost>;
-
-    fn run<T, U, O>(mut self, operator: O) -> Result<Lost>
-    where
-        T: Number + Widen<U::Acc>,
-        U: Number,
-        U::Acc: Number,
-        O: Operator<U::Acc>,
-    {
-        let (problem, mut lost) = (Scan::inclusive(operator), Lost::default());
-        for (number, &count) in self.lengths.iter().enumerate() {
-            if self.deadline.is_over() {
-                break;
-            }
-            let items = &cast_slice::<u8, T>(self.items.bytes())[..count];
-            let mut expected = vec![U::zeroed(); count];
-            scan_into_with(&scalar()?, items, &mut expected[..], &problem)?;
-            let call = |device: &Device, items: &[T], output: &mut [U]| {
-                scan_into_with(device, items, output, &problem)
-            };
-            let output = Buffer::new(size_of_val(&expected[..]))?;
-            let (traffic, bytes) = (Traffic::Copies, size_of_val(items) + output.bytes().len());
-            let until = self.until(number);
-            let Some(policy) = self.device.cpu_policy::<U>() else { break };
-            let asked = Asked { items: count, until, traffic, bytes, policy };
-            let shape = Device::scan_shape::<T, U, O>;
-            let mut run = ToArray { call, shape, items, output, expected };
-            self.row(&asked, &mut run, &mut lost)?;
-        }
-        Ok(lost)
-    }
 }

@@ -4,11 +4,10 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use bytemuck::cast_slice;
+use upsweep::any::{self, AnyArray, Op, ReduceCall, Scalar};
 use upsweep::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use upsweep::cudarc::driver::{CudaGraph, CudaStream};
-use upsweep::{
-    Array, Device, Dtype, Error, Recording, Reduce, ReducePlan, Result, Sum, reduce, wgpu,
-};
+use upsweep::{Device, Dtype, Error, Recording, Result, wgpu};
 
 use crate::buffer::{Buffer, POISON, available_memory};
 use crate::inputs;
@@ -47,13 +46,14 @@ pub(super) struct Sums<'a> {
     device: &'a Device,
     items: Buffer,
     n: usize,
-    expected: Vec<u32>,
+    sum: ReduceCall,
+    expected: Vec<Option<Scalar>>,
     /// Launches the recordings, and stands before them, so that it is dropped before them.
     graph: Option<CudaGraph>,
     /// What was found.
-    found: Vec<u32>,
+    found: Vec<Option<Scalar>>,
     /// On a GPU, each with its result.
-    bound: Vec<(Recording, Array<u32>)>,
+    bound: Vec<(Recording, AnyArray)>,
     streams: Vec<Arc<CudaStream>>,
 }
 
@@ -64,13 +64,15 @@ impl<'a> Sums<'a> {
         let fits = available_memory().is_none_or(|most| bytes as u64 <= most / 2);
         let items = fits.then(|| inputs::items(Dtype::U32, n * count, false).ok()).flatten();
         let items = items.ok_or(Error::OutOfMemory { bytes })?;
+        let problem = any::Reduce::new(Op::Sum).acc(Dtype::U32);
         let mut sums = Self {
             device,
             items,
             n,
+            sum: ReduceCall::new(device, Dtype::U32, &problem)?,
             expected: Vec::new(),
             graph: None,
-            found: vec![0; count],
+            found: vec![None; count],
             bound: Vec::new(),
             streams: Vec::new(),
         };
@@ -78,13 +80,12 @@ impl<'a> Sums<'a> {
             let own = sums.own(which);
             let sum = own.iter().fold(0, |sum: u32, item| sum.wrapping_add(*item));
             if device.id() != "cpu" {
-                let input = Array::from_slice(device, own)?;
-                let mut result = Array::filled(device, 1, 0u32)?;
-                let mut plan = ReducePlan::<u32, u32, _>::new(device, n, Reduce::new(Sum))?;
-                let recording = plan.bind(&input, &mut result)?;
+                let input = AnyArray::from_view(device, own)?;
+                let mut result = AnyArray::filled(device, 1, Scalar::new(0u32))?;
+                let recording = any::bind_reduce(device, &input, &mut result, &problem)?;
                 sums.bound.push((recording, result));
             }
-            sums.expected.push(sum);
+            sums.expected.push(Some(Scalar::new(sum)));
         }
         device.wait()?;
         Ok(sums)
@@ -153,8 +154,8 @@ impl<'a> Sums<'a> {
     pub(super) fn run(&mut self, way: Way) -> Result<()> {
         if self.bound.is_empty() {
             for which in 0..self.found.len() {
-                self.found[which] =
-                    reduce(self.device, std::hint::black_box(self.own(which)), Sum)?;
+                let own = std::hint::black_box(self.own(which));
+                self.found[which] = self.sum.run(self.device, own)?;
             }
             return Ok(());
         }
@@ -213,9 +214,9 @@ impl<'a> Sums<'a> {
     /// Spoils all results.
     pub(super) fn poison(&mut self) -> Result<()> {
         let poison = u32::from_ne_bytes([POISON; 4]);
-        self.found.fill(poison);
+        self.found.fill(None);
         for (_, result) in &mut self.bound {
-            result.copy_from_slice(&[poison])?;
+            result.copy_from(&[poison])?;
         }
         self.device.wait()
     }
@@ -223,7 +224,7 @@ impl<'a> Sums<'a> {
     /// Whether all results are right.
     pub(super) fn are_right(&mut self) -> Result<bool> {
         for ((_, result), found) in self.bound.iter().zip(&mut self.found) {
-            *found = result.to_vec()?[0];
+            *found = Scalar::from_bytes(Dtype::U32, &result.to_bytes()?);
         }
         Ok(self.found == self.expected)
     }
