@@ -82,10 +82,6 @@ pub(crate) struct TuneArguments {
     #[arg(long, conflicts_with_all = ["output", "import", "export"])]
     pub(crate) check: bool,
 
-    /// With --check, on a CPU: hold what calls choose now against what they would choose by this profile, and nothing else
-    #[arg(long, value_name = "FILE", requires = "check")]
-    pub(crate) against: Option<PathBuf>,
-
     /// Write what was tried as CSV to this file, or to standard output with -
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,

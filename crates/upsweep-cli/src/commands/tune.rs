@@ -19,9 +19,6 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
     }
     let devices = tune::devices(arguments.device.as_ref())?;
     if arguments.check {
-        if arguments.against.is_some() && only(&devices, "--against")?.id() != "cpu" {
-            return Err(Failure::usage("--against compares profiles of a CPU: --device cpu"));
-        }
         watch_signals()?;
         return check(arguments, &devices);
     }
@@ -59,7 +56,6 @@ fn options(arguments: &TuneArguments) -> Options {
         budget: arguments.budget,
         quick: arguments.quick,
         skip_host: arguments.skip_host,
-        against: arguments.against.clone(),
     }
 }
 

@@ -294,7 +294,6 @@ impl Run {
             budget: Some(time.parse().map_err(Failure::usage)?),
             quick: false,
             skip_host: true,
-            against: None,
         };
         self.piece(
             &words,

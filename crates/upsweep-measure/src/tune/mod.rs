@@ -167,8 +167,6 @@ fn on_cpu_in_turns(options: &Options, device: &Device, tell: Tell<'_>) -> Result
     let pieces = pieces(options)?;
     let mut budget = Budget::new(span(options, device)?, pieces.len());
     let mut all = ways::Lost::default();
-    let against = options.against.as_deref().map(|file| profile::read_for(device.limits(), file));
-    let against = against.transpose()?.map(|profile| device.with_profile(Some(Arc::new(profile))));
     for wanted in pieces {
         if check_signals().is_err() {
             break;
@@ -187,7 +185,6 @@ fn on_cpu_in_turns(options: &Options, device: &Device, tell: Tell<'_>) -> Result
             operation: &operation,
             lengths: &lengths,
             items: &items,
-            against: against.as_ref(),
             budget: &budget,
             deadline,
             tell: &mut tell,

@@ -1,7 +1,5 @@
 //! What `tune` measures.
 
-use std::path::PathBuf;
-
 use upsweep::Dtype;
 
 use super::budget::Span;
@@ -27,6 +25,4 @@ pub struct Options {
     pub quick: bool,
     /// Whether calls of a GPU on arrays in the host's memory are left out.
     pub skip_host: bool,
-    /// The one profile of a CPU that a check compares with.
-    pub against: Option<PathBuf>,
 }

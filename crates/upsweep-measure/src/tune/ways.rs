@@ -1,5 +1,5 @@
 //! What the choice of a CPU loses: at each length the ways of doing the job meet in turns, the slower half leaving each time, and what is
-//! left meets the choice in use once more, as at the end of a search on a GPU. Against another profile that choice alone is met.
+//! left meets the choice in use once more, as at the end of a search on a GPU.
 //!
 //! The ways of a reduction are one thread or all, blocks of four sizes, and whole or half lines; those of a scan one thread or all, blocks
 //! of six sizes or parts, and stores past the caches or not, of floats in half lines too. A way that comes to the same as the choice in use, or as
@@ -64,8 +64,6 @@ pub(crate) struct Ways<'a> {
     pub(crate) operation: &'a str,
     pub(crate) lengths: &'a [usize],
     pub(crate) items: &'a Buffer,
-    /// The one way that the choice meets, in the place of all.
-    pub(crate) against: Option<&'a Device>,
     pub(crate) budget: &'a Budget,
     pub(crate) deadline: Deadline,
     pub(crate) tell: Tell<'a>,
@@ -226,9 +224,6 @@ impl Ways<'_> {
 
     /// All ways, those that come to the same among them.
     fn all(&self, asked: &Asked) -> Vec<Device> {
-        if let Some(against) = self.against {
-            return vec![against.clone()];
-        }
         let lines: &[(usize, usize)] = match asked.traffic {
             _ if asked.bytes < CACHED => &LINES[..1],
             Traffic::Reads => &LINES,
@@ -291,7 +286,7 @@ impl Ways<'_> {
                 ways.push((time, Way { name, device, ratios: Vec::new() }));
             }
         }
-        ways.retain(|(time, _)| self.against.is_some() || *time <= HOPELESS * fastest);
+        ways.retain(|(time, _)| *time <= HOPELESS * fastest);
         let ways = ways.into_iter().map(|(_, way)| way).collect();
         let (own_time, best) = self.meet(ways, fastest, run, asked.until)?;
         let limit = sample(fastest, || run.limit(own))?;
