@@ -1,7 +1,6 @@
 //! Pieces of work on a GPU, and the search for the best cells of each.
 
 use std::collections::HashSet;
-use std::time::Instant;
 
 use upsweep::any::{self, AnyView, AnyViewMut, Scalar};
 use upsweep::profile::{Best, Rows, Work};
@@ -16,7 +15,7 @@ use super::helpers::Helpers;
 use super::jobs::Arrays;
 use super::kernels::{each, line, name_of};
 use super::known::{known_at, known_cells};
-use super::sweep::{Search, Searched, Spent, Tell, length_of_kernel, lengths_of_first_kernels};
+use super::sweep::{Search, Searched, Tell, length_of_kernel, lengths_of_first_kernels};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::workload::Workload;
@@ -50,7 +49,6 @@ pub(crate) struct Extent {
     pub(crate) tried: usize,
     pub(crate) all: usize,
     pub(crate) wrong: usize,
-    pub(crate) spent: Spent,
 }
 
 /// Keeps the rows of a piece of work, and those that there were at other lengths.
@@ -67,8 +65,6 @@ fn keep<S: Copy>(all: &mut Vec<Rows<S>>, work: Work, mut best: Vec<Best<S>>) {
 
 /// What a search tries.
 struct Cells<S> {
-    /// When it began.
-    begun: Instant,
     /// What helpers call the work.
     name: String,
     /// For each length, whose kernels are being made already.
@@ -165,14 +161,13 @@ impl Piece<'_> {
 
     /// Has the first kernels made, while arrays are: those of what the device chooses, and of what profiles have for each length.
     fn begin<S: Space>(&mut self) -> Cells<S> {
-        let begun = Instant::now();
         let profiles = || [self.in_use, &*self.profile].into_iter().chain(self.shipped);
         let untried =
             Untried::on(self.device.limits(), &known_cells(profiles(), self.workload.work()));
         let name = name_of(&self.workload);
         let (known, lines) = first_kernels(profiles, &name, self.workload.work(), &self.lengths);
         self.helpers.ask(lines);
-        Cells { begun, name, known, untried }
+        Cells { name, known, untried }
     }
 
     /// Searches, and keeps what is found. By `rules` the device chooses the numbers of so many items.
@@ -182,7 +177,7 @@ impl Piece<'_> {
         jobs: &mut Arrays<'_>,
         rules: &dyn Fn(usize) -> Policy,
     ) -> Result<Extent> {
-        let Cells { begun, name, known, untried } = cells;
+        let Cells { name, known, untried } = cells;
         let work = self.workload.work();
         let in_use = |items| S::in_use(self.in_use, work, items as u64);
         let chosen = |items| match in_use(items).filter(|_| self.checks) {
@@ -205,11 +200,10 @@ impl Piece<'_> {
             known,
             untried,
             launched: HashSet::new(),
-            spent: Spent { preparing: begun.elapsed(), ..Spent::default() },
         };
-        let Searched { best, tried, all, wrong, spent } = search.run()?;
+        let Searched { best, tried, all, wrong } = search.run()?;
         keep(S::rows_mut(self.profile), work, best);
-        Ok(Extent { tried, all, wrong, spent })
+        Ok(Extent { tried, all, wrong })
     }
 }
 

@@ -273,9 +273,9 @@ fn on_gpu(
             }
             done => done?,
         };
-        let Extent { tried, all, wrong: found, spent } = done;
+        let Extent { tried, all, wrong: found } = done;
         let elapsed = budget.elapsed().as_secs_f64();
-        log!("{name}: {tried} of {all} cells, {elapsed:.1} s: {spent}");
+        log!("{name}: {tried} of {all} cells, {elapsed:.1} s");
         wrong += found;
     }
     Ok(wrong)

@@ -7,7 +7,6 @@
 //! others are made only of what is left. In the end the best of each length meet (`last.rs`).
 
 use std::collections::HashSet;
-use std::fmt::{self, Display, Formatter};
 use std::time::{Duration, Instant};
 
 use upsweep::profile::{Best, Measured};
@@ -63,41 +62,6 @@ pub(crate) struct Searched<S> {
     pub(crate) all: usize,
     /// Whether a result was wrong.
     pub(crate) wrong: usize,
-    pub(crate) spent: Spent,
-}
-
-/// Where the time of a search went.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Spent {
-    /// Filling arrays, waiting for kernels, binding them to arrays, comparing results, measuring, and what the best of each length take.
-    pub(crate) preparing: Duration,
-    pub(crate) kernels: Duration,
-    pub(crate) binding: Duration,
-    pub(crate) comparing: Duration,
-    pub(crate) measuring: Duration,
-    pub(crate) meeting: Duration,
-}
-
-impl Display for Spent {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { preparing, kernels, binding, comparing, measuring, meeting } = *self;
-        let [preparing, kernels, binding, comparing, measuring, meeting] =
-            [preparing, kernels, binding, comparing, measuring, meeting]
-                .map(|time| time.as_secs_f64());
-        write!(
-            f,
-            "{preparing:.1} s preparing, {kernels:.1} for kernels, {binding:.1} binding, {comparing:.1} comparing, {measuring:.1} \
-             measuring, {meeting:.1} in the end"
-        )
-    }
-}
-
-/// Does something, whose time is added.
-pub(super) fn spend<R>(time: &mut Duration, work: impl FnOnce() -> R) -> R {
-    let begun = Instant::now();
-    let result = work();
-    *time += begun.elapsed();
-    result
 }
 
 /// One length while cells are tried.
@@ -146,7 +110,6 @@ pub(crate) struct Search<'a, 'b, S> {
     pub(crate) untried: Untried<S>,
     /// What was launched of every cell so far.
     pub(crate) launched: HashSet<String>,
-    pub(crate) spent: Spent,
 }
 
 /// The length whose kernel one of these lengths has: shorter ones have that of the longest at which results are compared.
@@ -169,7 +132,7 @@ impl<S: Space> Search<'_, '_, S> {
     pub(crate) fn run(mut self) -> Result<Searched<S>> {
         let all = self.untried.len();
         let awake = self.awake;
-        spend(&mut self.spent.kernels, || self.helpers.wait());
+        self.helpers.wait();
         let mut lengths = awake.measuring(|| self.begin())?;
         let for_the_end = MOST_FOR_THE_END * lengths.len() as u32;
         let trying = self.deadline.before_at_most(FOR_THE_END, for_the_end);
@@ -184,7 +147,7 @@ impl<S: Space> Search<'_, '_, S> {
         let mut cells = self.untried.take_known(count);
         self.helpers.ask(self.lines_of(&cells));
         wrong += awake.measuring(|| self.try_known(&mut lengths))?;
-        spend(&mut self.spent.kernels, || self.helpers.wait());
+        self.helpers.wait();
         // Cells whose kernels for other lengths are made, and those for which they are being made.
         let (mut going_on, mut waiting): (Vec<GoingOn<S>>, Vec<_>) = (Vec::new(), Vec::new());
         let mut turn = Duration::ZERO;
@@ -236,11 +199,10 @@ impl<S: Space> Search<'_, '_, S> {
                 }
                 Ok(())
             })?;
-            spend(&mut self.spent.kernels, || self.helpers.wait());
+            self.helpers.wait();
             (cells, going_on, waiting) = (next, waiting, found);
             turn = begun.elapsed();
         }
-        let met = Instant::now();
         let mut best = Vec::new();
         // Where something was measured all lengths get rows, also of what the device chooses by itself: those without one take that of the next,
         // which was up to 7.5 % slower.
@@ -254,8 +216,7 @@ impl<S: Space> Search<'_, '_, S> {
             best.extend(row);
             self.budget.moved();
         }
-        self.spent.meeting = met.elapsed();
-        Ok(Searched { best, tried, all, wrong, spent: self.spent })
+        Ok(Searched { best, tried, all, wrong })
     }
 
     /// What the device chooses by itself, at every length.

@@ -1,6 +1,6 @@
 //! One cell of a search: at three lengths first, then at those at which it may be the best; what is known of a length, at that alone.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use upsweep::{Device, Error, Recording, Result as Done};
 
@@ -10,7 +10,6 @@ use super::kernels::line;
 use super::order::{is_slow_around, longest_within, order};
 use super::sweep::{
     GRACE, Length, SAMPLE, Search, length_of_kernel, lengths_of_first_kernels, measured, runs_of,
-    spend,
 };
 use crate::csv_fields::WRONG;
 use crate::error::Result;
@@ -112,7 +111,7 @@ impl<S: Space> Search<'_, '_, S> {
                     continue;
                 }
                 let device = self.told(cell)?;
-                let bound = spend(&mut self.spent.binding, || self.jobs.bind(&device, number));
+                let bound = self.jobs.bind(&device, number);
                 match self.at_length(cell, bound, number, &mut lengths[number])? {
                     Step::Wrong => wrong += 1,
                     Step::Took(_) | Step::Refused | Step::Failed => {}
@@ -130,8 +129,7 @@ impl<S: Space> Search<'_, '_, S> {
             self.say(order[0], cell, None, LATE.to_owned())?;
             return Ok(Went::OVER);
         }
-        let mut bind =
-            |number: usize| spend(&mut self.spent.binding, || self.jobs.bind(&device, number));
+        let mut bind = |number: usize| self.jobs.bind(&device, number);
         let mut bound: Vec<_> = order[..first].iter().rev().map(|&number| bind(number)).collect();
         if !self.is_new(&cell.strategy.name(), &bound)? {
             return Ok(Went::OVER);
@@ -170,7 +168,7 @@ impl<S: Space> Search<'_, '_, S> {
                 self.say(number, cell, None, LATE.to_owned())?;
                 continue;
             }
-            let bound = spend(&mut self.spent.binding, || self.jobs.bind(&one.device, number));
+            let bound = self.jobs.bind(&one.device, number);
             match self.at_length(cell, bound, number, &mut lengths[number])? {
                 Step::Took(ratio) => one.ratios[number] = Some(ratio),
                 Step::Refused => {}
@@ -204,17 +202,12 @@ impl<S: Space> Search<'_, '_, S> {
             Err(error) => return Err(error.into()),
         };
         if self.jobs.lengths()[number] <= COMPARED {
-            let begun = Instant::now();
-            let right = self.is_right(number, &recording)?;
-            self.spent.comparing += begun.elapsed();
-            if !right {
+            if !self.is_right(number, &recording)? {
                 self.say(number, cell, None, WRONG.to_owned())?;
                 return Ok(Step::Wrong);
             }
         }
-        let device = self.device;
-        let in_turns = || in_turns(device, &recording, length);
-        let (own, plain) = spend(&mut self.spent.measuring, in_turns)?;
+        let (own, plain) = in_turns(self.device, &recording, length)?;
         let times = measured(own, length.limit, plain);
         self.say(number, cell, Some(times), "ok".to_owned())?;
         let ratio = own / plain;
