@@ -25,7 +25,7 @@ use super::cpu_bounds::{
     Block, Bound, PARTS, ScanBounds, WAYS, blocks, bounds, set_scans, with_threads,
 };
 use super::last::SAMPLE;
-use super::sweep::{Tried, measured};
+use super::said::{Tried, measured};
 use super::ways::sample;
 use crate::buffer::available_memory;
 use crate::error::Result;

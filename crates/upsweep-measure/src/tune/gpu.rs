@@ -15,7 +15,9 @@ use super::helpers::Helpers;
 use super::jobs::Arrays;
 use super::kernels::{each, line, name_of};
 use super::known::{known_at, known_cells};
-use super::sweep::{Search, Searched, Tell, length_of_kernel, lengths_of_first_kernels};
+use super::said::TellTried;
+use super::search::{Search, length_of_kernel, lengths_of_first_kernels};
+use super::sweep::Searched;
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::workload::Workload;
@@ -39,7 +41,7 @@ pub(crate) struct Piece<'a> {
     pub(crate) items: &'a Buffer,
     pub(crate) budget: &'a Budget,
     pub(crate) deadline: Deadline,
-    pub(crate) tell: Tell<'a>,
+    pub(crate) tell: TellTried<'a>,
     /// Where rows go.
     pub(crate) profile: &'a mut Profile,
 }

@@ -16,7 +16,8 @@ use super::budget::Deadline;
 use super::cells::{Cell, Space};
 use super::jobs::COMPARED;
 use super::order::fastest;
-use super::sweep::{self, Length, Search, measured, runs_of};
+use super::said::measured;
+use super::search::{self, Length, Search, runs_of};
 use crate::error::Result;
 use crate::gpu_timing::seconds;
 use crate::statistics::{median_of, middle_mean};
@@ -89,7 +90,7 @@ impl<S: Space> Search<'_, '_, S> {
         let mut close = close(length, own, deadline);
         let runs = runs_of(SAMPLE, length.once);
         // Through wgpu the host's part of a timed run is several times as long as a short run.
-        let sample = if deadline.is_over() { sweep::SAMPLE } else { SAMPLE };
+        let sample = if deadline.is_over() { search::SAMPLE } else { SAMPLE };
         let runs_of_rounds = runs_of(sample, length.once);
         let meetings = ROUNDS.len() + 1;
         for (round, &turns) in ROUNDS.iter().enumerate() {

@@ -18,6 +18,7 @@ mod order;
 mod pieces;
 mod places;
 mod said;
+mod search;
 mod sweep;
 mod threads;
 mod trial;
@@ -47,8 +48,7 @@ pub use kernels::serve as serve_kernels;
 pub use options::Options;
 use pieces::{cpu_dtypes, lengths, parts, pieces};
 pub use places::{begun, check_place, own_place};
-pub use said::{COLUMNS, Row, Tell};
-pub use sweep::Tried;
+pub use said::{COLUMNS, Row, Tell, Tried};
 pub use threads::are_left;
 use threads::none_is_left_in;
 

@@ -1,11 +1,39 @@
 //! Rows of `tune`, and their lines in a record.
 
-use super::sweep::Tried;
+use upsweep::WorkgroupPolicy;
+use upsweep::profile::Measured;
+
 use crate::csv_fields::quoted;
 use crate::error::Result;
 
 /// The columns of what was tried.
 pub const COLUMNS: &str = "device,op,dtype,n,strategy,threads_per_workgroup,items_per_thread,median_us,default_us,limit_us,checked";
+
+/// A row of what was tried.
+pub struct Tried<'a> {
+    /// The operation, as records name it.
+    pub operation: &'a str,
+    /// How many items there are.
+    pub items: usize,
+    /// The strategy, or which way of a CPU.
+    pub strategy: &'a str,
+    /// Its numbers, of a GPU.
+    pub policy: WorkgroupPolicy,
+    /// What it took, if it was measured.
+    pub times: Option<Measured>,
+    /// `ok`, in which meeting, or what went wrong.
+    pub checked: String,
+}
+
+/// Takes what was tried.
+pub(crate) type TellTried<'a> = &'a mut dyn FnMut(&Tried<'_>) -> Result<()>;
+
+/// Times as rows have them, of so many seconds.
+pub(super) fn measured(own: f64, limit: f64, plain: f64) -> Measured {
+    // To the nanosecond.
+    let us = |seconds: f64| (seconds * 1e9).round() / 1e3;
+    Measured { median_us: us(own), limit_us: us(limit), default_us: us(plain) }
+}
 
 /// What was tried of a device.
 pub struct Row<'a> {

@@ -8,8 +8,9 @@ use super::cells::{Cell, Space};
 use super::jobs::COMPARED;
 use super::kernels::line;
 use super::order::{is_slow_around, longest_within, order};
-use super::sweep::{
-    GRACE, Length, SAMPLE, Search, length_of_kernel, lengths_of_first_kernels, measured, runs_of,
+use super::said::measured;
+use super::search::{
+    GRACE, Length, SAMPLE, Search, length_of_kernel, lengths_of_first_kernels, runs_of,
 };
 use crate::csv_fields::WRONG;
 use crate::error::Result;

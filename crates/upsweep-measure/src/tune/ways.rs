@@ -18,7 +18,7 @@ use super::budget::{Budget, Deadline};
 use super::cpu_arrays::scalar;
 use super::last::{LAST, LEAST_TURNS, ROUNDS, SAMPLE};
 use super::order::SAME;
-use super::sweep::{Tell, Tried, measured};
+use super::said::{TellTried, Tried, measured};
 use crate::buffer::{Buffer, POISON};
 use crate::csv_fields::WRONG;
 use crate::error::Result;
@@ -66,7 +66,7 @@ pub(crate) struct Ways<'a> {
     pub(crate) items: &'a Buffer,
     pub(crate) budget: &'a Budget,
     pub(crate) deadline: Deadline,
-    pub(crate) tell: Tell<'a>,
+    pub(crate) tell: TellTried<'a>,
 }
 
 /// What came of it.

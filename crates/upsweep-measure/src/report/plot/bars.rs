@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::{Axis, Bars};
+use super::axis::Axis;
+use super::figure::Bars;
 
 /// Points of a name's column, of the longest bar, above the first and from one to the next.
 const NAMES: f64 = 150.0;

@@ -2,9 +2,10 @@
 
 use maud::{Markup, PreEscaped, html};
 
+use super::axis::Axis;
 use super::bars;
+use super::figure::{Figure, Look, Panel, Plot, Point, Series};
 use super::style::{LOOKS, STYLE, shape};
-use super::{Axis, Figure, Look, Panel, Plot, Point, Series};
 
 /// Points of a figure across: as wide as a text on a page of a repository.
 const WIDTH: f64 = 820.0;
