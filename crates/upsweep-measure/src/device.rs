@@ -4,8 +4,8 @@ use upsweep::profile::Traffic;
 use upsweep::{CpuOptions, Device, Dtype, Error};
 
 use crate::error::{Failure, Result};
-use crate::lists::Devices;
 use crate::log;
+use crate::selection::Devices;
 
 /// Vulkan devices that are programs on the CPU.
 const SOFTWARE: [&str; 3] = ["llvmpipe", "lavapipe", "SwiftShader"];

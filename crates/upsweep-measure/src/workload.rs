@@ -6,7 +6,7 @@ use upsweep::profile::Work;
 
 use crate::buffer::available_memory;
 use crate::error::{Failure, Result};
-use crate::lists::Primitive;
+use crate::selection::Primitive;
 
 /// A primitive with its operator and types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use clap::Args;
 use upsweep::{Dtype, InstructionSet};
 
 use upsweep::any::Op;
-use upsweep_measure::lists::{Devices, Lengths, Names, Primitive, Strategies};
+use upsweep_measure::selection::{Devices, Lengths, Names, Primitive, Strategies};
 
 const HELP: &str = "\
 Every result is compared with the reference, bit for bit, before a time is printed; a difference

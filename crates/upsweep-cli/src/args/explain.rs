@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use upsweep::Dtype;
 use upsweep::any::Op;
-use upsweep_measure::lists::{Choice, Lengths, Primitive};
+use upsweep_measure::selection::{Choice, Lengths, Primitive};
 
 use super::device::DeviceArguments;
 

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
-use upsweep_measure::lists::Lengths;
+use upsweep_measure::selection::Lengths;
 
 const HELP: &str = "\
 Sums u32 numbers by seven kernels, each of which removes one bottleneck of the one before: the steps of

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use upsweep_measure::lists::{Devices, Lengths};
+use upsweep_measure::selection::{Devices, Lengths};
 use upsweep_measure::tune::budget::Span;
 
 const HELP: &str = "\

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use upsweep::Dtype;
 use upsweep::any::Op;
-use upsweep_measure::lists::{Devices, Lengths, Names, Primitive};
+use upsweep_measure::selection::{Devices, Lengths, Names, Primitive};
 use upsweep_measure::tune::budget::Span;
 
 const HELP: &str = "\

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::path::Path;
 
+use upsweep_measure::baseline::{self, Comparison, Verdict};
 use upsweep_measure::bench::{self, Bench, Columns, Row, feeding};
-use upsweep_measure::guard::{self, Comparison, Verdict};
 use upsweep_measure::signals::watch_signals;
 use upsweep_measure::{Failure, Result};
 
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
         report.record.finish()?;
         return if wrong > 0 { Err(Failure::Mismatch(wrong)) } else { Ok(()) };
     }
-    arguments.guard.save.as_deref().map_or(Ok(()), guard::check_name)?;
+    arguments.guard.save.as_deref().map_or(Ok(()), baseline::check_name)?;
     let options = options(arguments);
     let bench = Bench::new(&options)?;
     let width = if bench.has_gpus() { GPU_WIDTH } else { WIDTH };
@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
         return Err(Failure::Mismatch(wrong));
     }
     let Some(name) = &arguments.guard.save else { return Ok(()) };
-    let folder = guard::save(name, &options)?;
+    let folder = baseline::save(name, &options)?;
     eprint(&format!("kept as '{name}': {}", folder.display()))
 }
 
@@ -88,7 +88,7 @@ fn compare(arguments: &BenchArguments, name: &str, guard: &GuardArguments) -> Re
     let comparison = Comparison::new(name, guard.rounds, guard.threshold)?;
     watch_signals()?;
     let mut record = Record::create(arguments.csv.as_deref())?;
-    record.line(guard::COLUMNS)?;
+    record.line(baseline::COLUMNS)?;
     if record.is_table {
         let (made, rounds) = (comparison.made(), guard.rounds);
         let heading = tables::compare::heading();

@@ -7,7 +7,7 @@ use upsweep::explain::Report;
 use upsweep::profile::Traffic;
 use upsweep::{CpuOptions, Device, Dtype, GpuOptions, Placement};
 use upsweep_measure::buffer::Buffer;
-use upsweep_measure::lists::Choice;
+use upsweep_measure::selection::Choice;
 use upsweep_measure::{Workload, device, inputs};
 
 use crate::args::ExplainArguments;

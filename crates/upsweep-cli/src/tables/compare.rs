@@ -1,6 +1,6 @@
 //! Rows of `bench --compare`.
 
-use upsweep_measure::guard::{Compared, Ratio};
+use upsweep_measure::baseline::{Compared, Ratio};
 
 /// The heading.
 pub(crate) fn heading() -> String {

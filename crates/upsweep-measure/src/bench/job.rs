@@ -5,8 +5,8 @@ use std::hint::black_box;
 use upsweep::any::{self, AnyView, AnyViewMut, ReduceCall, Scalar, ScanCall};
 use upsweep::{Device, Strategy};
 
+use super::gpu_job::Resident;
 use super::outcome::Outcome;
-use super::resident::Resident;
 use super::setup::Setup;
 use crate::buffer::{Buffer, POISON};
 use crate::energy;

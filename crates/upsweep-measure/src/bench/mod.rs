@@ -1,10 +1,10 @@
 //! Rows of `bench`: each job on every device, compared with the reference and timed in turns with the limit.
 
 pub mod feeding;
+mod gpu_job;
 mod job;
 mod options;
 mod outcome;
-mod resident;
 mod row;
 mod setup;
 

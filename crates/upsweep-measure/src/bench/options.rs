@@ -2,7 +2,7 @@
 
 use upsweep::{Dtype, InstructionSet};
 
-use crate::lists::{Devices, Primitive, Strategies};
+use crate::selection::{Devices, Primitive, Strategies};
 use upsweep::any::Op;
 
 /// What is measured, and how.

@@ -6,7 +6,7 @@ use super::options::Options;
 use crate::device;
 use crate::energy;
 use crate::error::{Failure, Result};
-use crate::lists::Choice;
+use crate::selection::Choice;
 
 /// A device and how it is to be used.
 #[derive(Clone)]

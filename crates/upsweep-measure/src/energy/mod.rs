@@ -4,8 +4,8 @@
 //! programs' work is in them, and what the device draws when nobody works, which is said beside.
 
 mod nvml;
+mod per_call;
 mod powercap;
-mod spent;
 
 use std::path::Path;
 use std::time::Duration;
@@ -15,8 +15,8 @@ use upsweep::Device;
 use crate::log;
 
 use nvml::Nvml;
+pub use per_call::Energy;
 use powercap::Powercap;
-pub use spent::Energy;
 
 /// How long a GPU works for one number: its counter moves every 20 to 100 ms, so that an end that is off by one such step
 /// is a tenth at most.
@@ -63,7 +63,7 @@ pub(crate) fn of_call(
     let least = if device.id() == "cpu" { CPU } else { GPU };
     let calls = (BATCH / seconds.max(1e-9)).ceil().clamp(1.0, 1e6) as u32;
     let mut work = || work(calls).map(|()| calls).map_err(|error| error.to_string());
-    match spent::energy(least, &mut || meter.joules(), &mut work) {
+    match per_call::energy(least, &mut || meter.joules(), &mut work) {
         Ok(energy) => Some(energy),
         Err(why) => {
             tell(device, &why);

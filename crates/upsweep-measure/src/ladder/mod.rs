@@ -1,6 +1,6 @@
 //! `upsweep ladder`: what each of the seven classic steps of a sum gains on a GPU.
 
-mod report;
+mod results;
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use upsweep::{CpuOptions, Device, Dtype, any};
 
 use crate::device;
 use crate::error::{Failure, Result};
-use crate::lists::Primitive;
+use crate::selection::Primitive;
 use crate::workload::Workload;
 use crate::{gpu_timing, inputs};
 use upsweep::any::Op;
 
-pub use report::{COLUMNS, Climb, Rates, Row};
+pub use results::{COLUMNS, Climb, Rates, Row};
 
 /// The GPU that was asked for, or the first there is.
 pub fn open(id: &str) -> Result<Device> {

@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 use time::OffsetDateTime;
 use upsweep::{Device, Dtype, Profile};
 
-use super::data::Data;
 use super::figures::Names;
-use super::host;
+use super::host_calls;
 use super::page::{About, Page};
+use super::records::Data;
 use crate::bench::{self, Bench};
 use crate::device;
 use crate::error::{Failure, Result};
 use crate::ladder;
-use crate::lists::{Choice, Devices, Primitive, Strategies};
 use crate::log;
+use crate::selection::{Choice, Devices, Primitive, Strategies};
 use crate::signals::check_signals;
 use crate::tune;
 use crate::tune::budget::{Budget, Span};
@@ -141,7 +141,7 @@ impl Run {
             }
             if self.on_cpu && !self.gpus.is_empty() {
                 self.budget.say("calls from the host");
-                match host::rows(&self.gpus, n, SAMPLES) {
+                match host_calls::rows(&self.gpus, n, SAMPLES) {
                     Ok((rows, wrong)) => {
                         add(&mut self.measured.bench, rows.as_bytes());
                         self.measured.wrong += wrong;

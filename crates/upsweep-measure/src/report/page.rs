@@ -8,11 +8,11 @@ use time::OffsetDateTime;
 
 use crate::error::{Failure, Result};
 
-use super::best::Best;
-use super::contest::Contest;
-use super::data::Data;
+use super::crossover::Contest;
+use super::fastest::Best;
 use super::figures::{self, Names, Part};
 use super::plot::{self, Figure, STYLE, Table, power_of_two};
+use super::records::Data;
 
 /// What a page says of itself.
 pub(crate) struct About {

@@ -1,28 +1,28 @@
 //! `upsweep tune`: measures what a device does best, and keeps it in a profile.
 
-mod awake;
 pub mod budget;
-mod cells;
-mod cpu;
+mod compiler_threads;
+mod compilers;
 mod cpu_arrays;
-mod cpu_bounds;
-mod from_host;
-mod gpu;
-mod helpers;
-mod jobs;
-mod kernels;
-mod known;
-mod last;
+mod cpu_check;
+mod cpu_policy;
+mod cpu_thresholds;
+mod final_rounds;
+mod gpu_arrays;
+mod gpu_workload;
+mod host_crossover;
+mod keep_awake;
+mod kernel_requests;
+mod length_order;
 mod options;
-mod order;
-mod pieces;
-mod places;
-mod said;
+mod profile_cells;
+mod profile_files;
+mod rows;
 mod search;
+mod search_space;
 mod sweep;
-mod threads;
 mod trial;
-mod ways;
+mod workloads;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -34,23 +34,23 @@ use upsweep::{Device, Dtype, Limits, Profile};
 use crate::device;
 use crate::error::{Failure, Result};
 use crate::inputs;
-use crate::lists::Devices;
 use crate::log;
+use crate::selection::Devices;
 use crate::signals::check_signals;
 use crate::workload::Workload;
 use upsweep::any::{self, Op};
 
-use awake::Awake;
 use budget::{Budget, Deadline, Span};
-use gpu::{Extent, Piece, lines_of_scans};
-use helpers::{Helpers, PATIENCE};
-pub use kernels::serve as serve_kernels;
+pub use compiler_threads::are_left;
+use compiler_threads::none_is_left_in;
+use compilers::{Helpers, PATIENCE};
+use gpu_workload::{Extent, Piece, lines_of_scans};
+use keep_awake::Awake;
+pub use kernel_requests::serve as serve_kernels;
 pub use options::Options;
-use pieces::{cpu_dtypes, lengths, parts, pieces};
-pub use places::{begun, check_place, own_place};
-pub use said::{COLUMNS, Row, Tell, Tried};
-pub use threads::are_left;
-use threads::none_is_left_in;
+pub use profile_files::{begun, check_place, own_place};
+pub use rows::{COLUMNS, Row, Tell, Tried};
+use workloads::{cpu_dtypes, lengths, parts, pieces};
 
 /// The time of a run on one device, and of a quick one on a GPU and on a CPU, where less than 20 s are wanted and the last
 /// pass may take longer than the ones before it.
@@ -123,7 +123,7 @@ pub struct Checked {
 pub fn check(options: &Options, device: &Device, tell: Tell<'_>) -> Result<Checked> {
     let mut best = Profile::default();
     if device.id() == "cpu" {
-        let ways::Lost { percent: lost, wrong } = on_cpu_in_turns(options, device, tell)?;
+        let cpu_check::Lost { percent: lost, wrong } = on_cpu_in_turns(options, device, tell)?;
         return Ok(Checked { best, lost, wrong });
     }
     let wrong = on_gpu(options, device, true, &mut best, tell)?;
@@ -152,8 +152,9 @@ fn on_cpu(
     };
     let (quick, budget) = (options.quick, &budget);
     let before = profile.cpu_types.clone();
-    let asked = cpu::Asked { device, quick, before: &before, budget, deadline, tell: &mut tell };
-    let (found, wrong) = cpu::find(asked, &cpu_dtypes(options))?;
+    let asked =
+        cpu_policy::Asked { device, quick, before: &before, budget, deadline, tell: &mut tell };
+    let (found, wrong) = cpu_policy::find(asked, &cpu_dtypes(options))?;
     // Types that are not measured have the numbers of words, if these are, and else those of the rules.
     let words = found.iter().find(|(dtype, _)| *dtype == Dtype::U32).map(|&(_, policy)| policy);
     profile.cpu = words.or(profile.cpu).or_else(|| any::cpu_policy(device, Dtype::U32));
@@ -163,10 +164,10 @@ fn on_cpu(
 }
 
 /// Holds what a CPU does by itself against its other ways.
-fn on_cpu_in_turns(options: &Options, device: &Device, tell: Tell<'_>) -> Result<ways::Lost> {
+fn on_cpu_in_turns(options: &Options, device: &Device, tell: Tell<'_>) -> Result<cpu_check::Lost> {
     let pieces = pieces(options)?;
     let mut budget = Budget::new(span(options, device)?, pieces.len());
-    let mut all = ways::Lost::default();
+    let mut all = cpu_check::Lost::default();
     for wanted in pieces {
         if check_signals().is_err() {
             break;
@@ -179,7 +180,7 @@ fn on_cpu_in_turns(options: &Options, device: &Device, tell: Tell<'_>) -> Result
         let Some(&longest) = lengths.last() else { continue };
         let items = inputs::items(dtype, longest, op == Op::Product)?;
         let mut tell = |tried: &Tried<'_>| tell(&Row { device: "cpu", types: &types, tried });
-        let ways = ways::Ways {
+        let ways = cpu_check::Ways {
             workload: wanted,
             device,
             operation: &operation,
@@ -297,7 +298,7 @@ fn from_host(
         return Ok(0);
     }
     let tuned = device.with_profile(Some(Arc::new(profile.clone())));
-    let (from_host, wrong) = from_host::measure(&tuned, quick, deadline)?;
+    let (from_host, wrong) = host_crossover::measure(&tuned, quick, deadline)?;
     profile.from_host = Some(from_host).filter(|found| !found.reads.is_empty());
     Ok(wrong)
 }

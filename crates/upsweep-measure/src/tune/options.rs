@@ -3,7 +3,7 @@
 use upsweep::Dtype;
 
 use super::budget::Span;
-use crate::lists::Primitive;
+use crate::selection::Primitive;
 use upsweep::any::Op;
 
 /// What is measured of each device.

@@ -4,14 +4,14 @@
 //! row takes one kernel. Then cells are tried in the order of their distance from the best so far, each in turns with what the device
 //! chooses by itself, so that neither a clock that changes nor a neighbour on the machine makes one look better (`trial.rs`). Most of the
 //! time goes to making kernels, of which long arrays need one for each length: so a cell is tried at three lengths first, and those for
-//! others are made only of what is left. In the end the best of each length meet (`last.rs`).
+//! others are made only of what is left. In the end the best of each length meet (`final_rounds.rs`).
 
 use std::time::{Duration, Instant};
 
 use upsweep::profile::Best;
 
-use super::cells::{Cell, Space};
 use super::search::{GRACE, Length, Search};
+use super::search_space::{Cell, Space};
 use super::trial::GoingOn;
 use crate::error::Result;
 

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use upsweep::{Device, Error, Recording, Result as Done};
 
-use super::cells::{Cell, Space};
-use super::jobs::COMPARED;
-use super::kernels::line;
-use super::order::{is_slow_around, longest_within, order};
-use super::said::measured;
+use super::gpu_arrays::COMPARED;
+use super::kernel_requests::line;
+use super::length_order::{is_slow_around, longest_within, order};
+use super::rows::measured;
 use super::search::{
     GRACE, Length, SAMPLE, Search, length_of_kernel, lengths_of_first_kernels, runs_of,
 };
+use super::search_space::{Cell, Space};
 use crate::csv_fields::WRONG;
 use crate::error::Result;
 use crate::gpu_timing::seconds;

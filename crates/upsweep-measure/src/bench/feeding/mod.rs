@@ -16,7 +16,7 @@ use super::row::{Row, Tell};
 use crate::device;
 use crate::error;
 use crate::host_timing::Times;
-use crate::lists::Devices;
+use crate::selection::Devices;
 use crate::statistics::median;
 
 use sums::{Sums, Way};

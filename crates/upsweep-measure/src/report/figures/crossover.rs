@@ -1,8 +1,8 @@
 //! Time against length: from when on a GPU is the better place.
 
-use crate::report::contest::{Contest, Crossing, near};
-use crate::report::data::Data;
+use crate::report::crossover::{Contest, Crossing, near};
 use crate::report::plot::{Axis, Figure, Look, Panel, Plot, Point, Series, Table};
+use crate::report::records::Data;
 
 use super::{Names, called, cell, slug};
 

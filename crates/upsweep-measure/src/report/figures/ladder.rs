@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::data::{Data, LadderRow};
 use crate::report::plot::{Bar, Bars, Figure, Panel, Table, power_of_two};
+use crate::report::records::{Data, LadderRow};
 
 use super::{Names, called, cell, rate, slug};
 

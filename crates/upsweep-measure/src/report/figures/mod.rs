@@ -1,16 +1,16 @@
 //! The figures of a page, one file each, and for what is missing the reason.
 
+mod bandwidth;
 mod crossover;
 mod ladder;
-mod length;
-mod levels;
 mod roofline;
-mod sweep;
+mod strategies;
+mod workgroup_sizes;
 
 use std::collections::BTreeMap;
 
-use super::data::Data;
 use super::plot::Figure;
+use super::records::Data;
 
 /// What a device is called, by its id.
 pub(crate) type Names = BTreeMap<String, String>;
@@ -27,7 +27,7 @@ pub(crate) fn all(data: &Data, names: &Names) -> Vec<Part> {
     vec![
         Part {
             title: "Bandwidth against length",
-            figures: length::figures(data, names),
+            figures: bandwidth::figures(data, names),
             missing: "No job was measured at three lengths or more.",
         },
         Part {
@@ -37,12 +37,12 @@ pub(crate) fn all(data: &Data, names: &Names) -> Vec<Part> {
         },
         Part {
             title: "Strategies of a GPU",
-            figures: levels::figures(data, names),
+            figures: strategies::figures(data, names),
             missing: "No strategies of a GPU were tried.",
         },
         Part {
             title: "Values per thread and threads per group",
-            figures: sweep::figures(data, names),
+            figures: workgroup_sizes::figures(data, names),
             missing: "No sizes of workgroups were tried on a GPU.",
         },
         Part {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::report::data::{BenchRow, Data, bytes};
 use crate::report::plot::{Axis, Figure, Look, Panel, Plot, Point, Series, Table, number};
+use crate::report::records::{BenchRow, Data, bytes};
 
-use super::{Names, called, cell, length, rate, slug};
+use super::{Names, bandwidth, called, cell, rate, slug};
 
 /// One figure for each device whose limit is known.
 pub(super) fn figures(data: &Data, names: &Names) -> Vec<Figure> {
@@ -59,7 +59,7 @@ fn figure(id: &str, device: &str, rows: &[&BenchRow]) -> Option<Figure> {
         };
         let points = [low, high].map(|x| Point::new(x, x * limit)).to_vec();
         series.push(Series {
-            name: format!("{} {}", length::limit(op), rate(limit)),
+            name: format!("{} {}", bandwidth::limit(op), rate(limit)),
             look,
             points,
         });

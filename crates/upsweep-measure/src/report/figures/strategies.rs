@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::report::data::{Data, TuneRow};
 use crate::report::plot::{Axis, Figure, Look, Panel, Plot, Point, Series, Table};
+use crate::report::records::{Data, TuneRow};
 
-use super::{Names, called, cell, length, slug};
+use super::{Names, bandwidth, called, cell, slug};
 
 /// What the levels are about.
 const LEVELS: [&str; 3] = [
@@ -100,7 +100,7 @@ fn panel(
     rows: &[&TuneRow],
     best: &BTreeMap<String, BTreeMap<u64, f64>>,
 ) -> Plot {
-    let limit = format!("limit: {}", length::limit(op));
+    let limit = format!("limit: {}", bandwidth::limit(op));
     let mut series = vec![Series { name: limit, look: Look::Limit, points: limits(rows) }];
     for (number, (choice, rates)) in best.iter().enumerate() {
         let points = rates.iter().map(|(&n, &rate)| Point::new(n as f64, rate)).collect();

@@ -13,11 +13,11 @@ use upsweep::profile::Best;
 use upsweep::{Error, Recording, Result as Done};
 
 use super::budget::Deadline;
-use super::cells::{Cell, Space};
-use super::jobs::COMPARED;
-use super::order::fastest;
-use super::said::measured;
+use super::gpu_arrays::COMPARED;
+use super::length_order::fastest;
+use super::rows::measured;
 use super::search::{self, Length, Search, runs_of};
+use super::search_space::{Cell, Space};
 use crate::error::Result;
 use crate::gpu_timing::seconds;
 use crate::statistics::{median_of, middle_mean};

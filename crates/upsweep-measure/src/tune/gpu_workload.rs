@@ -8,15 +8,15 @@ use upsweep::{
     CpuOptions, Device, GpuReduceStrategy, GpuScanStrategy, Policy, Profile, WorkgroupPolicy,
 };
 
-use super::awake::Awake;
 use super::budget::{Budget, Deadline};
-use super::cells::{Cell, Space, Untried};
-use super::helpers::Helpers;
-use super::jobs::Arrays;
-use super::kernels::{each, line, name_of};
-use super::known::{known_at, known_cells};
-use super::said::TellTried;
+use super::compilers::Helpers;
+use super::gpu_arrays::Arrays;
+use super::keep_awake::Awake;
+use super::kernel_requests::{each, line, name_of};
+use super::profile_cells::{known_at, known_cells};
+use super::rows::TellTried;
 use super::search::{Search, length_of_kernel, lengths_of_first_kernels};
+use super::search_space::{Cell, Space, Untried};
 use super::sweep::Searched;
 use crate::buffer::Buffer;
 use crate::error::Result;

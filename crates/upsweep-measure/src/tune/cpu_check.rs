@@ -16,9 +16,9 @@ use upsweep::{CpuPolicy, CpuShape, Device, Profile, WorkgroupPolicy};
 
 use super::budget::{Budget, Deadline};
 use super::cpu_arrays::scalar;
-use super::last::{LAST, LEAST_TURNS, ROUNDS, SAMPLE};
-use super::order::SAME;
-use super::said::{TellTried, Tried, measured};
+use super::final_rounds::{LAST, LEAST_TURNS, ROUNDS, SAMPLE};
+use super::length_order::SAME;
+use super::rows::{TellTried, Tried, measured};
 use crate::buffer::{Buffer, POISON};
 use crate::csv_fields::WRONG;
 use crate::error::Result;

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::report::data::{Data, TuneRow};
 use crate::report::plot::{Axis, Figure, Look, Panel, Plot, Point, Series, Table, power_of_two};
+use crate::report::records::{Data, TuneRow};
 
-use super::levels::{jobs, limits};
-use super::{Names, called, cell, length, slug};
+use super::strategies::{jobs, limits};
+use super::{Names, bandwidth, called, cell, slug};
 
 /// A length is as good as the one with the most cells if it has this part of them.
 const ENOUGH: f64 = 0.8;
@@ -99,7 +99,7 @@ fn panel(
     let (low, high) = x.ends();
     let points = limit.into_iter().flat_map(|rate| [Point::new(low, rate), Point::new(high, rate)]);
     let mut series = vec![Series {
-        name: format!("limit: {}", length::limit(op)),
+        name: format!("limit: {}", bandwidth::limit(op)),
         look: Look::Limit,
         points: points.collect(),
     }];

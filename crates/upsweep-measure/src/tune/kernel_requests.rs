@@ -8,11 +8,11 @@ use upsweep::{
     CpuOptions, Device, Dtype, GpuOptions, GpuReduceStrategy, GpuScanStrategy, WorkgroupPolicy,
 };
 
-use super::cells::{Cell, Space};
+use super::search_space::{Cell, Space};
 use crate::buffer::poison;
 use crate::device;
 use crate::error::{Failure, Result};
-use crate::lists::Primitive;
+use crate::selection::Primitive;
 use crate::workload::Workload;
 
 /// The first words of lines.

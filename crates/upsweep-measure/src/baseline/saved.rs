@@ -10,7 +10,7 @@ use upsweep::{Device, Dtype, profile};
 use crate::bench::Options;
 use crate::device;
 use crate::error::{Failure, Result};
-use crate::lists::{Primitive, Strategies};
+use crate::selection::{Primitive, Strategies};
 
 /// The version of the form.
 const VERSION: u32 = 1;

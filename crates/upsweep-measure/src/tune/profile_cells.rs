@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use upsweep::Profile;
 use upsweep::profile::{Best, Work};
 
-use super::cells::{Cell, Space};
+use super::search_space::{Cell, Space};
 
 /// Bytes of what is read and of what comes of it.
 fn sizes(work: Work) -> (usize, usize) {

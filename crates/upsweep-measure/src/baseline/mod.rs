@@ -3,8 +3,8 @@
 //! A time says nothing beside one of another hour: clocks rise and fall, and others use the machine. So the program itself is kept,
 //! and run again in turns with the new one.
 
-mod kept;
-mod verdict;
+mod saved;
+mod sign_test;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,10 +17,10 @@ use crate::error::{Failure, Result};
 use crate::signals::check_signals;
 use crate::statistics::median;
 
-use kept::Kept;
-pub use kept::check_name;
-use verdict::FEWEST;
-pub use verdict::{Ratio, Verdict};
+use saved::Kept;
+pub use saved::check_name;
+use sign_test::FEWEST;
+pub use sign_test::{Ratio, Verdict};
 
 /// The columns of a comparison.
 pub const COLUMNS: &str = "device,op,dtype,n,strategy,kept_us,new_us,ratio,lower,upper,verdict";

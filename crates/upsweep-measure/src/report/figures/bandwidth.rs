@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::report::data::{BenchRow, Data};
 use crate::report::plot::{Axis, Figure, Look, Panel, Plot, Point, Series, Table};
+use crate::report::records::{BenchRow, Data};
 
 use super::{Names, called, cell, slug};
 

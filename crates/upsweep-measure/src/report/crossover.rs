@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::data::Data;
 use super::plot::power_of_two;
+use super::records::Data;
 
 /// Where items are when a call begins, and what its time is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use upsweep::{Device, profile};
 
-use super::cells::{Cell, Space};
-use super::kernels::{Ones, each, line, make};
-use super::threads::Threads;
+use super::compiler_threads::Threads;
+use super::kernel_requests::{Ones, each, line, make};
+use super::search_space::{Cell, Space};
 
 /// Most programs, each of which has a context on the device, or threads.
 const MOST: usize = 16;

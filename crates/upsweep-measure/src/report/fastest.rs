@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::data::{BenchRow, Data};
+use super::records::{BenchRow, Data};
 
 /// The fastest that was found of a job at a length.
 #[derive(Clone, Debug, PartialEq)]

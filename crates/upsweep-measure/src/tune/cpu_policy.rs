@@ -21,12 +21,12 @@ use upsweep::{CpuPolicy, CpuShape, Device, Dtype, Profile, WorkgroupPolicy, any}
 
 use super::budget::{Budget, Deadline};
 use super::cpu_arrays::{Arrays, Job};
-use super::cpu_bounds::{
+use super::cpu_check::sample;
+use super::cpu_thresholds::{
     Block, Bound, PARTS, ScanBounds, WAYS, blocks, bounds, set_scans, with_threads,
 };
-use super::last::SAMPLE;
-use super::said::{Tried, measured};
-use super::ways::sample;
+use super::final_rounds::SAMPLE;
+use super::rows::{Tried, measured};
 use crate::buffer::available_memory;
 use crate::error::Result;
 use crate::statistics::median_of;
