@@ -36,7 +36,7 @@ fn main() -> ExitCode {
             failure.status()
         }
     };
-    if upsweep_measure::tune::are_left() {
+    if upsweep_measure::tune::compilers_are_running() {
         // Everything is written. What drivers do at the end of a program is not meant for one whose threads compile.
         signal_hook::low_level::exit(status.into());
     }

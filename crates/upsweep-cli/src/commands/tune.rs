@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
     if let Some(file) = &arguments.import {
         let limits = only(&devices, "--import")?.limits();
         let profile = profile::read_for(limits, file)?;
-        return keep(&profile, &tune::own_place(limits)?);
+        return keep(&profile, &tune::path_of(limits)?);
     }
     if let Some(file) = &arguments.export {
         let device = only(&devices, "--export")?;
@@ -37,9 +37,9 @@ pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
     for device in &devices {
         let place = match &arguments.output {
             Some(file) => only(&devices, "--output").map(|_| file.clone())?,
-            None => tune::own_place(device.limits())?,
+            None => tune::path_of(device.limits())?,
         };
-        tune::check_place(&place)?;
+        tune::check_writable(&place)?;
         placed.push((device.with_profile(None), place));
     }
     watch_signals()?;
@@ -75,7 +75,7 @@ fn tune(arguments: &TuneArguments, placed: &[(Device, PathBuf)]) -> Result<()> {
     let mut record = begin(arguments)?;
     let mut all_wrong = 0;
     for (device, place) in placed {
-        let mut profile = tune::begun(device, place);
+        let mut profile = tune::profile_to_extend(device, place);
         all_wrong += tune::tune(&options(arguments), device, &mut profile, &mut |row| {
             record.line(&row.csv())
         })?;

@@ -1,6 +1,6 @@
 //! Rows of `bench --compare`.
 
-use upsweep_measure::baseline::{Compared, Ratio};
+use upsweep_measure::baseline::{ComparedRow, Ratio};
 
 /// The heading.
 pub(crate) fn heading() -> String {
@@ -11,8 +11,8 @@ pub(crate) fn heading() -> String {
 }
 
 /// The line of a row.
-pub(crate) fn line(compared: &Compared) -> String {
-    let Compared { names: [device, op, dtype, n, strategy], kept_us, new_us, ratio, verdict } =
+pub(crate) fn line(compared: &ComparedRow) -> String {
+    let ComparedRow { names: [device, op, dtype, n, strategy], kept_us, new_us, ratio, verdict } =
         compared;
     let Ratio { median, lower, upper } = ratio;
     format!(

@@ -17,7 +17,7 @@ use crate::error::{Failure, Result};
 use crate::signals::check_signals;
 use crate::statistics::median;
 
-use saved::Kept;
+use saved::Baseline;
 pub use saved::check_name;
 use sign_test::FEWEST;
 pub use sign_test::{Ratio, Verdict};
@@ -33,7 +33,7 @@ const SAMPLES: &str = "5";
 /// # Errors
 /// A name that is none, and files that cannot be written.
 pub fn save(name: &str, options: &Options) -> Result<PathBuf> {
-    Kept::of(options)?.keep(name)
+    Baseline::of(options)?.keep(name)
 }
 
 /// A row of a record, as far as it counts here.
@@ -51,14 +51,14 @@ struct Row {
 /// A row of a cell: its names as the new program gives them, and the times of both programs. A strategy that was left to the device
 /// may be another in each, so rows are known by their place.
 #[derive(Default)]
-struct Both {
+struct PairedTimes {
     names: [String; 5],
     times: [Vec<f64>; 2],
 }
 
 /// This program beside one that was kept.
 pub struct Comparison {
-    kept: Kept,
+    kept: Baseline,
     program: PathBuf,
     rounds: usize,
     threshold: f64,
@@ -78,7 +78,7 @@ impl Comparison {
         if !(0.0..=100.0).contains(&threshold) {
             return Err(Failure::usage("--threshold is between 0 and 100 per cent"));
         }
-        let (kept, program) = Kept::read(name)?;
+        let (kept, program) = Baseline::read(name)?;
         kept.check_devices(name)?;
         Ok(Self { kept, program, rounds, threshold })
     }
@@ -92,12 +92,12 @@ impl Comparison {
     ///
     /// # Errors
     /// Those of `tell`, and programs that fail.
-    pub fn run(&self, tell: &mut dyn FnMut(&Compared) -> Result<()>) -> Result<()> {
+    pub fn run(&self, tell: &mut dyn FnMut(&ComparedRow) -> Result<()>) -> Result<()> {
         let own = std::env::current_exe()
             .map_err(|why| Failure::file("find", Path::new("upsweep"), why))?;
         for cell in self.kept.cells() {
             for both in rounds([&self.program, &own], &cell, self.rounds)? {
-                if let Some(compared) = Compared::of(both, self.threshold / 100.0)? {
+                if let Some(compared) = ComparedRow::of(both, self.threshold / 100.0)? {
                     tell(&compared)?;
                 }
             }
@@ -107,14 +107,14 @@ impl Comparison {
 }
 
 /// Runs both programs in turns, and which of them is first in turns too.
-fn rounds(programs: [&Path; 2], cell: &[String], rounds: usize) -> Result<Vec<Both>> {
-    let mut all: Vec<Both> = Vec::new();
+fn rounds(programs: [&Path; 2], cell: &[String], rounds: usize) -> Result<Vec<PairedTimes>> {
+    let mut all: Vec<PairedTimes> = Vec::new();
     for round in 0..rounds {
         for turn in 0..2 {
             check_signals()?;
             let which = (round + turn) % 2;
             let found = run(programs[which], cell)?;
-            all.resize_with(all.len().max(found.len()), Both::default);
+            all.resize_with(all.len().max(found.len()), PairedTimes::default);
             for (both, row) in all.iter_mut().zip(found) {
                 // What a device refuses takes no time.
                 both.times[which].extend(row.median_us.filter(|_| row.checked == "ok"));
@@ -141,7 +141,7 @@ fn run(program: &Path, cell: &[String]) -> Result<Vec<Row>> {
 }
 
 /// A row of a comparison.
-pub struct Compared {
+pub struct ComparedRow {
     /// Device, primitive, types, number of items and strategy.
     pub names: [String; 5],
     /// The median of the kept program's times, in microseconds.
@@ -154,9 +154,9 @@ pub struct Compared {
     pub verdict: Verdict,
 }
 
-impl Compared {
+impl ComparedRow {
     /// `None` of what neither program measures.
-    fn of(Both { names, times }: Both, threshold: f64) -> Result<Option<Self>> {
+    fn of(PairedTimes { names, times }: PairedTimes, threshold: f64) -> Result<Option<Self>> {
         let [kept, new] = &times;
         if kept.is_empty() && new.is_empty() {
             return Ok(None);

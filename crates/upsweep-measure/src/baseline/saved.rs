@@ -22,12 +22,12 @@ const FACTS: &str = "kept.json";
 /// What is said of a kept program.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Kept {
+pub(crate) struct Baseline {
     version: u32,
     /// The day, and the version of the program.
     pub(crate) made: String,
     /// Every device, as it was.
-    devices: Vec<Place>,
+    devices: Vec<DeviceFacts>,
     op: Vec<String>,
     operator: String,
     dtype: Vec<String>,
@@ -41,13 +41,13 @@ pub(crate) struct Kept {
 /// A device, and what its speed depends on besides the program.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-struct Place {
+struct DeviceFacts {
     id: String,
     name: String,
     driver: String,
 }
 
-impl Place {
+impl DeviceFacts {
     fn of(device: &Device) -> Self {
         let limits = device.limits();
         let (name, driver) = (limits.name.clone(), profile::driver(limits));
@@ -73,10 +73,10 @@ pub fn check_name(name: &str) -> Result<()> {
     folder(name).map(drop)
 }
 
-impl Kept {
+impl Baseline {
     /// What these options ask to measure.
     pub(crate) fn of(options: &Options) -> Result<Self> {
-        let open = |id: &String| Ok(Place::of(&device::open(id, <_>::default())?));
+        let open = |id: &String| Ok(DeviceFacts::of(&device::open(id, <_>::default())?));
         let today = time::OffsetDateTime::now_utc().date();
         Ok(Self {
             version: VERSION,
@@ -153,7 +153,7 @@ impl Kept {
     /// Refuses other devices than those that it was measured on.
     pub(crate) fn check_devices(&self, name: &str) -> Result<()> {
         for kept in &self.devices {
-            let here = Place::of(&device::open(&kept.id, <_>::default())?);
+            let here = DeviceFacts::of(&device::open(&kept.id, <_>::default())?);
             if here != *kept {
                 return Err(Failure::usage(format!(
                     "'{name}' was measured on {} {} ({}), this is {} ({}): times of different devices are not compared",

@@ -67,7 +67,7 @@ pub struct Options {
 
 /// Rows and what they are of.
 #[derive(Default)]
-pub struct Measured {
+pub struct Measurements {
     bench: Vec<u8>,
     tune: Vec<u8>,
     ladder: Vec<u8>,
@@ -81,9 +81,9 @@ pub struct Measured {
 ///
 /// # Errors
 /// Devices that are not there, and a signal that ends it.
-pub fn measure(options: &Options) -> Result<Measured> {
+pub fn measure(options: &Options) -> Result<Measurements> {
     let devices = device::several(options.devices.as_ref())?;
-    let mut measured = Measured::default();
+    let mut measured = Measurements::default();
     for device in &devices {
         measured.names.insert(device.id().to_owned(), device.limits().name.clone());
     }
@@ -109,7 +109,7 @@ struct Run {
     budget: Budget,
     span: Span,
     until: Until,
-    measured: Measured,
+    measured: Measurements,
 }
 
 impl Run {
@@ -317,7 +317,7 @@ impl Run {
     fn piece(
         &mut self,
         words: &str,
-        rows: impl FnOnce(&mut Measured) -> &mut Vec<u8>,
+        rows: impl FnOnce(&mut Measurements) -> &mut Vec<u8>,
         work: impl FnOnce() -> Result<(Vec<String>, usize)>,
     ) -> Result<()> {
         self.budget.say(words);
@@ -352,7 +352,7 @@ fn add(rows: &mut Vec<u8>, record: &[u8]) {
     rows.extend(if rows.is_empty() { record } else { &record[heading..] });
 }
 
-impl Measured {
+impl Measurements {
     /// The records, by the names of their files.
     pub fn records(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
         let records =

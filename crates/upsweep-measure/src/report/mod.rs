@@ -13,5 +13,5 @@ mod page;
 mod plot;
 mod records;
 
-pub use measure::{Measured, Options, measure};
+pub use measure::{Measurements, Options, measure};
 pub use page::Page;

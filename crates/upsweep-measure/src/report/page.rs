@@ -46,7 +46,7 @@ td.n,th.n{text-align:right}pre{background:var(--code);padding:.8rem 1rem;overflo
 
 /// What can be read out of a page.
 #[derive(Serialize)]
-struct Readable<'a> {
+struct PageData<'a> {
     version: &'static str,
     title: &'a str,
     origin: &'a str,
@@ -121,7 +121,7 @@ impl Page {
 fn page(data: &Data, about: &About, parts: &[Part]) -> Result<String> {
     let version = env!("CARGO_PKG_VERSION");
     let (title, origin) = (about.title.as_str(), about.origin.as_str());
-    let readable = Readable { version, title, origin, devices: &about.names, data };
+    let readable = PageData { version, title, origin, devices: &about.names, data };
     let json = serde_json::to_string(&readable)
         .map_err(|error| Failure::usage(format!("the rows cannot be written as JSON: {error}")))?;
     // Within a script nothing ends it but its own end, or begins another: JSON has '<' in texts only, and another way to write it.

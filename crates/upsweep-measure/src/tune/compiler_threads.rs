@@ -12,19 +12,19 @@ use std::time::{Duration, Instant};
 const LAST_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Threads that were left at work.
-static LEFT: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
+static RUNNING: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
 /// Whether any thread is still at work in a driver, which the end of the program would take away under it.
-pub fn are_left() -> bool {
-    let mut left = LEFT.lock().unwrap_or_else(PoisonError::into_inner);
+pub fn are_running() -> bool {
+    let mut left = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     left.retain(|thread| !thread.is_finished());
     !left.is_empty()
 }
 
 /// Waits so long at most until none is, and returns whether none is.
-pub(crate) fn none_is_left_in(patience: Duration) -> bool {
+pub(crate) fn wait_until_idle(patience: Duration) -> bool {
     let begun = Instant::now();
-    while are_left() {
+    while are_running() {
         if begun.elapsed() >= patience {
             return false;
         }
@@ -34,7 +34,7 @@ pub(crate) fn none_is_left_in(patience: Duration) -> bool {
 }
 
 /// Threads that do what lines say, each once.
-pub(crate) struct Threads {
+pub(crate) struct CompilerThreads {
     shared: Arc<Shared>,
     most: usize,
     patience: Duration,
@@ -104,7 +104,7 @@ impl Shared {
     }
 }
 
-impl Threads {
+impl CompilerThreads {
     /// At most so many at once, which get so much time from when they begin.
     pub(crate) fn new(
         most: usize,
@@ -175,12 +175,12 @@ impl Threads {
     }
 }
 
-impl Drop for Threads {
+impl Drop for CompilerThreads {
     fn drop(&mut self) {
         self.shared.lines().over = true;
         self.shared.changed.notify_all();
-        LEFT.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.threads);
-        none_is_left_in(LAST_PATIENCE);
+        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.threads);
+        wait_until_idle(LAST_PATIENCE);
     }
 }
 
@@ -198,7 +198,7 @@ mod tests {
     fn what_takes_too_long_is_named_and_left() {
         let (begin, wait) = mpsc::channel::<()>();
         let wait = Mutex::new(wait);
-        let mut threads = Threads::new(2, Duration::from_secs(1), move |line| {
+        let mut threads = CompilerThreads::new(2, Duration::from_secs(1), move |line| {
             if line == "endless" {
                 let _ = wait.lock().map(|wait| wait.recv());
             }
@@ -216,7 +216,7 @@ mod tests {
         assert!(threads.wait().is_empty());
         assert_eq!(threads.free(), 2);
         drop(threads);
-        assert!(none_is_left_in(Duration::from_secs(100)), "it ended");
+        assert!(wait_until_idle(Duration::from_secs(100)), "it ended");
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod tests {
         let (begin, wait) = mpsc::channel::<()>();
         let (tell, begun) = mpsc::channel();
         let wait = Mutex::new(wait);
-        let mut threads = Threads::new(1, Duration::ZERO, move |_| {
+        let mut threads = CompilerThreads::new(1, Duration::ZERO, move |_| {
             let _ = tell.send(());
             let _ = wait.lock().map(|wait| wait.recv());
         });
@@ -232,15 +232,15 @@ mod tests {
         begun.recv().expect("a thread");
         assert_eq!(threads.wait(), ["endless"]);
         drop(threads);
-        assert!(!none_is_left_in(Duration::ZERO));
+        assert!(!wait_until_idle(Duration::ZERO));
         drop(begin);
-        assert!(none_is_left_in(Duration::from_secs(100)));
+        assert!(wait_until_idle(Duration::from_secs(100)));
     }
 
     #[test]
     fn what_is_done_ahead_is_done_once_and_behind_what_is_waited_for() {
         let (tell, done) = mpsc::channel();
-        let mut threads = Threads::new(1, Duration::from_secs(100), move |line| {
+        let mut threads = CompilerThreads::new(1, Duration::from_secs(100), move |line| {
             let _ = tell.send(line.to_owned());
         });
         threads.ahead(lines(["x", "b", "y", "x"]));

@@ -1,4 +1,4 @@
-//! Whoever makes kernels beside the search, while it prepares arrays or measures.
+//! Programs or threads that make kernels while the search prepares arrays or measures.
 //!
 //! CUDA's compiler takes its time over a kernel, and threads of one program take turns at it. Several programs do not; what one
 //! makes is kept on disk, where this one finds it. Each is this program again, which reads a line for each cell, or each of its lengths, and answers with
@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use upsweep::{Device, profile};
 
-use super::compiler_threads::Threads;
-use super::kernel_requests::{Ones, each, line, make};
+use super::compiler_threads::CompilerThreads;
+use super::kernel_requests::{OneItemArrays, each, line, make};
 use super::search_space::{Cell, Space};
 
 /// Most programs, each of which has a context on the device, or threads.
@@ -23,7 +23,7 @@ const MOST: usize = 16;
 pub(super) const PATIENCE: Duration = Duration::from_secs(4);
 
 /// A program that makes kernels.
-struct Helper {
+struct CompilerProcess {
     child: Child,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
@@ -31,15 +31,15 @@ struct Helper {
     asked: usize,
 }
 
-/// Whoever makes kernels.
-pub(crate) struct Helpers {
-    programs: Vec<Helper>,
-    threads: Option<Threads>,
+/// Programs or threads that make kernels.
+pub(crate) struct Compilers {
+    programs: Vec<CompilerProcess>,
+    threads: Option<CompilerThreads>,
     /// What took threads too long.
     late: HashSet<String>,
 }
 
-impl Helpers {
+impl Compilers {
     /// As many as this machine has threads besides the two that measure and keep the device awake, but one where there are two; no
     /// programs where kernels are not kept.
     pub(crate) fn of(device: &Device) -> Self {
@@ -48,11 +48,13 @@ impl Helpers {
         let by_cuda = device.limits().interface == "cuda";
         let is_kept = profile::path(device.limits()).is_some();
         let programs = if by_cuda && is_kept { others } else { 0 };
-        let programs = (0..programs).filter_map(|_| Helper::start(device.id()).ok()).collect();
+        let programs =
+            (0..programs).filter_map(|_| CompilerProcess::start(device.id()).ok()).collect();
         let device = device.clone();
         // Whoever asked tries it too, and learns why it cannot be made.
-        let work = move |line: &str| drop(make(&device, line, &mut Ones::default()));
-        let threads = (!by_cuda && others > 0).then(|| Threads::new(others, PATIENCE, work));
+        let work = move |line: &str| drop(make(&device, line, &mut OneItemArrays::default()));
+        let threads =
+            (!by_cuda && others > 0).then(|| CompilerThreads::new(others, PATIENCE, work));
         Self { programs, threads, late: HashSet::new() }
     }
 
@@ -63,7 +65,7 @@ impl Helpers {
 
     /// For how many cells kernels are made at once.
     pub(crate) fn at_once(&self) -> usize {
-        let threads = self.threads.as_ref().map_or(0, Threads::free);
+        let threads = self.threads.as_ref().map_or(0, CompilerThreads::free);
         self.programs.len().max(threads).max(1)
     }
 
@@ -112,7 +114,7 @@ impl Helpers {
     }
 }
 
-impl Drop for Helpers {
+impl Drop for Compilers {
     fn drop(&mut self) {
         for program in &mut self.programs {
             // It would end by itself when its input does, but for the kernel that it is at.
@@ -122,7 +124,7 @@ impl Drop for Helpers {
     }
 }
 
-impl Helper {
+impl CompilerProcess {
     fn start(id: &str) -> io::Result<Self> {
         let mut program = Command::new(std::env::current_exe()?);
         program.args(["tune", "--make-kernels", id]).env_remove("UPSWEEP_LOG");

@@ -16,9 +16,9 @@ use upsweep::{CpuPolicy, CpuShape, Device, Profile, WorkgroupPolicy};
 
 use super::budget::{Budget, Deadline};
 use super::cpu_arrays::scalar;
-use super::final_rounds::{LAST, LEAST_TURNS, ROUNDS, SAMPLE};
+use super::final_rounds::{FINAL, LEAST_TURNS, ROUNDS, SAMPLE};
 use super::length_order::SAME;
-use super::rows::{TellTried, Tried, measured};
+use super::rows::{TellTrial, TrialRow, measured};
 use crate::buffer::{Buffer, POISON};
 use crate::csv_fields::WRONG;
 use crate::error::Result;
@@ -58,7 +58,7 @@ fn untimed(fastest: f64) -> usize {
 }
 
 /// One piece of work at every length.
-pub(crate) struct Ways<'a> {
+pub(crate) struct CpuCheck<'a> {
     pub(crate) workload: Workload,
     pub(crate) device: &'a Device,
     pub(crate) operation: &'a str,
@@ -66,12 +66,12 @@ pub(crate) struct Ways<'a> {
     pub(crate) items: &'a Buffer,
     pub(crate) budget: &'a Budget,
     pub(crate) deadline: Deadline,
-    pub(crate) tell: TellTried<'a>,
+    pub(crate) tell: TellTrial<'a>,
 }
 
 /// What came of it.
 #[derive(Debug, Default)]
-pub(crate) struct Lost {
+pub(crate) struct Losses {
     /// For each length how much longer the choice takes than the best, in per cent.
     pub(crate) percent: Vec<f64>,
     /// Results that were wrong.
@@ -79,7 +79,7 @@ pub(crate) struct Lost {
 }
 
 /// A job at one length.
-struct Asked {
+struct LengthJob {
     items: usize,
     /// Until when it may take.
     until: Deadline,
@@ -199,10 +199,10 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Ways<'_> {
+impl CpuCheck<'_> {
     /// How much the choice loses at each length.
-    pub(crate) fn run(mut self) -> Result<Lost> {
-        let (workload, device, mut lost) = (self.workload, self.device, Lost::default());
+    pub(crate) fn run(mut self) -> Result<Losses> {
+        let (workload, device, mut lost) = (self.workload, self.device, Losses::default());
         let all = AnyView::from_bytes(workload.dtype, self.items.bytes())?;
         let (traffic, acted) = match workload.primitive.scans() {
             true => (Traffic::Copies, workload.written()),
@@ -216,14 +216,14 @@ impl Ways<'_> {
             let bytes = items * workload.dtype.size() + run.output.bytes().len();
             let until = self.until(number);
             let Some(policy) = any::cpu_policy(device, acted) else { break };
-            let asked = Asked { items, until, traffic, bytes, policy };
+            let asked = LengthJob { items, until, traffic, bytes, policy };
             self.row(&asked, &mut run, &mut lost)?;
         }
         Ok(lost)
     }
 
     /// All ways, those that come to the same among them.
-    fn all(&self, asked: &Asked) -> Vec<Device> {
+    fn all(&self, asked: &LengthJob) -> Vec<Device> {
         let lines: &[(usize, usize)] = match asked.traffic {
             _ if asked.bytes < CACHED => &LINES[..1],
             Traffic::Reads => &LINES,
@@ -266,7 +266,7 @@ impl Ways<'_> {
     }
 
     /// One length: how much the choice loses.
-    fn row(&mut self, asked: &Asked, run: &mut Run<'_>, lost: &mut Lost) -> Result<()> {
+    fn row(&mut self, asked: &LengthJob, run: &mut Run<'_>, lost: &mut Losses) -> Result<()> {
         let own = self.device;
         let Some(shape) = run.shape(own) else { unreachable!("a CPU knows what it does") };
         let in_use = format!("{shape}, in use");
@@ -308,11 +308,11 @@ impl Ways<'_> {
     /// The seconds of the fastest of some runs of a way, unless its result is wrong.
     fn first_runs(
         &mut self,
-        asked: &Asked,
+        asked: &LengthJob,
         name: &str,
         device: &Device,
         run: &mut Run<'_>,
-        lost: &mut Lost,
+        lost: &mut Losses,
     ) -> Result<Option<f64>> {
         if !run.is_right(device)? {
             lost.wrong += 1;
@@ -383,8 +383,8 @@ impl Ways<'_> {
     fn tell(&mut self, items: usize, strategy: &str, times: Option<Measured>) -> Result<()> {
         let policy = WorkgroupPolicy { threads_per_workgroup: 0, items_per_thread: 0 };
         let operation = self.operation;
-        let checked = if times.is_some() { LAST } else { WRONG }.to_owned();
-        (self.tell)(&Tried { operation, items, strategy, policy, times, checked })
+        let checked = if times.is_some() { FINAL } else { WRONG }.to_owned();
+        (self.tell)(&TrialRow { operation, items, strategy, policy, times, checked })
     }
 }
 

@@ -26,7 +26,7 @@ use super::cpu_thresholds::{
     Block, Bound, PARTS, ScanBounds, WAYS, blocks, bounds, set_scans, with_threads,
 };
 use super::final_rounds::SAMPLE;
-use super::rows::{Tried, measured};
+use super::rows::{TrialRow, measured};
 use crate::buffer::available_memory;
 use crate::error::Result;
 use crate::statistics::median_of;
@@ -65,7 +65,7 @@ const FAR: f64 = 2.0;
 const WAKING_UP: f64 = 1e-4;
 
 /// What is asked of all types.
-pub(crate) struct Asked<'a> {
+pub(crate) struct CpuSearch<'a> {
     pub(crate) device: &'a Device,
     pub(crate) quick: bool,
     /// What was found before.
@@ -73,12 +73,12 @@ pub(crate) struct Asked<'a> {
     pub(crate) budget: &'a Budget,
     pub(crate) deadline: Deadline,
     /// Takes every row, and the type of its items.
-    pub(crate) tell: &'a mut dyn FnMut(Dtype, &Tried<'_>) -> Result<()>,
+    pub(crate) tell: &'a mut dyn FnMut(Dtype, &TrialRow<'_>) -> Result<()>,
 }
 
 /// The best numbers for each type that were found in the time, and how many results were wrong.
 pub(crate) fn find(
-    mut asked: Asked<'_>,
+    mut asked: CpuSearch<'_>,
     dtypes: &[Dtype],
 ) -> Result<(Vec<(Dtype, CpuPolicy)>, usize)> {
     let most = if asked.quick { QUICK_BYTES } else { MOST_BYTES };
@@ -138,7 +138,7 @@ impl Numbers {
     }
 
     /// Measures everything once more, as far as there is time, and chooses anew.
-    fn pass(&mut self, asked: &mut Asked<'_>) -> Result<()> {
+    fn pass(&mut self, asked: &mut CpuSearch<'_>) -> Result<()> {
         for number in 0..self.blocks.len() {
             self.try_sizes(number, asked)?;
             let block = &self.blocks[number];
@@ -157,7 +157,7 @@ impl Numbers {
     }
 
     /// Measures every length of a bound in both ways, and chooses it anew.
-    fn try_bound(&mut self, number: usize, asked: &mut Asked<'_>) -> Result<()> {
+    fn try_bound(&mut self, number: usize, asked: &mut CpuSearch<'_>) -> Result<()> {
         let Bound { name, set, among, job, .. } = self.bounds[number];
         let own = among(self.policy);
         for place in 0..self.bounds[number].ratios.len() {
@@ -180,7 +180,7 @@ impl Numbers {
     }
 
     /// Measures scans of every length in all ways.
-    fn try_scans(&mut self, asked: &mut Asked<'_>) -> Result<()> {
+    fn try_scans(&mut self, asked: &mut CpuSearch<'_>) -> Result<()> {
         for place in 0..self.scans.ratios.len() {
             if asked.deadline.is_over() {
                 break;
@@ -213,7 +213,7 @@ impl Numbers {
 
     /// Measures every size of a block: how long a job takes, in times of what it takes with that of the rules, at all lengths at which that
     /// is another way, unless it is hopeless at one.
-    fn try_sizes(&mut self, number: usize, asked: &mut Asked<'_>) -> Result<()> {
+    fn try_sizes(&mut self, number: usize, asked: &mut CpuSearch<'_>) -> Result<()> {
         let Block { name, get, set, job, .. } = self.blocks[number];
         // A scan in parts has blocks of its own sizes.
         let mut own = CpuPolicy { scan_parts_bytes: 0, ..with_threads(self.policy) };
@@ -255,7 +255,7 @@ impl Numbers {
         bytes: usize,
         policies: &[CpuPolicy],
         names: &[String],
-        asked: &mut Asked<'_>,
+        asked: &mut CpuSearch<'_>,
     ) -> Result<Option<Vec<f64>>> {
         if bytes > self.arrays.most() {
             return Ok(None);
@@ -316,7 +316,7 @@ impl Numbers {
         for &number in &measured_ones[1..] {
             (asked.tell)(
                 self.dtype,
-                &Tried {
+                &TrialRow {
                     operation: job.name(),
                     items: bytes / self.dtype.size(),
                     strategy: &names[number - 1],

@@ -43,23 +43,23 @@ pub(super) const LEAST_TURNS: usize = 3;
 pub(super) const SAMPLE: f64 = 1e-3;
 
 /// What records say of times of the last meeting, beside those of the same cells when they were tried and in rounds.
-pub(super) const LAST: &str = "ok in the end";
+pub(super) const FINAL: &str = "ok in the end";
 
 /// A cell that may be the fastest.
-struct Close<S> {
+struct Candidate<S> {
     cell: Cell<S>,
     /// Its times, each in times of what the device chooses, in the same turn.
     ratios: Vec<f64>,
 }
 
-impl<S: Space> Close<S> {
+impl<S: Space> Candidate<S> {
     fn ratio(&self) -> f64 {
         median_of(self.ratios.clone())
     }
 }
 
 /// Those that meet, besides the device's own choice.
-fn close<S: Space>(length: &Length<S>, own: Cell<S>, deadline: Deadline) -> Vec<Close<S>> {
+fn close<S: Space>(length: &Length<S>, own: Cell<S>, deadline: Deadline) -> Vec<Candidate<S>> {
     let in_time = |left: Duration| (left.as_secs_f64() / ONE_CLOSE.as_secs_f64()) as usize;
     let count = deadline.left().map_or(MOST_CLOSE, in_time).clamp(LEAST_CLOSE, MOST_CLOSE);
     let most = CLOSE * length.found[0].0;
@@ -70,7 +70,7 @@ fn close<S: Space>(length: &Length<S>, own: Cell<S>, deadline: Deadline) -> Vec<
         }
     }
     cells.truncate(count);
-    cells.into_iter().map(|cell| Close { cell, ratios: Vec::new() }).collect()
+    cells.into_iter().map(|cell| Candidate { cell, ratios: Vec::new() }).collect()
 }
 
 impl<S: Space> Search<'_, '_, S> {
@@ -108,21 +108,21 @@ impl<S: Space> Search<'_, '_, S> {
         // What was not tried may need a kernel that a driver takes minutes for.
         let is_tried = |cell: &Cell<S>| length.found.iter().any(|(_, found)| found == cell);
         if let Some(cell) = in_use.filter(is_tried) {
-            let recording = self.jobs.bind(&self.told(cell)?, number)?;
+            let recording = self.jobs.bind(&self.device_with(cell)?, number)?;
             if self.is_right(number, &recording)? {
                 cells.push(cell);
             } else {
                 wrong += 1;
             }
         }
-        for Close { cell, .. } in close {
+        for Candidate { cell, .. } in close {
             if cells.contains(&cell) {
                 break;
             }
             if Some(cell) == in_use {
                 continue;
             }
-            let recording = self.jobs.bind(&self.told(cell)?, number)?;
+            let recording = self.jobs.bind(&self.device_with(cell)?, number)?;
             if self.is_right(number, &recording)? {
                 cells.push(cell);
                 break;
@@ -132,7 +132,7 @@ impl<S: Space> Search<'_, '_, S> {
         let (limit, times) = self.last_meeting(number, &cells, runs, deadline)?;
         let measured = |time: f64| measured(time, limit, times[0]);
         for (&cell, &time) in cells.iter().zip(&times) {
-            self.say(number, cell, Some(measured(time)), LAST.to_owned())?;
+            self.say(number, cell, Some(measured(time)), FINAL.to_owned())?;
         }
         // Of what is in use, or else of what the device chooses by itself.
         let first = usize::from(in_use.is_some() && in_use == cells.get(1).copied());
@@ -152,7 +152,7 @@ impl<S: Space> Search<'_, '_, S> {
     fn round(
         &mut self,
         number: usize,
-        close: &mut [Close<S>],
+        close: &mut [Candidate<S>],
         limit: f64,
         runs: u32,
         turns: usize,
@@ -160,7 +160,7 @@ impl<S: Space> Search<'_, '_, S> {
     ) -> Result<()> {
         self.move_arrays(number)?;
         let own = self.jobs.bind(self.device, number)?;
-        let bound = close.iter().map(|one| self.told(one.cell));
+        let bound = close.iter().map(|one| self.device_with(one.cell));
         let devices = bound.collect::<Done<Vec<_>>>()?;
         let recordings = devices.iter().map(|device| self.jobs.bind(device, number));
         let recordings = recordings.collect::<Done<Vec<_>>>()?;
@@ -211,7 +211,7 @@ impl<S: Space> Search<'_, '_, S> {
             }
             // By itself the device knows best what its numbers are.
             let own = self.jobs.bind(device, number)?;
-            let others = cells[1..].iter().map(|&cell| self.told(cell));
+            let others = cells[1..].iter().map(|&cell| self.device_with(cell));
             let others = others.collect::<Done<Vec<_>>>()?;
             let others = others.iter().map(|device| self.jobs.bind(device, number));
             let others = others.collect::<Done<Vec<_>>>()?;

@@ -9,28 +9,28 @@ use upsweep::{
 };
 
 use super::budget::{Budget, Deadline};
-use super::compilers::Helpers;
+use super::compilers::Compilers;
 use super::gpu_arrays::Arrays;
-use super::keep_awake::Awake;
+use super::keep_awake::KeepAwake;
 use super::kernel_requests::{each, line, name_of};
 use super::profile_cells::{known_at, known_cells};
-use super::rows::TellTried;
+use super::rows::TellTrial;
 use super::search::{Search, length_of_kernel, lengths_of_first_kernels};
 use super::search_space::{Cell, Space, Untried};
-use super::sweep::Searched;
+use super::sweep::SearchResult;
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::workload::Workload;
 
 /// One piece of work, at several lengths.
-pub(crate) struct Piece<'a> {
+pub(crate) struct GpuWorkload<'a> {
     pub(crate) workload: Workload,
     /// The GPU, without a profile or with the one that is checked.
     pub(crate) device: &'a Device,
     /// As records name it.
     pub(crate) operation: &'a str,
-    pub(crate) helpers: &'a mut Helpers,
-    pub(crate) awake: &'a Awake,
+    pub(crate) compilers: &'a mut Compilers,
+    pub(crate) awake: &'a KeepAwake,
     /// What calls read, and what the library brings for this device and others.
     pub(crate) in_use: &'a Profile,
     pub(crate) shipped: &'a [Profile],
@@ -41,13 +41,13 @@ pub(crate) struct Piece<'a> {
     pub(crate) items: &'a Buffer,
     pub(crate) budget: &'a Budget,
     pub(crate) deadline: Deadline,
-    pub(crate) tell: TellTried<'a>,
+    pub(crate) tell: TellTrial<'a>,
     /// Where rows go.
     pub(crate) profile: &'a mut Profile,
 }
 
 /// How much was tried of a piece of work, of what there is, and how many results were wrong.
-pub(crate) struct Extent {
+pub(crate) struct Coverage {
     pub(crate) tried: usize,
     pub(crate) all: usize,
     pub(crate) wrong: usize,
@@ -67,7 +67,7 @@ fn keep<S: Copy>(all: &mut Vec<Rows<S>>, work: Work, mut best: Vec<Best<S>>) {
 
 /// What a search tries.
 struct Cells<S> {
-    /// What helpers call the work.
+    /// What compilers call the work.
     name: String,
     /// For each length, whose kernels are being made already.
     known: Vec<Vec<Cell<S>>>,
@@ -129,9 +129,9 @@ pub(crate) fn lines_of_scans<'a, P: Iterator<Item = &'a Profile>>(
     (first, next.collect())
 }
 
-impl Piece<'_> {
+impl GpuWorkload<'_> {
     /// Searches on arrays of its own, and keeps what is found.
-    pub(crate) fn run(self) -> Result<Extent> {
+    pub(crate) fn run(self) -> Result<Coverage> {
         let items = AnyView::from_bytes(self.workload.dtype, self.items.bytes())?;
         let Workload { dtype, stored, .. } = self.workload;
         if self.workload.primitive.scans() {
@@ -148,7 +148,7 @@ impl Piece<'_> {
         mut self,
         items: AnyView<'_>,
         rules: &dyn Fn(&Device, usize) -> Policy,
-    ) -> Result<Extent> {
+    ) -> Result<Coverage> {
         let cells = self.begin::<S>();
         let (device, workload, lengths) = (self.device, self.workload, self.lengths.clone());
         let expected = if workload.primitive.scans() {
@@ -157,7 +157,7 @@ impl Piece<'_> {
             values(workload, items, &lengths)?
         };
         let arrays = || Arrays::new(device, workload, items, lengths, expected);
-        let mut arrays = self.awake.measuring(arrays)?;
+        let mut arrays = self.awake.exclusively(arrays)?;
         self.search(cells, &mut arrays, &|items| rules(device, items))
     }
 
@@ -168,7 +168,7 @@ impl Piece<'_> {
             Untried::on(self.device.limits(), &known_cells(profiles(), self.workload.work()));
         let name = name_of(&self.workload);
         let (known, lines) = first_kernels(profiles, &name, self.workload.work(), &self.lengths);
-        self.helpers.ask(lines);
+        self.compilers.ask(lines);
         Cells { name, known, untried }
     }
 
@@ -178,7 +178,7 @@ impl Piece<'_> {
         cells: Cells<S>,
         jobs: &mut Arrays<'_>,
         rules: &dyn Fn(usize) -> Policy,
-    ) -> Result<Extent> {
+    ) -> Result<Coverage> {
         let Cells { name, known, untried } = cells;
         let work = self.workload.work();
         let in_use = |items| S::in_use(self.in_use, work, items as u64);
@@ -190,7 +190,7 @@ impl Piece<'_> {
             device: self.device,
             operation: self.operation,
             name: &name,
-            helpers: self.helpers,
+            compilers: self.compilers,
             awake: self.awake,
             jobs,
             chosen: &chosen,
@@ -203,9 +203,9 @@ impl Piece<'_> {
             untried,
             launched: HashSet::new(),
         };
-        let Searched { best, tried, all, wrong } = search.run()?;
+        let SearchResult { best, tried, all, wrong } = search.run()?;
         keep(S::rows_mut(self.profile), work, best);
-        Ok(Extent { tried, all, wrong })
+        Ok(Coverage { tried, all, wrong })
     }
 }
 

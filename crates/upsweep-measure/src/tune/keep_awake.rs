@@ -20,7 +20,7 @@ const BURST: Duration = Duration::from_millis(2);
 const WAKING: Duration = Duration::from_millis(400);
 
 /// A device that is kept awake as long as this lives.
-pub(crate) struct Awake {
+pub(crate) struct KeepAwake {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
 }
@@ -34,7 +34,7 @@ struct Shared {
     over: AtomicBool,
 }
 
-impl Awake {
+impl KeepAwake {
     /// Wakes it, and begins to keep it so. A GPU made of software does not sleep.
     pub(crate) fn new(device: &Device) -> Result<Self> {
         let shared = Arc::new(Shared::default());
@@ -63,7 +63,7 @@ impl Awake {
     }
 
     /// Does `work` with the device to itself.
-    pub(crate) fn measuring<R>(&self, work: impl FnOnce() -> R) -> R {
+    pub(crate) fn exclusively<R>(&self, work: impl FnOnce() -> R) -> R {
         self.shared.wanted.store(true, Ordering::Relaxed);
         let turn = self.shared.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let result = work();
@@ -73,7 +73,7 @@ impl Awake {
     }
 }
 
-impl Drop for Awake {
+impl Drop for KeepAwake {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {

@@ -63,7 +63,7 @@ pub fn serve(id: &str) -> Result<()> {
     let device = device::open(id, CpuOptions::default())?.with_profile(None);
     // The other program loads them by itself.
     device.only_make_kernels();
-    let mut ones = Ones::default();
+    let mut ones = OneItemArrays::default();
     for line in io::stdin().lock().lines() {
         let line = line.map_err(|error| Failure::file("read", "standard input".as_ref(), error))?;
         // Whoever asked tries it too, and learns why it cannot be made.
@@ -75,7 +75,7 @@ pub fn serve(id: &str) -> Result<()> {
 }
 
 /// Makes the kernels of a line.
-pub(super) fn make(device: &Device, line: &str, ones: &mut Ones) -> Result<()> {
+pub(super) fn make(device: &Device, line: &str, ones: &mut OneItemArrays) -> Result<()> {
     let words: Vec<&str> = line.split(' ').collect();
     let [primitive, operator, item, output, lengths, strategy, threads, each] = words[..] else {
         return Err(Failure::usage(format!("'{line}' says no kernel")));
@@ -109,9 +109,9 @@ pub(super) fn make(device: &Device, line: &str, ones: &mut Ones) -> Result<()> {
 
 /// The arrays of one item that kernels were last made for. Most in a row are for the same types.
 #[derive(Default)]
-pub(super) struct Ones(Option<[AnyArray; 2]>);
+pub(super) struct OneItemArrays(Option<[AnyArray; 2]>);
 
-impl Ones {
+impl OneItemArrays {
     /// Binds the kernel of arrays of at most so many items to these, which nobody reads.
     fn bind(&mut self, device: &Device, workload: &Workload, items: usize) -> Result<()> {
         let scans = workload.primitive.scans();

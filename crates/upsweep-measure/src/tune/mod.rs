@@ -41,16 +41,16 @@ use crate::workload::Workload;
 use upsweep::any::{self, Op};
 
 use budget::{Budget, Deadline, Span};
-pub use compiler_threads::are_left;
-use compiler_threads::none_is_left_in;
-use compilers::{Helpers, PATIENCE};
-use gpu_workload::{Extent, Piece, lines_of_scans};
-use keep_awake::Awake;
+pub use compiler_threads::are_running as compilers_are_running;
+use compiler_threads::wait_until_idle;
+use compilers::{Compilers, PATIENCE};
+use gpu_workload::{Coverage, GpuWorkload, lines_of_scans};
+use keep_awake::KeepAwake;
 pub use kernel_requests::serve as serve_kernels;
 pub use options::Options;
-pub use profile_files::{begun, check_place, own_place};
-pub use rows::{COLUMNS, Row, Tell, Tried};
-use workloads::{cpu_dtypes, lengths, parts, pieces};
+pub use profile_files::{check_writable, path_of, profile_to_extend};
+pub use rows::{COLUMNS, Row, Tell, TrialRow};
+use workloads::{cpu_dtypes, lengths, share_of_time, workloads};
 
 /// The time of a run on one device, and of a quick one on a GPU and on a CPU, where less than 20 s are wanted and the last
 /// pass may take longer than the ones before it.
@@ -123,7 +123,7 @@ pub struct Checked {
 pub fn check(options: &Options, device: &Device, tell: Tell<'_>) -> Result<Checked> {
     let mut best = Profile::default();
     if device.id() == "cpu" {
-        let cpu_check::Lost { percent: lost, wrong } = on_cpu_in_turns(options, device, tell)?;
+        let cpu_check::Losses { percent: lost, wrong } = on_cpu_in_turns(options, device, tell)?;
         return Ok(Checked { best, lost, wrong });
     }
     let wrong = on_gpu(options, device, true, &mut best, tell)?;
@@ -147,13 +147,13 @@ fn on_cpu(
 ) -> Result<usize> {
     let mut budget = Budget::new(span(options, device)?, 1);
     let deadline = budget.next();
-    let mut tell = |dtype: Dtype, tried: &Tried<'_>| {
+    let mut tell = |dtype: Dtype, tried: &TrialRow<'_>| {
         tell(&Row { device: "cpu", types: &dtype.to_string(), tried })
     };
     let (quick, budget) = (options.quick, &budget);
     let before = profile.cpu_types.clone();
     let asked =
-        cpu_policy::Asked { device, quick, before: &before, budget, deadline, tell: &mut tell };
+        cpu_policy::CpuSearch { device, quick, before: &before, budget, deadline, tell: &mut tell };
     let (found, wrong) = cpu_policy::find(asked, &cpu_dtypes(options))?;
     // Types that are not measured have the numbers of words, if these are, and else those of the rules.
     let words = found.iter().find(|(dtype, _)| *dtype == Dtype::U32).map(|&(_, policy)| policy);
@@ -164,11 +164,15 @@ fn on_cpu(
 }
 
 /// Holds what a CPU does by itself against its other ways.
-fn on_cpu_in_turns(options: &Options, device: &Device, tell: Tell<'_>) -> Result<cpu_check::Lost> {
-    let pieces = pieces(options)?;
-    let mut budget = Budget::new(span(options, device)?, pieces.len());
-    let mut all = cpu_check::Lost::default();
-    for wanted in pieces {
+fn on_cpu_in_turns(
+    options: &Options,
+    device: &Device,
+    tell: Tell<'_>,
+) -> Result<cpu_check::Losses> {
+    let workloads = workloads(options)?;
+    let mut budget = Budget::new(span(options, device)?, workloads.len());
+    let mut all = cpu_check::Losses::default();
+    for wanted in workloads {
         if check_signals().is_err() {
             break;
         }
@@ -179,8 +183,8 @@ fn on_cpu_in_turns(options: &Options, device: &Device, tell: Tell<'_>) -> Result
         let lengths = lengths(options, device, dtype.size() + 2 * stored.size());
         let Some(&longest) = lengths.last() else { continue };
         let items = inputs::items(dtype, longest, op == Op::Product)?;
-        let mut tell = |tried: &Tried<'_>| tell(&Row { device: "cpu", types: &types, tried });
-        let ways = cpu_check::Ways {
+        let mut tell = |tried: &TrialRow<'_>| tell(&Row { device: "cpu", types: &types, tried });
+        let ways = cpu_check::CpuCheck {
             workload: wanted,
             device,
             operation: &operation,
@@ -207,8 +211,8 @@ fn on_gpu(
     profile: &mut Profile,
     tell: Tell<'_>,
 ) -> Result<usize> {
-    let pieces = pieces(options)?;
-    let all = pieces.iter().map(|wanted| parts(wanted, options.quick)).sum::<usize>();
+    let workloads = workloads(options)?;
+    let all = workloads.iter().map(|wanted| share_of_time(wanted, options.quick)).sum::<usize>();
     // A check keeps nothing, and what a row loses says nothing of where it is done.
     let asks_host = !options.skip_host && !checks;
     let mut budget = Budget::new(span(options, device)?, all + usize::from(asks_host));
@@ -218,7 +222,7 @@ fn on_gpu(
         let deadline = budget.next().at_most(MOST_FROM_HOST);
         wrong += from_host(device, options.quick, deadline, profile)?;
     }
-    let mut helpers = Helpers::of(device);
+    let mut compilers = Compilers::of(device);
     let in_use = profile::find(device.limits()).profile.unwrap_or_default();
     let shipped = shipped_beside(device);
     let lengths =
@@ -226,19 +230,19 @@ fn on_gpu(
     // Scans wait longest for their first kernels, which are made while sums are measured.
     let profiles = || [&*in_use].into_iter().chain(&shipped);
     let mut later = Vec::new();
-    for wanted in pieces.iter().filter(|wanted| wanted.primitive.scans()) {
-        let (lengths, count) = (lengths(wanted), helpers.at_once());
+    for wanted in workloads.iter().filter(|wanted| wanted.primitive.scans()) {
+        let (lengths, count) = (lengths(wanted), compilers.at_once());
         let (first, next) = lines_of_scans(device, profiles, wanted, &lengths, count);
-        helpers.ask_ahead(first);
+        compilers.ask_ahead(first);
         later.extend(next);
     }
-    helpers.ask_ahead(later);
-    let awake = Awake::new(device)?;
-    for wanted in pieces {
+    compilers.ask_ahead(later);
+    let awake = KeepAwake::new(device)?;
+    for wanted in workloads {
         if check_signals().is_err() {
             break;
         }
-        let deadline = budget.next_as(parts(&wanted, options.quick));
+        let deadline = budget.next_as(share_of_time(&wanted, options.quick));
         let Workload { op, dtype, .. } = wanted;
         let (operation, types) = (wanted.operation(), wanted.types());
         let name = format!("{operation} of {types}");
@@ -246,12 +250,13 @@ fn on_gpu(
         let lengths = lengths(&wanted);
         let Some(&longest) = lengths.last() else { continue };
         let items = inputs::repeated(dtype, longest, op == Op::Product)?;
-        let mut tell = |tried: &Tried<'_>| tell(&Row { device: device.id(), types: &types, tried });
-        let piece = Piece {
+        let mut tell =
+            |tried: &TrialRow<'_>| tell(&Row { device: device.id(), types: &types, tried });
+        let piece = GpuWorkload {
             workload: wanted,
             device,
             operation: &operation,
-            helpers: &mut helpers,
+            compilers: &mut compilers,
             awake: &awake,
             in_use: &in_use,
             shipped: &shipped,
@@ -274,7 +279,7 @@ fn on_gpu(
             }
             done => done?,
         };
-        let Extent { tried, all, wrong: found } = done;
+        let Coverage { tried, all, wrong: found } = done;
         let elapsed = budget.elapsed().as_secs_f64();
         log!("{name}: {tried} of {all} cells, {elapsed:.1} s");
         wrong += found;
@@ -293,7 +298,7 @@ fn from_host(
     profile: &mut Profile,
 ) -> Result<usize> {
     let patience = deadline.left().map_or(PATIENCE, |left| PATIENCE.min(left / 2));
-    if !none_is_left_in(patience) {
+    if !wait_until_idle(patience) {
         log!("arrays in the host's memory: not measured, a compiler is at work");
         return Ok(0);
     }

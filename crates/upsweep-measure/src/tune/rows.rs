@@ -10,7 +10,7 @@ use crate::error::Result;
 pub const COLUMNS: &str = "device,op,dtype,n,strategy,threads_per_workgroup,items_per_thread,median_us,default_us,limit_us,checked";
 
 /// A row of what was tried.
-pub struct Tried<'a> {
+pub struct TrialRow<'a> {
     /// The operation, as records name it.
     pub operation: &'a str,
     /// How many items there are.
@@ -26,7 +26,7 @@ pub struct Tried<'a> {
 }
 
 /// Takes what was tried.
-pub(crate) type TellTried<'a> = &'a mut dyn FnMut(&Tried<'_>) -> Result<()>;
+pub(crate) type TellTrial<'a> = &'a mut dyn FnMut(&TrialRow<'_>) -> Result<()>;
 
 /// Times as rows have them, of so many seconds.
 pub(super) fn measured(own: f64, limit: f64, plain: f64) -> Measured {
@@ -42,7 +42,7 @@ pub struct Row<'a> {
     /// The types, as records name them.
     pub types: &'a str,
     /// What was tried, and what came of it.
-    pub tried: &'a Tried<'a>,
+    pub tried: &'a TrialRow<'a>,
 }
 
 /// Takes a row.

@@ -7,11 +7,11 @@ use upsweep::profile::Measured;
 use upsweep::{Device, Recording, WorkgroupPolicy};
 
 use super::budget::{Budget, Deadline};
-use super::compilers::Helpers;
+use super::compilers::Compilers;
 use super::gpu_arrays::{Arrays, COMPARED};
-use super::keep_awake::Awake;
+use super::keep_awake::KeepAwake;
 use super::length_order::{longest_within, order};
-use super::rows::{TellTried, Tried};
+use super::rows::{TellTrial, TrialRow};
 use super::search_space::{Cell, Space, Untried};
 use crate::error::{Failure, Result};
 use crate::gpu_timing::seconds;
@@ -52,10 +52,10 @@ pub(crate) struct Search<'a, 'b, S> {
     /// The device as it chooses, which every cell is held against.
     pub(crate) device: &'a Device,
     pub(crate) operation: &'a str,
-    /// What helpers call the work.
+    /// What compilers call the work.
     pub(crate) name: &'a str,
-    pub(crate) helpers: &'a mut Helpers,
-    pub(crate) awake: &'a Awake,
+    pub(crate) compilers: &'a mut Compilers,
+    pub(crate) awake: &'a KeepAwake,
     pub(crate) jobs: &'a mut Arrays<'b>,
     /// The numbers that the device chooses at a length.
     pub(crate) chosen: &'a dyn Fn(usize) -> WorkgroupPolicy,
@@ -65,7 +65,7 @@ pub(crate) struct Search<'a, 'b, S> {
     pub(crate) in_use: &'a dyn Fn(usize) -> Option<Cell<S>>,
     pub(crate) budget: &'a Budget,
     pub(crate) deadline: Deadline,
-    pub(crate) tell: TellTried<'a>,
+    pub(crate) tell: TellTrial<'a>,
     /// What profiles have for each length, whose kernels are being made already.
     pub(crate) known: Vec<Vec<Cell<S>>>,
     pub(crate) untried: Untried<S>,
@@ -110,7 +110,7 @@ impl<S: Space> Search<'_, '_, S> {
         Ok(lengths)
     }
 
-    pub(super) fn told(&self, cell: Cell<S>) -> upsweep::Result<Device> {
+    pub(super) fn device_with(&self, cell: Cell<S>) -> upsweep::Result<Device> {
         self.device.with_gpu_options(cell.strategy.options(cell.policy))
     }
 
@@ -133,7 +133,7 @@ impl<S: Space> Search<'_, '_, S> {
         times: Option<Measured>,
         checked: String,
     ) -> Result<()> {
-        (self.tell)(&Tried {
+        (self.tell)(&TrialRow {
             operation: self.operation,
             items: self.jobs.lengths()[number],
             strategy: &cell.strategy.name(),

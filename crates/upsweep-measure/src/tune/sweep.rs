@@ -12,7 +12,7 @@ use upsweep::profile::Best;
 
 use super::search::{GRACE, Length, Search};
 use super::search_space::{Cell, Space};
-use super::trial::GoingOn;
+use super::trial::Continuation;
 use crate::error::Result;
 
 /// The part of the time that is kept for the end, and the most for each length: 19 of them took an H200 5 to 9 s.
@@ -20,7 +20,7 @@ const FOR_THE_END: f64 = 0.25;
 const MOST_FOR_THE_END: Duration = Duration::from_millis(600);
 
 /// What came of the search.
-pub(crate) struct Searched<S> {
+pub(crate) struct SearchResult<S> {
     pub(crate) best: Vec<Best<S>>,
     /// Cells that were measured, and those that the device can have.
     pub(crate) tried: usize,
@@ -31,11 +31,11 @@ pub(crate) struct Searched<S> {
 
 impl<S: Space> Search<'_, '_, S> {
     /// Tries cells until there are none left or the time is over.
-    pub(crate) fn run(mut self) -> Result<Searched<S>> {
+    pub(crate) fn run(mut self) -> Result<SearchResult<S>> {
         let all = self.untried.len();
         let awake = self.awake;
-        self.helpers.wait();
-        let mut lengths = awake.measuring(|| self.begin())?;
+        self.compilers.wait();
+        let mut lengths = awake.exclusively(|| self.begin())?;
         let for_the_end = MOST_FOR_THE_END * lengths.len() as u32;
         let trying = self.deadline.before_at_most(FOR_THE_END, for_the_end);
         let (mut tried, mut wrong) = (0, 0);
@@ -45,13 +45,13 @@ impl<S: Space> Search<'_, '_, S> {
         let is_over = |lengths: &[Length<S>]| {
             trying.is_over_by(if is_nothing(lengths) { GRACE } else { Duration::ZERO })
         };
-        let count = if trying.is_over() { 0 } else { self.helpers.at_once() };
+        let count = if trying.is_over() { 0 } else { self.compilers.at_once() };
         let mut cells = self.untried.take_known(count);
-        self.helpers.ask(self.lines_of(&cells));
-        wrong += awake.measuring(|| self.try_known(&mut lengths))?;
-        self.helpers.wait();
+        self.compilers.ask(self.lines_of(&cells));
+        wrong += awake.exclusively(|| self.try_known(&mut lengths))?;
+        self.compilers.wait();
         // Cells whose kernels for other lengths are made, and those for which they are being made.
-        let (mut going_on, mut waiting): (Vec<GoingOn<S>>, Vec<_>) = (Vec::new(), Vec::new());
+        let (mut going_on, mut waiting): (Vec<Continuation<S>>, Vec<_>) = (Vec::new(), Vec::new());
         let mut turn = Duration::ZERO;
         while !is_over(&lengths) {
             let begun = Instant::now();
@@ -64,7 +64,7 @@ impl<S: Space> Search<'_, '_, S> {
             // is no time to measure them.
             let nothing = is_nothing(&lengths) && cells.is_empty();
             let goes_on = nothing || trying.left().is_none_or(|left| left > turn);
-            let count = if goes_on { self.helpers.at_once() } else { 0 };
+            let count = if goes_on { self.compilers.at_once() } else { 0 };
             let best: Vec<Cell<S>> = lengths.iter().map(Length::best).collect();
             let next = self.untried.take(count, &best);
             if !goes_on {
@@ -75,14 +75,14 @@ impl<S: Space> Search<'_, '_, S> {
                 waiting.iter().flat_map(|one| self.lines_of_left(one)).collect();
             lines.extend(self.lines_of(&next));
             if !overtime {
-                self.helpers.ask(lines);
+                self.compilers.ask(lines);
             }
             if cells.is_empty() && next.is_empty() && going_on.is_empty() && waiting.is_empty() {
                 break;
             }
             // Not each for itself: whoever keeps the device awake made CUDA's copies and allocations wait, 75 ms of the 120 of a cell.
             let mut found = Vec::new();
-            awake.measuring(|| -> Result<()> {
+            awake.exclusively(|| -> Result<()> {
                 for one in std::mem::take(&mut going_on) {
                     if is_over(&lengths) {
                         break;
@@ -101,7 +101,7 @@ impl<S: Space> Search<'_, '_, S> {
                 }
                 Ok(())
             })?;
-            self.helpers.wait();
+            self.compilers.wait();
             (cells, going_on, waiting) = (next, waiting, found);
             turn = begun.elapsed();
         }
@@ -113,11 +113,11 @@ impl<S: Space> Search<'_, '_, S> {
             let part = 1.0 / (lengths.len() - number) as f64;
             let until = self.deadline.before(1.0 - part);
             // Whoever keeps the device awake would make copies and allocations wait.
-            let (row, found) = awake.measuring(|| self.end(number, length, until))?;
+            let (row, found) = awake.exclusively(|| self.end(number, length, until))?;
             wrong += found;
             best.extend(row);
             self.budget.moved();
         }
-        Ok(Searched { best, tried, all, wrong })
+        Ok(SearchResult { best, tried, all, wrong })
     }
 }

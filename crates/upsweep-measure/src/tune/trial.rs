@@ -30,7 +30,7 @@ const HOPELESS: f64 = 1.5;
 const LATE: &str = "its kernels took too long to make";
 
 /// A cell that was tried at the first lengths, and is worth others.
-pub(super) struct GoingOn<S> {
+pub(super) struct Continuation<S> {
     cell: Cell<S>,
     device: Device,
     /// Its times at every length at which it was tried, in times of the best there.
@@ -38,9 +38,9 @@ pub(super) struct GoingOn<S> {
 }
 
 /// What came of a trial: whether results were right, and what goes on.
-pub(super) struct Went<S> {
+pub(super) struct TrialOutcome<S> {
     pub(super) right: bool,
-    pub(super) going_on: Option<GoingOn<S>>,
+    pub(super) going_on: Option<Continuation<S>>,
 }
 
 /// What came of it at one length.
@@ -54,7 +54,7 @@ enum Step {
     Wrong,
 }
 
-impl<S> Went<S> {
+impl<S> TrialOutcome<S> {
     const OVER: Self = Self { right: true, going_on: None };
     const WRONG: Self = Self { right: false, going_on: None };
 }
@@ -66,7 +66,7 @@ impl<S: Space> Search<'_, '_, S> {
         order(lengths.len(), longest_within(lengths, COMPARED))
     }
 
-    /// What helpers are asked for cells that are tried next.
+    /// What compilers are asked for cells that are tried next.
     pub(super) fn lines_of(&self, cells: &[Cell<S>]) -> Vec<String> {
         let lengths = self.first_kernels();
         cells.iter().map(|&cell| line(self.name, &lengths, Some(cell))).collect()
@@ -81,13 +81,13 @@ impl<S: Space> Search<'_, '_, S> {
     }
 
     /// The lengths that are left for a cell.
-    fn left(&self, one: &GoingOn<S>) -> Vec<usize> {
+    fn left(&self, one: &Continuation<S>) -> Vec<usize> {
         let (order, first) = self.order();
         order[first..].iter().copied().filter(|&n| !is_slow_around(&one.ratios, n)).collect()
     }
 
-    /// What helpers are asked for a cell that goes on: a line for each length, so that they share it.
-    pub(super) fn lines_of_left(&self, one: &GoingOn<S>) -> Vec<String> {
+    /// What compilers are asked for a cell that goes on: a line for each length, so that they share it.
+    pub(super) fn lines_of_left(&self, one: &Continuation<S>) -> Vec<String> {
         let made = self.first_kernels();
         let left = self.left(one).into_iter().map(|number| self.kernel(number));
         let left = left.filter(|length| !made.contains(length));
@@ -100,18 +100,18 @@ impl<S: Space> Search<'_, '_, S> {
         let mut wrong = 0;
         for (number, cells) in std::mem::take(&mut self.known).into_iter().enumerate() {
             for cell in cells {
-                let grace = if self.helpers.are_there() { GRACE } else { Duration::ZERO };
+                let grace = if self.compilers.are_there() { GRACE } else { Duration::ZERO };
                 if self.deadline.is_over_by(grace) {
                     return Ok(wrong);
                 }
                 if cell == lengths[number].own {
                     continue;
                 }
-                if self.helpers.is_late(self.name, &[self.kernel(number)], cell) {
+                if self.compilers.is_late(self.name, &[self.kernel(number)], cell) {
                     self.say(number, cell, None, LATE.to_owned())?;
                     continue;
                 }
-                let device = self.told(cell)?;
+                let device = self.device_with(cell)?;
                 let bound = self.jobs.bind(&device, number);
                 match self.at_length(cell, bound, number, &mut lengths[number])? {
                     Step::Wrong => wrong += 1,
@@ -123,17 +123,21 @@ impl<S: Space> Search<'_, '_, S> {
     }
 
     /// Measures a cell at the first lengths, having the device to itself.
-    pub(super) fn try_cell(&mut self, cell: Cell<S>, lengths: &mut [Length<S>]) -> Result<Went<S>> {
-        let device = self.told(cell)?;
+    pub(super) fn try_cell(
+        &mut self,
+        cell: Cell<S>,
+        lengths: &mut [Length<S>],
+    ) -> Result<TrialOutcome<S>> {
+        let device = self.device_with(cell)?;
         let (order, first) = self.order();
-        if self.helpers.is_late(self.name, &self.first_kernels(), cell) {
+        if self.compilers.is_late(self.name, &self.first_kernels(), cell) {
             self.say(order[0], cell, None, LATE.to_owned())?;
-            return Ok(Went::OVER);
+            return Ok(TrialOutcome::OVER);
         }
         let mut bind = |number: usize| self.jobs.bind(&device, number);
         let mut bound: Vec<_> = order[..first].iter().rev().map(|&number| bind(number)).collect();
         if !self.is_new(&cell.strategy.name(), &bound)? {
-            return Ok(Went::OVER);
+            return Ok(TrialOutcome::OVER);
         }
         let mut ratios = vec![None; lengths.len()];
         for (place, &number) in order[..first].iter().enumerate() {
@@ -142,30 +146,34 @@ impl<S: Space> Search<'_, '_, S> {
                 Step::Took(ratio) => ratios[number] = Some(ratio),
                 Step::Refused if place == 0 => {
                     self.untried.forget(cell.strategy);
-                    return Ok(Went::OVER);
+                    return Ok(TrialOutcome::OVER);
                 }
                 Step::Refused => {}
-                Step::Failed => return Ok(Went::OVER),
-                Step::Wrong => return Ok(Went::WRONG),
+                Step::Failed => return Ok(TrialOutcome::OVER),
+                Step::Wrong => return Ok(TrialOutcome::WRONG),
             }
             if place == 1 && ratios.iter().flatten().all(|&ratio| ratio > HOPELESS) {
-                return Ok(Went::OVER);
+                return Ok(TrialOutcome::OVER);
             }
         }
-        let one = GoingOn { cell, device, ratios };
+        let one = Continuation { cell, device, ratios };
         let is_left = !self.left(&one).is_empty();
-        Ok(Went { right: true, going_on: is_left.then_some(one) })
+        Ok(TrialOutcome { right: true, going_on: is_left.then_some(one) })
     }
 
     /// Measures a cell at the other lengths; false if a result is wrong.
-    pub(super) fn go_on(&mut self, mut one: GoingOn<S>, lengths: &mut [Length<S>]) -> Result<bool> {
+    pub(super) fn go_on(
+        &mut self,
+        mut one: Continuation<S>,
+        lengths: &mut [Length<S>],
+    ) -> Result<bool> {
         let cell = one.cell;
         for number in self.left(&one) {
             // What was slow meanwhile is slow around others.
             if is_slow_around(&one.ratios, number) {
                 continue;
             }
-            if self.helpers.is_late(self.name, &[self.kernel(number)], cell) {
+            if self.compilers.is_late(self.name, &[self.kernel(number)], cell) {
                 self.say(number, cell, None, LATE.to_owned())?;
                 continue;
             }

@@ -22,7 +22,7 @@ const QUICK_POWER: u32 = 27;
 /// The part of the time that a piece of work gets, where arrays in the host's memory get 1, the longest of which are not for short runs: scans
 /// write and compare their outputs, and their kernels take longer to compile. So little time as a quick run has goes to scans: by what
 /// profiles have for each length sums lose 5 % at most, and scans were left with nothing else.
-pub(super) fn parts(workload: &Workload, quick: bool) -> usize {
+pub(super) fn share_of_time(workload: &Workload, quick: bool) -> usize {
     match (workload.primitive.scans(), quick) {
         (true, _) => 3,
         (false, false) => 2,
@@ -44,7 +44,7 @@ pub(super) fn cpu_dtypes(options: &Options) -> Vec<Dtype> {
 }
 
 /// Every piece of work that is wanted and exists; scans with and without their own item are one.
-pub(super) fn pieces(options: &Options) -> Result<Vec<Workload>> {
+pub(super) fn workloads(options: &Options) -> Result<Vec<Workload>> {
     let dtypes = match &options.dtypes {
         Some(dtypes) => dtypes.clone(),
         None if options.quick => QUICK_DTYPES.to_vec(),
