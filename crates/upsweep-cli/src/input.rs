@@ -10,12 +10,12 @@ use bytemuck::cast_slice_mut;
 use memmap2::{Advice, Mmap};
 use upsweep::Dtype;
 use upsweep::any::{self, AnyView, Kernel};
+use upsweep_measure::log;
 
 use crate::error::{Failure, Result};
 use crate::progress::Progress;
 use crate::spool::{Spool, Spooled};
 use crate::{npy, text};
-use upsweep_measure::log;
 
 /// Bytes of items that are handed to the device at once when they are read in place: few enough
 /// to notice a signal soon and to draw progress, many enough that starting threads costs nothing.

@@ -1,13 +1,12 @@
-//! Lists on the command line.
+//! What is measured, and where: primitives, types, strategies, devices and lengths by their names, and lists of them.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
 
+use upsweep::any::Op;
 use upsweep::{
     CpuStrategy, Device, Dtype, Error, GpuReduceStrategy, GpuScanStrategy, InstructionSet, Strategy,
 };
-
-use upsweep::any::Op;
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

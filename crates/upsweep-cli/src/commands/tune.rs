@@ -1,5 +1,6 @@
 //! `upsweep tune`: measures what a device does best, and keeps it in a profile.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use upsweep::{Device, Profile, profile};
@@ -15,7 +16,7 @@ use crate::tables;
 /// Tunes, or brings a profile from elsewhere, or takes one there.
 pub(crate) fn run(arguments: &TuneArguments) -> Result<()> {
     if let Some(id) = &arguments.make_kernels {
-        return Ok(tune::serve_kernels(id)?);
+        return Ok(tune::serve_kernels(id, &mut io::stdin().lock(), &mut io::stdout())?);
     }
     let devices = tune::devices(arguments.device.as_ref())?;
     if arguments.check {

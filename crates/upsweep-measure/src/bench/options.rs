@@ -1,9 +1,9 @@
 //! What `bench` measures.
 
+use upsweep::any::Op;
 use upsweep::{Dtype, InstructionSet};
 
 use crate::selection::{Devices, Primitive, Strategies};
-use upsweep::any::Op;
 
 /// What is measured, and how.
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@ mod results;
 use std::time::Duration;
 
 use bytemuck::cast_slice;
+use upsweep::any::Op;
 use upsweep::ladder::{Ladder, Rung};
 use upsweep::{CpuOptions, Device, Dtype, any};
 
@@ -13,7 +14,6 @@ use crate::error::{Failure, Result};
 use crate::selection::Primitive;
 use crate::workload::Workload;
 use crate::{gpu_timing, inputs};
-use upsweep::any::Op;
 
 pub use results::{COLUMNS, Climb, Rates, Row};
 

@@ -5,6 +5,7 @@
 use std::time::{Duration, Instant};
 
 use time::OffsetDateTime;
+use upsweep::any::Op;
 use upsweep::{Device, Dtype, Profile};
 
 use super::figures::Names;
@@ -20,7 +21,6 @@ use crate::selection::{Choice, Devices, Primitive, Strategies};
 use crate::signals::check_signals;
 use crate::tune;
 use crate::tune::budget::{Budget, Span};
-use upsweep::any::Op;
 
 /// Times that a job is measured at each length.
 const SAMPLES: usize = 7;

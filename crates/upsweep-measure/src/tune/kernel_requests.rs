@@ -1,6 +1,6 @@
 //! Makes the kernels that lines name, where those who need them will look.
 
-use std::io::{self, BufRead, Write};
+use std::io::{BufRead, Write};
 
 use upsweep::any::{self, AnyArray, Op};
 use upsweep::profile::Work;
@@ -53,23 +53,23 @@ pub(super) fn name_of(workload: &Workload) -> String {
     format!("{primitive} {operator} {item} {output}")
 }
 
-/// Makes the kernels of a device that lines on standard input name, and answers each with a line on standard output.
+/// Makes the kernels of a device that lines on `input` name, and answers each with a line on `output`: standard input and output of a
+/// program.
 ///
 /// A search starts its own program for that, with the arguments `tune --make-kernels ID`.
 ///
 /// # Errors
 /// A device that is not there, and lines that cannot be read or written.
-pub fn serve(id: &str) -> Result<()> {
+pub fn serve(id: &str, input: &mut dyn BufRead, output: &mut dyn Write) -> Result<()> {
     let device = device::open(id, CpuOptions::default())?.with_profile(None);
     // The other program loads them by itself.
     device.only_make_kernels();
     let mut ones = OneItemArrays::default();
-    for line in io::stdin().lock().lines() {
+    for line in input.lines() {
         let line = line.map_err(|error| Failure::file("read", "standard input".as_ref(), error))?;
         // Whoever asked tries it too, and learns why it cannot be made.
         let _ = make(&device, &line, &mut ones);
-        let mut out = io::stdout();
-        out.write_all(b"done\n").and_then(|()| out.flush()).map_err(Failure::stdout)?;
+        output.write_all(b"done\n").and_then(|()| output.flush()).map_err(Failure::stdout)?;
     }
     Ok(())
 }

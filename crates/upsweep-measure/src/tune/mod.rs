@@ -28,6 +28,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use upsweep::any::{self, Op};
 use upsweep::profile;
 use upsweep::{Device, Dtype, Limits, Profile};
 
@@ -38,7 +39,6 @@ use crate::log;
 use crate::selection::Devices;
 use crate::signals::check_signals;
 use crate::workload::Workload;
-use upsweep::any::{self, Op};
 
 use budget::{Budget, Deadline, Span};
 pub use compiler_threads::are_running as compilers_are_running;

@@ -1,10 +1,10 @@
 //! What `tune` measures.
 
 use upsweep::Dtype;
+use upsweep::any::Op;
 
 use super::budget::Span;
 use crate::selection::Primitive;
-use upsweep::any::Op;
 
 /// What is measured of each device.
 #[derive(Clone, Debug)]

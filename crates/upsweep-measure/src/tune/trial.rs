@@ -210,11 +210,10 @@ impl<S: Space> Search<'_, '_, S> {
             }
             Err(error) => return Err(error.into()),
         };
-        if self.jobs.lengths()[number] <= COMPARED {
-            if !self.is_right(number, &recording)? {
-                self.say(number, cell, None, WRONG.to_owned())?;
-                return Ok(Step::Wrong);
-            }
+        let is_compared = self.jobs.lengths()[number] <= COMPARED;
+        if is_compared && !self.is_right(number, &recording)? {
+            self.say(number, cell, None, WRONG.to_owned())?;
+            return Ok(Step::Wrong);
         }
         let (own, plain) = in_turns(self.device, &recording, length)?;
         let times = measured(own, length.limit, plain);
