@@ -1,4 +1,4 @@
-//! `upsweep bench --save` and `--compare`: is this program as fast as that one was?
+//! Programs that are kept with what they measured: is a later one as fast?
 //!
 //! A time says nothing beside one of another hour: clocks rise and fall, and others use the machine. So the program itself is kept,
 //! and run again in turns with the new one.

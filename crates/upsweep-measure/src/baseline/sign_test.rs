@@ -1,4 +1,4 @@
-//! Whether one program is faster than another, of times that scatter.
+//! Whether one program is faster than another although times scatter.
 //!
 //! Both are run in turns, and only the ratios of neighbours count, so that whatever slows the machine down for a while meets both.
 //! Of these ratios the median is given, and an interval in which the true one lies at 95 times of 100, whatever their distribution:

@@ -1,4 +1,4 @@
-//! `upsweep bench --energy`: what a call takes of a device's energy, where a counter tells.
+//! Energy of a call, by the counters of GPUs and CPUs.
 //!
 //! Counters are of whole devices: of a GPU with its memory (NVML), or of all packages of the machine's CPUs (RAPL). Other
 //! programs' work is in them, and what the device draws when nobody works, which is said beside.

@@ -1,4 +1,4 @@
-//! `upsweep ladder`: what each of the seven classic steps of a sum gains on a GPU.
+//! The seven classic steps of a sum on a GPU: what each gains.
 
 mod results;
 

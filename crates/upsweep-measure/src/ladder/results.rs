@@ -1,4 +1,4 @@
-//! A ladder that was run and timed, for people and for programs.
+//! The times of a ladder's steps, their rates, and their lines in a record.
 
 use upsweep::ladder::Rung;
 

@@ -1,4 +1,4 @@
-//! Kernels that are made in threads of this program, of which none is waited for too long.
+//! Threads that compile kernels; none is waited for too long.
 //!
 //! A driver's compiler has no end that can be counted on: one scan of bytes, in several hundred of which it took a second at most, kept it
 //! for 100 s, and there is no asking it to stop.

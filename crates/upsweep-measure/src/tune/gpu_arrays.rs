@@ -1,4 +1,4 @@
-//! One piece of work on a GPU, at several lengths: its arrays, its results, and whether they are right.
+//! The arrays of a workload on a GPU at several lengths, and whether results are right.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Pieces of work on a GPU, and the search for the best cells of each.
+//! One workload on a GPU: its arrays, its first kernels, and the search for its best cells.
 
 use std::collections::HashSet;
 

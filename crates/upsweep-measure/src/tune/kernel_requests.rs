@@ -1,4 +1,4 @@
-//! Makes the kernels that lines name, where those who need them will look.
+//! Requests for kernels: lines that name them, and what makes the kernels, which are kept where a search finds them.
 
 use std::io::{BufRead, Write};
 

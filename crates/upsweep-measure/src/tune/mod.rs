@@ -1,4 +1,9 @@
-//! `upsweep tune`: measures what a device does best, and keeps it in a profile.
+//! Tuning: measures what a device does best, for its profile.
+//!
+//! - On a GPU `sweep.rs` searches the cells of `search_space.rs` for each workload and length: `trial.rs` tries one, `final_rounds.rs` names the
+//!   fastest. `compilers.rs` makes kernels meanwhile.
+//! - On a CPU `cpu_policy.rs` finds the numbers of `cpu_thresholds.rs`, and `cpu_check.rs` holds them against every other way.
+//! - `host_crossover.rs` times arrays in host memory on the GPU and the CPU.
 
 pub mod budget;
 mod compiler_threads;

@@ -1,4 +1,4 @@
-//! What profiles know before a search begins.
+//! Cells that profiles name for a workload, which a search tries first.
 
 use std::cmp::Reverse;
 

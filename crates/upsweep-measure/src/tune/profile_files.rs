@@ -1,4 +1,4 @@
-//! Where profiles are kept, and what is known before anything is measured.
+//! Where a profile is kept, and the profile that a tuning run begins with.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What the search for the fastest cell of one piece of work is about: the device, the lengths, and what is known so far.
+//! The state of a search for the fastest cell of one workload: the device, the lengths, and what is known so far.
 
 use std::collections::HashSet;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The pieces of work of a tuning run: primitives with their types, and lengths.
+//! The workloads and lengths of a tuning run.
 
 use std::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! `upsweep bench --feeding`: how a device is kept busy with operations that are too small to do so.
+//! Many small operations: how well a device is kept busy.
 //!
 //! A small sum takes a GPU some microseconds, and the host as long or longer to begin it and to hear that it is done. Whatever waits
 //! for each before it begins the next leaves the GPU idle in between. Here 1, 10 and 100 sums, each with arrays of its own, are
