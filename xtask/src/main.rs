@@ -1,7 +1,6 @@
 //! Every chore of the repository, behind one door: `cargo xtask help` lists them.
 
 mod bench;
-mod checks;
 mod nvrtc;
 mod programs;
 mod shell;
@@ -25,9 +24,6 @@ cargo xtask bench [OPTIONS]   measure, and write a record under benches/record/
                       comma-separated words
     --compare RECORD  say what became of each cell's part of the limit since a record (.csv) of
                       this machine; fails if one is slower
-cargo xtask checks PROFILE CHECK...
-                              how far a profile's choices are behind other cells, in the mean of
-                              several checks of its device (`upsweep tune --check --csv CHECK`)
 cargo xtask help              this text
 ";
 
@@ -40,7 +36,6 @@ fn main() -> ExitCode {
         ["test", "--quick"] => test::quick(),
         ["check"] => test::check(),
         ["bench", ref options @ ..] => bench::Options::parse(options).and_then(|o| bench::run(&o)),
-        ["checks", profile, ref checks @ ..] if !checks.is_empty() => checks::run(profile, checks),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

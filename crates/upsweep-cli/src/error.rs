@@ -11,42 +11,27 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 /// Why the program ends early.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// A file or stream that could not be used.
-    #[error("cannot {action} '{}': {}", .path.display(), reason(.source))]
-    File { action: &'static str, path: PathBuf, source: io::Error },
+    /// What measuring, or opening a device or a file, fails with.
+    #[error(transparent)]
+    Measure(#[from] upsweep_measure::Failure),
     /// A `.npy` file that is not what it should be.
     #[error("'{}': {source}", .path.display())]
     Npy { path: PathBuf, source: HeaderError },
     /// Text that is not a number.
     #[error("standard input, line {line}: {problem}")]
     Text { line: u64, problem: String },
-    /// A mistake in what was asked for.
-    #[error("{0}")]
-    Usage(String),
-    /// What the library says.
-    #[error(transparent)]
-    Library(#[from] upsweep::Error),
-    /// A benchmark found results that differ from the reference.
-    #[error("{0} of the results above differ from the reference")]
-    Mismatch(usize),
-    /// A comparison found that this program is slower.
-    #[error("{0} of the rows above are slower than they were")]
-    Slower(usize),
-    /// A signal asked the program to end.
-    #[error("stopped by signal {0}")]
-    Signal(i32),
-    /// Whoever read the output has gone; that is not worth a word.
-    #[error("the reader of the output has gone")]
-    ReaderGone,
+}
+
+impl From<upsweep::Error> for Failure {
+    fn from(error: upsweep::Error) -> Self {
+        Self::Measure(error.into())
+    }
 }
 
 impl Failure {
     /// A failure to do something with a file.
     pub(crate) fn file(action: &'static str, path: &Path, source: io::Error) -> Self {
-        if source.kind() == io::ErrorKind::BrokenPipe {
-            return Self::ReaderGone;
-        }
-        Self::File { action, path: path.to_owned(), source }
+        upsweep_measure::Failure::file(action, path, source).into()
     }
 
     /// A failure to write to standard output.
@@ -56,30 +41,22 @@ impl Failure {
 
     /// A mistake in what was asked for.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self::Usage(message.into())
+        upsweep_measure::Failure::usage(message).into()
+    }
+
+    /// Whether whoever read the output has gone, which is not worth a word.
+    pub(crate) fn is_reader_gone(&self) -> bool {
+        matches!(self, Self::Measure(upsweep_measure::Failure::ReaderGone))
     }
 
     /// The exit status.
     pub(crate) fn status(&self) -> u8 {
+        use upsweep_measure::Failure::{Mismatch, ReaderGone, Signal, Slower};
         match self {
-            Self::ReaderGone => 0,
-            Self::Mismatch(_) | Self::Slower(_) => 1,
-            Self::Signal(number) => u8::try_from(128 + number).unwrap_or(u8::MAX),
+            Self::Measure(ReaderGone) => 0,
+            Self::Measure(Mismatch(_) | Slower(_)) => 1,
+            Self::Measure(Signal(number)) => u8::try_from(128 + number).unwrap_or(u8::MAX),
             _ => 2,
         }
     }
-}
-
-/// What the system says, without its number.
-fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
-}
-
-/// The message on one line, whatever names it quotes.
-pub(crate) fn one_line(message: &str) -> String {
-    message.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -6,13 +6,13 @@ use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use bytemuck::{cast_slice_mut, try_cast_slice};
+use bytemuck::cast_slice_mut;
 use memmap2::{Advice, Mmap};
-use upsweep::{Dtype, Number};
+use upsweep::Dtype;
+use upsweep::any::{self, AnyView, Kernel};
+use upsweep_measure::log;
 
-use crate::convert::{Convert, conversion};
 use crate::error::{Failure, Result};
-use crate::log::log;
 use crate::progress::Progress;
 use crate::spool::{Spool, Spooled};
 use crate::{npy, text};
@@ -149,11 +149,6 @@ impl Input {
         Ok(Self::plain(bytes, Format::Raw, dtype))
     }
 
-    /// An array without items.
-    pub(crate) fn empty(dtype: Dtype) -> Self {
-        Self::plain(Bytes::Memory(Vec::new()), Format::Raw, dtype)
-    }
-
     /// An array of one dimension without a header.
     fn plain(bytes: Bytes, format: Format, dtype: Dtype) -> Self {
         let items = bytes.all().len() / dtype.size();
@@ -174,82 +169,80 @@ impl Input {
         }
     }
 
-    /// The items as numbers of type `dtype`; `None` if that type does not hold all their values.
-    pub(crate) fn items_as(&self, dtype: Dtype) -> Option<Items<'_>> {
-        let size = self.dtype.size();
-        Some(Items {
-            bytes: &self.bytes.all()[self.offset..][..self.items * size],
-            size,
-            in_place: dtype == self.dtype && !self.big_endian,
+    /// The items.
+    pub(crate) fn items(&self) -> Items<'_> {
+        Items {
+            bytes: &self.bytes.all()[self.offset..][..self.items * self.dtype.size()],
+            dtype: self.dtype,
             swap: self.big_endian,
-            convert: conversion(self.dtype, dtype)?,
-        })
+        }
     }
 }
 
-/// The items of an input as numbers of one type, read in place where that is possible.
+/// The items of an input, read in place where that is possible.
+#[derive(Clone, Copy)]
 pub(crate) struct Items<'a> {
     bytes: &'a [u8],
-    /// Bytes of one item in the file.
-    size: usize,
-    in_place: bool,
+    dtype: Dtype,
+    /// Whether the bytes of each item are in the other order than this machine's.
     swap: bool,
-    convert: Convert,
 }
 
 impl Items<'_> {
     /// Number of items.
     pub(crate) fn len(&self) -> usize {
-        self.bytes.len() / self.size
+        self.bytes.len() / self.size()
     }
 
-    /// Bytes of one item in the file.
+    /// Bytes of one item.
     pub(crate) fn size(&self) -> usize {
-        self.size
+        self.dtype.size()
     }
 
-    /// How many items to take at once: a multiple of `multiple`.
-    pub(crate) fn step<T: Number>(&self, multiple: usize) -> usize {
-        let bytes = if self.direct::<T>(0..self.len()).is_some() { CHUNK_BYTES } else { 1 << 20 };
-        (bytes / size_of::<T>()).next_multiple_of(multiple)
+    /// How many items to take at once for a kernel: a multiple of `multiple`. Where they are copied first they are few.
+    pub(crate) fn step(&self, kernel: Option<Kernel>, multiple: usize) -> usize {
+        let converts = kernel.is_some_and(|kernel| kernel.converts);
+        let size = kernel.map_or(self.size(), |kernel| kernel.item.size());
+        let in_place = !converts && self.in_place(0..self.len()).is_some();
+        let bytes = if in_place { CHUNK_BYTES } else { 1 << 20 };
+        (bytes / size).next_multiple_of(multiple)
     }
 
     /// The items of `range`. `buffer` keeps what cannot be read in place.
-    ///
-    /// `T` has the bits of the type that the items were asked for as.
-    pub(crate) fn get<'b, T: Number>(
+    pub(crate) fn get<'b>(
         &'b self,
         range: Range<usize>,
-        buffer: &'b mut Vec<T>,
-    ) -> &'b [T] {
-        if let Some(items) = self.direct(range.clone()) {
-            return items;
+        buffer: &'b mut Vec<u64>,
+    ) -> Result<AnyView<'b>> {
+        if let Some(items) = self.in_place(range.clone()) {
+            return Ok(items);
         }
-        buffer.resize(range.len(), T::default());
-        let bytes = &self.bytes[range.start * self.size..range.end * self.size];
-        (self.convert)(bytes, cast_slice_mut(buffer), self.swap);
-        buffer
+        let bytes = &self.bytes[range.start * self.size()..range.end * self.size()];
+        buffer.resize(bytes.len().div_ceil(8), 0);
+        let copy = &mut cast_slice_mut(buffer)[..bytes.len()];
+        any::convert(self.dtype, bytes, self.swap, self.dtype, copy)?;
+        Ok(AnyView::from_bytes(self.dtype, copy)?)
     }
 
     /// Calls `take` with every chunk of `step` items, from first to last, and the position of its
     /// first item. Only the last chunk may have fewer.
-    pub(crate) fn in_steps<T: Number>(
+    pub(crate) fn in_steps(
         &self,
         step: usize,
-        buffer: &mut Vec<T>,
         progress: &Progress,
-        mut take: impl FnMut(usize, &[T]) -> Result<()>,
+        mut take: impl FnMut(usize, AnyView<'_>) -> Result<()>,
     ) -> Result<()> {
+        let mut buffer = Vec::new();
         for start in (0..self.len()).step_by(step) {
             let end = self.len().min(start + step);
-            take(start, self.get(start..end, buffer))?;
-            progress.advance((end - start) * self.size)?;
+            take(start, self.get(start..end, &mut buffer)?)?;
+            progress.advance((end - start) * self.size())?;
         }
         Ok(())
     }
 
-    fn direct<T: Number>(&self, range: Range<usize>) -> Option<&[T]> {
-        let bytes = &self.bytes[range.start * self.size..range.end * self.size];
-        if self.in_place { try_cast_slice(bytes).ok() } else { None }
+    fn in_place(&self, range: Range<usize>) -> Option<AnyView<'_>> {
+        let bytes = &self.bytes[range.start * self.size()..range.end * self.size()];
+        if self.swap { None } else { AnyView::from_bytes(self.dtype, bytes).ok() }
     }
 }

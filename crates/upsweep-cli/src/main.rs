@@ -1,33 +1,23 @@
 //! The `upsweep` program: reduces and scans files, lists devices, measures speed, shows what makes it, keeps what was best, and explains calls.
 
 mod args;
-mod bench;
-mod convert;
-mod device;
-mod devices;
-mod dispatch;
-mod energy;
+mod commands;
 mod error;
-mod explain;
 mod input;
-mod ladder;
-mod log;
 mod npy;
 mod output;
 mod progress;
-mod reduce;
-mod report;
-mod scan;
+mod record;
 mod spool;
+mod tables;
 mod text;
-mod tune;
-mod value;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use upsweep_measure::log::complain;
 
 use crate::args::{Arguments, Command};
 use crate::error::{Failure, Result};
@@ -40,13 +30,13 @@ fn main() -> ExitCode {
     let status = match ended {
         Ok(()) => 0,
         Err(failure) => {
-            if !matches!(failure, Failure::ReaderGone) {
+            if !failure.is_reader_gone() {
                 complain(&failure.to_string());
             }
             failure.status()
         }
     };
-    if tune::are_left() {
+    if upsweep_measure::tune::compilers_are_running() {
         // Everything is written. What drivers do at the end of a program is not meant for one whose threads compile.
         signal_hook::low_level::exit(status.into());
     }
@@ -55,14 +45,14 @@ fn main() -> ExitCode {
 
 fn run(command: &Command) -> Result<()> {
     match command {
-        Command::Reduce(arguments) => reduce::run(arguments),
-        Command::Scan(arguments) => scan::run(arguments),
-        Command::Devices(arguments) => devices::run(arguments),
-        Command::Bench(arguments) => bench::run(arguments),
-        Command::Ladder(arguments) => ladder::run(arguments),
-        Command::Tune(arguments) => tune::run(arguments),
-        Command::Explain(arguments) => explain::run(arguments),
-        Command::Report(arguments) => report::run(arguments),
+        Command::Reduce(arguments) => commands::reduce::run(arguments),
+        Command::Scan(arguments) => commands::scan::run(arguments),
+        Command::Devices(arguments) => commands::devices::run(arguments),
+        Command::Bench(arguments) => Ok(commands::bench::run(arguments)?),
+        Command::Ladder(arguments) => commands::ladder::run(arguments),
+        Command::Tune(arguments) => commands::tune::run(arguments),
+        Command::Explain(arguments) => commands::explain::run(arguments),
+        Command::Report(arguments) => commands::report::run(arguments),
     }
 }
 
@@ -84,9 +74,4 @@ fn refuse(error: &clap::Error) -> Result<()> {
     let message = lines.collect::<Vec<_>>().join(" ");
     let message = message.strip_prefix("error: ").unwrap_or(&message);
     Err(Failure::usage(format!("{message}; 'upsweep --help' tells more")))
-}
-
-fn complain(message: &str) {
-    // There is nobody left to tell if this fails.
-    let _ = writeln!(io::stderr(), "upsweep: {}", error::one_line(message));
 }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use memmap2::MmapMut;
 use tempfile::NamedTempFile;
+use upsweep_measure::signals::{check_signals, watch_signals};
 
 use crate::error::{Failure, Result};
-use crate::progress::{check_signals, watch_signals};
 
 /// What the user named with `-o`.
 pub(crate) enum Target {

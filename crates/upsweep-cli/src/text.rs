@@ -4,11 +4,11 @@ use std::io::{BufRead, ErrorKind};
 use std::path::Path;
 
 use upsweep::Dtype;
+use upsweep::any::Scalar;
 
 use crate::error::{Failure, Result};
 use crate::npy;
 use crate::spool::Spool;
-use crate::value::Value;
 
 /// Reads numbers that white space or commas separate, to the end of `input`.
 pub(crate) fn read(mut input: impl BufRead, dtype: Dtype) -> Result<Spool> {
@@ -45,11 +45,11 @@ fn push(numbers: &mut Spool, token: &mut Vec<u8>, dtype: Dtype, line: u64) -> Re
         return Ok(());
     }
     let number = match std::str::from_utf8(token) {
-        Ok(text) => Value::parse(text, dtype),
+        Ok(text) => Scalar::parse(text, dtype),
         Err(_) if token.starts_with(npy::MAGIC) => {
             Err("this is a .npy file; name the file, or pipe it to /dev/stdin".to_owned())
         }
-        Err(_) => Value::parse(&String::from_utf8_lossy(token), dtype),
+        Err(_) => Scalar::parse(&String::from_utf8_lossy(token), dtype),
     };
     numbers.write(number.map_err(|problem| Failure::Text { line, problem })?.bytes())?;
     token.clear();

@@ -8,9 +8,11 @@ use core::hint::black_box;
 
 use upsweep_core::{
     Backend, BitAnd, BitOr, BitXor, Element, Extreme, Max, Min, Operator, Product, Reduce,
-    ReduceState, Result, Scan, ScanState, Segments, Sum, Widen, bf16, f16, reduction_pairs,
-    scan_pairs, segmented_pairs,
+    ReduceState, Result, Scan, ScanState, Sum, Widen, bf16, f16, reduction_pairs, scan_pairs,
 };
+
+#[cfg(feature = "segmented-instances")]
+use upsweep_core::Segments;
 
 use crate::{Cpu, Workspace};
 
@@ -28,7 +30,8 @@ pub fn instances() {
     }
     reduction_pairs!(pairs! reduction);
     scan_pairs!(pairs! scan);
-    segmented_pairs!(pairs! in_segments);
+    #[cfg(feature = "segmented-instances")]
+    upsweep_core::segmented_pairs!(pairs! in_segments);
     positions!(u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64);
 }
 
@@ -62,6 +65,7 @@ where
     );
 }
 
+#[cfg(feature = "segmented-instances")]
 fn in_segments<T, U, O>()
 where
     T: Widen<U::Acc>,

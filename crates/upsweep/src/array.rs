@@ -3,7 +3,7 @@
 use crate::backend::{Kind, wrong_device};
 use crate::memory::Memory;
 use crate::view::{Items, ItemsMut};
-use crate::{Device, Element, Error, Number, Result, View, ViewMut, cuda, gpu};
+use crate::{Device, Element, Error, Result, View, ViewMut, cuda, gpu};
 
 /// Items in the memory of a device.
 ///
@@ -148,14 +148,15 @@ fn reserve<T>(len: usize) -> Result<Vec<T>> {
     Ok(items)
 }
 
-impl<T: Number> Array<T> {
+#[cfg(feature = "any")]
+impl<T: crate::Number> Array<T> {
     /// An array of the host's.
     pub(crate) fn from_host(items: Vec<T>) -> Self {
         Self { place: Place::Host(items) }
     }
 
     /// The same bits as items of another type of the same size.
-    pub(crate) fn bits_as<U: Number>(self) -> Array<U> {
+    pub(crate) fn bits_as<U: crate::Number>(self) -> Array<U> {
         let place = match self.place {
             Place::Host(items) => Place::Host(bytemuck::cast_vec(items)),
             Place::Device(memory) => Place::Device(memory.bits_as(U::DTYPE)),

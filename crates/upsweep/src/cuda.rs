@@ -16,8 +16,8 @@ pub use awaited::Awaited;
 use crate::backend::{Kind, Reach, Record, segmented_calls, wrong_device};
 use crate::view::{Items, ItemsMut};
 use crate::{
-    Array, Device, Dtype, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce,
-    Result, Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
+    Array, Device, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce, Result,
+    Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
 };
 
 /// The devices that were opened, by their numbers; or why there are none.
@@ -82,7 +82,8 @@ impl<'a> Range<'a> {
         self.slice.len()
     }
 
-    pub(crate) fn bits_as(self, dtype: Dtype) -> Self {
+    #[cfg(feature = "any")]
+    pub(crate) fn bits_as(self, dtype: crate::Dtype) -> Self {
         Self { slice: self.slice.bits_as(dtype), ..self }
     }
 
@@ -212,7 +213,8 @@ impl Memory {
         upsweep_cuda::Memory::room::<T>(gpu.gpu(), len).map(Self)
     }
 
-    pub(crate) fn bits_as(self, dtype: Dtype) -> Self {
+    #[cfg(feature = "any")]
+    pub(crate) fn bits_as(self, dtype: crate::Dtype) -> Self {
         Self(self.0.bits_as(dtype))
     }
 

@@ -12,8 +12,8 @@ use upsweep_wgpu::{Gpu, Ingredients, Slice, Source, Stored, Target, Workspace};
 use crate::backend::{Kind, Reach, Record, segmented_calls, wrong_device};
 use crate::view::{Items, ItemsMut};
 use crate::{
-    Array, Device, Dtype, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce,
-    Result, Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
+    Array, Device, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce, Result,
+    Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
 };
 
 /// An adapter, and the device that was opened on it.
@@ -86,7 +86,8 @@ impl<'a> Range<'a> {
     }
 
     /// What items are, wgpu's buffers do not say.
-    pub(crate) fn bits_as(self, _: Dtype) -> Self {
+    #[cfg(feature = "any")]
+    pub(crate) fn bits_as(self, _: crate::Dtype) -> Self {
         self
     }
 
@@ -214,7 +215,8 @@ impl Memory {
         upsweep_wgpu::Memory::new::<T>(gpu.gpu(), len).map(Self)
     }
 
-    pub(crate) fn bits_as(self, _: Dtype) -> Self {
+    #[cfg(feature = "any")]
+    pub(crate) fn bits_as(self, _: crate::Dtype) -> Self {
         self
     }
 

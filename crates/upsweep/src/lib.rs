@@ -24,11 +24,13 @@
 //!   nothing but some tens of bytes for each thread that is woken. On a GPU a plan can be bound to its arrays:
 //!   a [`Recording`] runs in a command stream of wgpu or a stream of CUDA that is the caller's own.
 //! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk, with the bits of the whole.
+//! - `any`, with feature `any`: the same calls for types that are values, which files and other languages have.
 //! - [`mod@profile`]: what a tuning run measured on a device, which the policies of every call read.
 //! - [`mod@ladder`] runs and times the seven classic steps of a sum on a GPU.
 //! - [`Operator`] and [`Element`] are traits: operators and items of your own are as fast. [`operator`](macro@operator) makes
 //!   an operator of a plain function, for every device; [`laws`] checks it.
 
+#[cfg(feature = "any")]
 pub mod any;
 mod array;
 mod auto;

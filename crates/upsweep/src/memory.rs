@@ -1,7 +1,7 @@
 //! Memory of a device, whichever backend it has.
 
 use crate::backend::Kind;
-use crate::{Device, Dtype, Element, Result, cuda, gpu};
+use crate::{Device, Element, Result, cuda, gpu};
 
 /// Items in it, of an array of ours or of the caller's own.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,8 @@ impl Range<'_> {
     }
 
     /// The same bits as items of another type of the same size.
-    pub(crate) fn bits_as(self, dtype: Dtype) -> Self {
+    #[cfg(feature = "any")]
+    pub(crate) fn bits_as(self, dtype: crate::Dtype) -> Self {
         match self {
             Range::Wgpu(range) => Range::Wgpu(range.bits_as(dtype)),
             Range::Cuda(range) => Range::Cuda(range.bits_as(dtype)),
@@ -59,7 +60,8 @@ impl Memory {
     }
 
     /// The same bits as items of another type of the same size.
-    pub(crate) fn bits_as(self, dtype: Dtype) -> Self {
+    #[cfg(feature = "any")]
+    pub(crate) fn bits_as(self, dtype: crate::Dtype) -> Self {
         match self {
             Memory::Wgpu(memory) => Memory::Wgpu(memory.bits_as(dtype)),
             Memory::Cuda(memory) => Memory::Cuda(memory.bits_as(dtype)),

@@ -11,7 +11,7 @@ use upsweep_core::{
 };
 
 use crate::backend::{Reach, Record};
-use crate::{Dtype, Element, GpuOptions, Launch, Profile, Result, Segments, View, ViewMut, fused};
+use crate::{Element, GpuOptions, Launch, Profile, Result, Segments, View, ViewMut, fused};
 
 /// A GPU.
 #[derive(Clone, Debug)]
@@ -156,7 +156,8 @@ impl NoBound {
 pub(crate) struct NoRange<'a>(Infallible, PhantomData<&'a ()>);
 
 impl NoRange<'_> {
-    pub(crate) fn bits_as(self, _: Dtype) -> Self {
+    #[cfg(feature = "any")]
+    pub(crate) fn bits_as(self, _: crate::Dtype) -> Self {
         match self.0 {}
     }
 
@@ -190,7 +191,8 @@ impl NoMemory {
         match gpu.0 {}
     }
 
-    pub(crate) fn bits_as(self, _: Dtype) -> Self {
+    #[cfg(feature = "any")]
+    pub(crate) fn bits_as(self, _: crate::Dtype) -> Self {
         match self.0 {}
     }
 

@@ -200,42 +200,6 @@ fn what_is_chosen_is_held_against_the_best() {
 }
 
 #[test]
-fn two_profiles_of_a_cpu_are_held_against_one_another() {
-    let place = Place::new();
-    let check = "tune --device cpu --check --against other.toml";
-    run(&place, check).refused_for("other.toml");
-    run(&place, "tune --device cpu --against other.toml").refused_for("--check");
-    run(&place, "tune --device cpu --quick --budget 0.01s -o own.toml").text();
-    let own = read(&place.path("own.toml"));
-    // One thread for arrays of any length, where rules have all from some length on.
-    let alone = |line: &str| match line.strip_prefix("serial_bytes = ") {
-        Some(_) => format!("serial_bytes = {}\n", 1u64 << 40),
-        None => format!("{line}\n"),
-    };
-    place.write("other.toml", own.lines().map(alone).collect::<String>().as_bytes());
-    let what = "--op reduce --dtype u32 --n 1000,2^22 --budget 1s --csv tried.csv";
-    let text = run(&place, &format!("{check} {what}")).text();
-    assert!(text.contains("Of 2 rows the choice in use loses"), "{text}");
-    let tried = String::from_utf8(place.read("tried.csv")).expect("text");
-    let of = |n: &str| tried.lines().filter(|line| line.contains(n)).collect::<Vec<_>>();
-    let (short, long) = (of(",1000,"), of(",4194304,"));
-    assert!(short.len() == 1 && short[0].contains("one thread, in one piece, in use"), "{tried}");
-    assert!(long[0].contains(", in use\""), "{tried}");
-    if long[0].contains("one thread") {
-        assert_eq!(long.len(), 1, "a machine with one core: {tried}");
-    } else {
-        assert!(long.len() == 2 && long[1].contains("\"one thread, in one piece\""), "{tried}");
-    }
-    for id in gpus(&place) {
-        let said = "--against compares profiles of a CPU";
-        run(&place, &format!("tune --device {id} --check --against own.toml")).refused_for(said);
-        let said = "--against takes the profile of one device";
-        let list = format!("tune --device cpu,{id} --check --against own.toml");
-        run(&place, &list).refused_for(said);
-    }
-}
-
-#[test]
 fn what_cannot_be_used_is_ignored_and_told() {
     let place = Place::new();
     place.write("items.u8", &[1, 2, 3]);

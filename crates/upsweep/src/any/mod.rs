@@ -19,6 +19,7 @@
 //!   them; [`Scalar`] is one number, [`Op`] an operator.
 //! - [`reduce`], [`reduce_into`], [`scan`], [`scan_into`], [`scan_in_place`], [`segmented_reduce`], [`segmented_scan`] and
 //!   [`reduce_by_key`] are the typed functions of these names, on every device, with the same bits.
+//! - [`ReduceCall`] and [`ScanCall`] look a kernel up once, for calls on short arrays again and again.
 //! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk; [`bind_reduce`] and [`bind_scan`] give recordings.
 //! - [`accumulator`] says in which type a result comes, [`holds`] and [`convert`] which types become which.
 //!
@@ -44,12 +45,13 @@ pub use explain::{
 };
 pub use op::Op;
 pub use reduce::{
-    Kernel, Reduce, ReduceStream, accumulator, bind_reduce, combined_in, reduce, reduce_into,
-    reduce_kernel, reference_reduce,
+    Kernel, Reduce, ReduceCall, ReduceStream, accumulator, bind_reduce, bind_reduce_up_to,
+    combined_in, reduce, reduce_into, reduce_kernel, reference_reduce,
 };
 pub use scalar::Scalar;
 pub use scan::{
-    Scan, ScanStream, bind_scan, reference_scan, scan, scan_in_place, scan_into, scan_kernel,
+    Scan, ScanCall, ScanStream, bind_scan, bind_scan_up_to, reference_scan, scan, scan_in_place,
+    scan_into, scan_kernel,
 };
 pub use segmented::{
     reduce_by_key, segmented_reduce, segmented_scan, segments_by_flags, segments_by_keys,

@@ -28,9 +28,11 @@ pub(super) trait ReducePair: Sync {
 
     fn stream(&self, device: &Device, init: Option<Scalar>) -> Result<Box<dyn ReduceChunks>>;
 
+    /// Binds a plan for at most so many items.
     fn bind(
         &self,
         device: &Device,
+        items: usize,
         input: AnyView<'_>,
         result: AnyViewMut<'_>,
         init: Option<Scalar>,
@@ -59,9 +61,11 @@ pub(super) trait ScanPair: Sync {
 
     fn stream(&self, device: &Device, problem: &Scan) -> Result<Box<dyn ScanChunks>>;
 
+    /// Binds a plan for at most so many items.
     fn bind(
         &self,
         device: &Device,
+        items: usize,
         input: AnyView<'_>,
         output: AnyViewMut<'_>,
         problem: &Scan,
@@ -175,12 +179,13 @@ where
     fn bind(
         &self,
         device: &Device,
+        items: usize,
         input: AnyView<'_>,
         result: AnyViewMut<'_>,
         init: Option<Scalar>,
     ) -> Result<Recording> {
         let problem = typed_reduce(O::default(), init);
-        let mut plan = ReducePlan::<T, A, O>::new(device, input.len(), problem)?;
+        let mut plan = ReducePlan::<T, A, O>::new(device, items, problem)?;
         plan.bind(input.typed::<T>()?, result.typed::<A>()?)
     }
 
@@ -240,12 +245,13 @@ where
     fn bind(
         &self,
         device: &Device,
+        items: usize,
         input: AnyView<'_>,
         output: AnyViewMut<'_>,
         problem: &Scan,
     ) -> Result<Recording> {
         let problem = typed_scan(O::default(), problem);
-        let mut plan = ScanPlan::<T, U, O>::new(device, input.len(), problem)?;
+        let mut plan = ScanPlan::<T, U, O>::new(device, items, problem)?;
         plan.bind(input.typed::<T>()?, output.typed::<U>()?)
     }
 

@@ -191,7 +191,8 @@ impl Way {
     /// The result by the kernel's value of items of type `item`.
     fn result(&self, value: Scalar, item: Dtype, init: Option<Scalar>) -> Result<Scalar> {
         if !self.widens {
-            return Ok(narrowed(value, self.acc));
+            let is_narrow = value.dtype() == self.acc;
+            return Ok(if is_narrow { value } else { narrowed(value, self.acc) });
         }
         let own = narrowed(value, item);
         let wide = own.widened(combined_in(self.acc)).unwrap_or(own);
@@ -268,6 +269,89 @@ pub fn reduce<'a>(
     problem: &Reduce,
 ) -> Result<Option<Scalar>> {
     reduce_view(device, input.into(), problem)
+}
+
+/// A reduction whose kernel is looked up once: what is called again and again costs no more than with types.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Dtype, any::{Op, Reduce, ReduceCall, Scalar}};
+/// let device = Device::cpu();
+/// let sum = ReduceCall::new(&device, Dtype::U8, &Reduce::new(Op::Sum))?;
+/// assert_eq!(sum.run(&device, &[200u8, 100])?, Some(Scalar::new(300u64)));
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub struct ReduceCall {
+    problem: Reduce,
+    item: Dtype,
+    code: Code,
+}
+
+enum Code {
+    Value(Way, &'static dyn pairs::ReducePair),
+    Position(fn(&Device, AnyView<'_>) -> Result<Option<u64>>),
+    /// Whatever [`reduce`] does.
+    Other,
+}
+
+impl ReduceCall {
+    /// A reduction of items of type `item` on devices of one kind.
+    ///
+    /// # Errors
+    /// Those of [`reduce`].
+    pub fn new(device: &Device, item: Dtype, problem: &Reduce) -> Result<Self> {
+        problem.check(item)?;
+        let code = match problem.op {
+            Op::ArgMin => Code::Position(with_dtype!(item, T => {
+                |device: &Device, input: AnyView<'_>| argmin(device, input.typed::<T>()?)
+            })),
+            Op::ArgMax => Code::Position(with_dtype!(item, T => {
+                |device: &Device, input: AnyView<'_>| argmax(device, input.typed::<T>()?)
+            })),
+            Op::Mean => Code::Other,
+            op => {
+                let way = Way::new(op, item, problem.result(item), device.limits().int64)?;
+                if way.seen == item { Code::Value(way, way.code()?) } else { Code::Other }
+            }
+        };
+        Ok(Self { problem: *problem, item, code })
+    }
+
+    /// Combines all items into one value, or searches for an extreme.
+    ///
+    /// # Errors
+    /// [`Error::WrongDtype`] if the items are of another type; those of the device.
+    pub fn run<'a>(
+        &self,
+        device: &Device,
+        input: impl Into<AnyView<'a>>,
+    ) -> Result<Option<Scalar>> {
+        self.run_view(device, input.into())
+    }
+
+    fn run_view(&self, device: &Device, input: AnyView<'_>) -> Result<Option<Scalar>> {
+        if input.dtype() != self.item {
+            return Err(Error::WrongDtype { found: input.dtype(), wanted: self.item });
+        }
+        let init = self.problem.init;
+        match &self.code {
+            Code::Value(way, code) if !(way.widens && input.is_empty()) => {
+                let value = code.reduce(device, input.bits_as(way.from), way.init(init))?;
+                way.result(value, self.item, init).map(Some)
+            }
+            Code::Position(find) => Ok(find(device, input)?.map(Scalar::new)),
+            _ => reduce_view(device, input, &self.problem),
+        }
+    }
+}
+
+impl fmt::Debug for ReduceCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReduceCall")
+            .field("problem", &self.problem)
+            .field("item", &self.item)
+            .finish_non_exhaustive()
+    }
 }
 
 fn reduce_view(device: &Device, input: AnyView<'_>, problem: &Reduce) -> Result<Option<Scalar>> {
@@ -364,11 +448,29 @@ pub fn bind_reduce<'a, 'b>(
     result: impl Into<AnyViewMut<'b>>,
     problem: &Reduce,
 ) -> Result<Recording> {
-    bind_views(device, input.into(), result.into(), problem)
+    let input = input.into();
+    bind_views(device, input.len(), input, result.into(), problem)
+}
+
+/// Binds the reduction that arrays of as many as `items` items get, to shorter ones: see [`ReducePlan`](crate::ReducePlan).
+///
+/// Kernels are made before there are arrays of that length.
+///
+/// # Errors
+/// Those of [`bind_reduce`]; [`Error::PlanTooSmall`] if there are more items.
+pub fn bind_reduce_up_to<'a, 'b>(
+    device: &Device,
+    items: usize,
+    input: impl Into<AnyView<'a>>,
+    result: impl Into<AnyViewMut<'b>>,
+    problem: &Reduce,
+) -> Result<Recording> {
+    bind_views(device, items, input.into(), result.into(), problem)
 }
 
 fn bind_views(
     device: &Device,
+    items: usize,
     input: AnyView<'_>,
     result: AnyViewMut<'_>,
     problem: &Reduce,
@@ -380,7 +482,7 @@ fn bind_views(
         let result = result.typed::<u64>()?;
         return with_dtype!(item, T => {
             let plan = if op == Op::ArgMax { PositionPlan::<T>::argmax } else { PositionPlan::argmin };
-            plan(device, input.len())?.bind(input.typed::<T>()?, result)
+            plan(device, items)?.bind(input.typed::<T>()?, result)
         });
     }
     let wanted = combined_in(problem.result(item));
@@ -390,7 +492,7 @@ fn bind_views(
     let missing = Error::OperatorElement { operator: op.name(), dtype: item };
     let (from, to) = same_bits(op, item, wanted);
     let code = pairs::reduction(op, from, to).filter(|_| op.scans()).ok_or(missing)?;
-    code.bind(device, input.bits_as(from), result.bits_as(to), init)
+    code.bind(device, items, input.bits_as(from), result.bits_as(to), init)
 }
 
 /// A reduction of an array that comes in chunks, first chunk first, with the bits that the whole would give.
@@ -416,6 +518,8 @@ pub struct ReduceStream {
     chunks: Chunks,
     /// Items that were taken.
     items: u64,
+    /// Room for items that are widened first.
+    buffer: Vec<u64>,
 }
 
 enum Chunks {
@@ -445,7 +549,8 @@ impl ReduceStream {
             let stream = way.code()?.stream(device, way.init(problem.init))?;
             (Some(way), Chunks::Values(stream))
         };
-        Ok(Self { device: device.clone(), problem: *problem, item, way, chunks, items: 0 })
+        let (device, buffer) = (device.clone(), Vec::new());
+        Ok(Self { device, problem: *problem, item, way, chunks, items: 0, buffer })
     }
 
     /// Takes the next chunk.
@@ -468,10 +573,9 @@ impl ReduceStream {
             }
             (Chunks::Values(stream), way) => {
                 let Some(way) = way else { return Ok(()) };
-                let mut buffer = Vec::new();
                 for start in (0..chunk.len()).step_by(Self::CHUNK) {
                     let piece = chunk.len().min(start + Self::CHUNK);
-                    let piece = widened(chunk, start..piece, way.seen, &mut buffer)?;
+                    let piece = widened(chunk, start..piece, way.seen, &mut self.buffer)?;
                     stream.push(piece.bits_as(way.from))?;
                 }
             }

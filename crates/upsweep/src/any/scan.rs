@@ -151,6 +151,73 @@ pub fn scan_into<'a, 'b>(
     scan_views(device, input.into(), output.into(), problem)
 }
 
+/// A scan whose kernel is looked up once: what is called again and again costs no more than with types.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Dtype, any::{Op, Scan, ScanCall}};
+/// let sums = ScanCall::new(Dtype::U8, Dtype::U32, &Scan::inclusive(Op::Sum))?;
+/// let mut output = [0u32; 2];
+/// sums.run_into(&Device::cpu(), &[200u8, 100], &mut output)?;
+/// assert_eq!(output, [200, 300]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub struct ScanCall {
+    problem: Scan,
+    item: Dtype,
+    out: Dtype,
+    way: Way,
+}
+
+impl ScanCall {
+    /// A scan of items of type `item` into items of type `out`.
+    ///
+    /// # Errors
+    /// Those of [`scan`].
+    pub fn new(item: Dtype, out: Dtype, problem: &Scan) -> Result<Self> {
+        problem.check(item, out)?;
+        Ok(Self { problem: *problem, item, out, way: Way::new(problem.op, item, out)? })
+    }
+
+    /// Writes every prefix of `input`, combined, to `output`.
+    ///
+    /// # Errors
+    /// [`Error::WrongDtype`] if items or outputs are of other types; [`Error::LengthMismatch`] if the lengths differ; those of the
+    /// device.
+    pub fn run_into<'a, 'b>(
+        &self,
+        device: &Device,
+        input: impl Into<AnyView<'a>>,
+        output: impl Into<AnyViewMut<'b>>,
+    ) -> Result<()> {
+        self.run_views(device, input.into(), output.into())
+    }
+
+    fn run_views(&self, device: &Device, input: AnyView<'_>, output: AnyViewMut<'_>) -> Result<()> {
+        let Self { problem, item, out, way } = self;
+        for (found, wanted) in [(input.dtype(), *item), (output.dtype(), *out)] {
+            if found != wanted {
+                return Err(Error::WrongDtype { found, wanted });
+            }
+        }
+        if way.seen == *item {
+            let (input, output) = (input.bits_as(way.from), output.bits_as(way.to));
+            return way.code.scan_into(device, input, output, problem);
+        }
+        scan_views(device, input, output, problem)
+    }
+}
+
+impl fmt::Debug for ScanCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScanCall")
+            .field("problem", &self.problem)
+            .field("item", &self.item)
+            .field("out", &self.out)
+            .finish_non_exhaustive()
+    }
+}
+
 fn scan_views(
     device: &Device,
     input: AnyView<'_>,
@@ -238,13 +305,39 @@ pub fn bind_scan<'a, 'b>(
     output: impl Into<AnyViewMut<'b>>,
     problem: &Scan,
 ) -> Result<Recording> {
-    let (input, output) = (input.into(), output.into());
+    let input = input.into();
+    bind_views(device, input.len(), input, output.into(), problem)
+}
+
+/// Binds the scan that arrays of as many as `items` items get, to shorter ones: see [`ScanPlan`](crate::ScanPlan).
+///
+/// Kernels are made before there are arrays of that length.
+///
+/// # Errors
+/// Those of [`bind_scan`]; [`Error::PlanTooSmall`] if there are more items.
+pub fn bind_scan_up_to<'a, 'b>(
+    device: &Device,
+    items: usize,
+    input: impl Into<AnyView<'a>>,
+    output: impl Into<AnyViewMut<'b>>,
+    problem: &Scan,
+) -> Result<Recording> {
+    bind_views(device, items, input.into(), output.into(), problem)
+}
+
+fn bind_views(
+    device: &Device,
+    items: usize,
+    input: AnyView<'_>,
+    output: AnyViewMut<'_>,
+    problem: &Scan,
+) -> Result<Recording> {
     let (item, out) = (input.dtype(), output.dtype());
     problem.check(item, out)?;
     let (from, to) = same_bits(problem.op, item, out);
     let missing = Error::OperatorElement { operator: problem.op.name(), dtype: item };
     let code = pairs::scan(problem.op, from, to).ok_or(missing)?;
-    code.bind(device, input.bits_as(from), output.bits_as(to), problem)
+    code.bind(device, items, input.bits_as(from), output.bits_as(to), problem)
 }
 
 /// A scan of an array that comes in chunks: first chunk first, or, in reverse, last chunk first.
@@ -267,6 +360,8 @@ pub struct ScanStream {
     way: Way,
     chunks: Box<dyn ScanChunks>,
     direction: Direction,
+    /// Room for items that are widened first.
+    buffer: Vec<u64>,
 }
 
 impl ScanStream {
@@ -281,7 +376,8 @@ impl ScanStream {
         problem.check(item, out)?;
         let way = Way::new(problem.op, item, out)?;
         let chunks = way.code.stream(device, problem)?;
-        Ok(Self { item, out, way, chunks, direction: problem.direction })
+        let (direction, buffer) = (problem.direction, Vec::new());
+        Ok(Self { item, out, way, chunks, direction, buffer })
     }
 
     /// From which end chunks are taken.
@@ -311,8 +407,7 @@ impl ScanStream {
             return Err(Error::WrongDtype { found: output.dtype(), wanted: self.out });
         }
         let output = output.bits_as(self.way.to);
-        let mut buffer = Vec::new();
-        let chunk = seen_as(chunk, self.way.seen, &mut buffer)?;
+        let chunk = seen_as(chunk, self.way.seen, &mut self.buffer)?;
         self.chunks.next(chunk.bits_as(self.way.from), output)
     }
 }

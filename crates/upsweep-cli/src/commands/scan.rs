@@ -1,0 +1,236 @@
+//! `upsweep scan`: every prefix of a file, combined, as an array of the same shape.
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use bytemuck::cast_slice_mut;
+use upsweep::any::{self, AnyViewMut, Kernel, Scalar, Scan, ScanStream};
+use upsweep::profile::Traffic;
+use upsweep::{Bounds, Direction, Dtype};
+use upsweep_measure::{check_accumulator, device, log};
+
+use crate::args::{OutputFormat, ScanArguments};
+use crate::error::{Failure, Result};
+use crate::input::{Format, Input, Items};
+use crate::npy;
+use crate::output::{self, NewFile, Target};
+use crate::progress::Progress;
+use crate::spool::unnamed_file;
+
+/// Scans a file.
+pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
+    let op = arguments.op;
+    if !op.scans() {
+        return Err(Failure::usage(format!(
+            "there is no scan with {op}; known are sum product min max and or xor",
+        )));
+    }
+    let target = Target::of(&arguments.output)?;
+    let input = Input::open(&arguments.input.file, arguments.input.dtype)?;
+    let dtype = arguments.acc.unwrap_or(input.dtype);
+    let (wanted, options) = (&arguments.device.device, arguments.device.options());
+    let bytes = input.items * (input.dtype.size() + dtype.size());
+    let device = device::place(wanted, options, Traffic::Copies, bytes, &[input.dtype, dtype])?;
+    op.check(input.dtype)?;
+    check_accumulator(input.dtype, dtype)?;
+    op.check(dtype)?;
+    let init = arguments.init.as_deref().map(|text| Scalar::parse(text, any::combined_in(dtype)));
+    let init = init.transpose().map_err(|problem| Failure::usage(format!("--init {problem}")))?;
+    let format = arguments.format.unwrap_or_else(|| format(&input, &target));
+    input.will_read(arguments.reverse);
+
+    let choice = device.scan_choice(input.items, input.dtype.size().max(dtype.size()));
+    log!("{op} on {}: strategy {}, {:?}", device.id(), choice.0, choice.1);
+    let kernel = any::scan_kernel(op, input.dtype, dtype);
+    if let Some(Kernel { op, item, out, converts }) = kernel {
+        let first = if converts { ", items converted first" } else { "" };
+        log!("kernel {op} {item} to {out}{first}");
+    }
+    let bounds = if arguments.exclusive { Bounds::Exclusive } else { Bounds::Inclusive };
+    let direction = if arguments.reverse { Direction::Reverse } else { Direction::Forward };
+
+    let header = match format {
+        OutputFormat::Npy => npy::header(dtype, &input.shape),
+        OutputFormat::Raw | OutputFormat::Text => Vec::new(),
+    };
+    let bytes = (header.len() as u64).saturating_add((input.items as u64) * dtype.size() as u64);
+    let progress = Progress::new(input.item_bytes());
+    let problem = Scan { op, bounds, direction, init };
+    let job = |destination: Destination<'_>| -> Result<()> {
+        Job {
+            stream: ScanStream::new(&device, input.dtype, dtype, &problem)?,
+            items: input.items(),
+            kernel,
+            out: dtype,
+            progress: &progress,
+            destination,
+        }
+        .run()
+    };
+
+    match &target {
+        Target::File(path) if format != OutputFormat::Text => {
+            let new = NewFile::create(path, &arguments.output)?;
+            let mut map = output::map(new.file(), &arguments.output, &header, bytes)?;
+            job(Destination::Memory(&mut map[header.len()..]))?;
+            drop(map);
+            new.finish()
+        }
+        Target::File(path) => {
+            let new = NewFile::create(path, &arguments.output)?;
+            let mut out = Out::new(Box::new(new.file()), &arguments.output, dtype, format);
+            stream(&mut out, &header, bytes, arguments.reverse, job)?;
+            drop(out);
+            new.finish()
+        }
+        Target::Stream(_) | Target::Stdout => {
+            let mut out = Out::new(target.open_stream()?, target.path(), dtype, format);
+            stream(&mut out, &header, bytes, arguments.reverse, job)
+        }
+    }
+}
+
+/// The format of the output when the user names none.
+fn format(input: &Input, target: &Target) -> OutputFormat {
+    let named_npy = target.path().extension().is_some_and(|extension| extension == "npy");
+    match (input.format, target) {
+        (Format::Npy, _) => OutputFormat::Npy,
+        (_, Target::File(_) | Target::Stream(_)) if named_npy => OutputFormat::Npy,
+        (Format::Text, Target::Stdout) => OutputFormat::Text,
+        _ => OutputFormat::Raw,
+    }
+}
+
+/// Scans into a stream. From the last item to the first, what comes out first is written last:
+/// the output is put together in a file without a name.
+fn stream(
+    out: &mut Out<'_>,
+    header: &[u8],
+    bytes: u64,
+    reverse: bool,
+    job: impl FnOnce(Destination<'_>) -> Result<()>,
+) -> Result<()> {
+    out.write(header)?;
+    if reverse {
+        let file = unnamed_file()?;
+        let bytes = bytes - header.len() as u64;
+        let mut map = output::map(&file, &std::env::temp_dir(), &[], bytes)?;
+        job(Destination::Memory(&mut map))?;
+        for part in map[..usize::try_from(bytes).unwrap_or(0)].chunks(1 << 20) {
+            out.write_items(part)?;
+        }
+    } else {
+        job(Destination::Stream(out))?;
+    }
+    out.flush()
+}
+
+/// A stream that items are written to in one format.
+struct Out<'a> {
+    writer: BufWriter<Box<dyn Write + 'a>>,
+    path: &'a Path,
+    dtype: Dtype,
+    format: OutputFormat,
+}
+
+impl<'a> Out<'a> {
+    fn new(
+        writer: Box<dyn Write + 'a>,
+        path: &'a Path,
+        dtype: Dtype,
+        format: OutputFormat,
+    ) -> Self {
+        Self { writer: BufWriter::with_capacity(1 << 16, writer), path, dtype, format }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writer.write_all(bytes).map_err(|error| Failure::file("write", self.path, error))
+    }
+
+    /// Writes items that lie in memory as these bytes.
+    fn write_items(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.format != OutputFormat::Text {
+            return self.write(bytes);
+        }
+        for item in bytes.chunks_exact(self.dtype.size()) {
+            if let Some(number) = Scalar::from_bytes(self.dtype, item) {
+                writeln!(self.writer, "{number}")
+                    .map_err(|error| Failure::file("write", self.path, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.writer.flush().map_err(|error| Failure::file("write", self.path, error))
+    }
+}
+
+/// Where the items of the output go.
+enum Destination<'a> {
+    /// To their places.
+    Memory(&'a mut [u8]),
+    /// Out of the program, from first to last.
+    Stream(&'a mut dyn ItemWriter),
+}
+
+/// Something that takes the bytes of items.
+trait ItemWriter {
+    fn write_items(&mut self, bytes: &[u8]) -> Result<()>;
+}
+
+impl ItemWriter for Out<'_> {
+    fn write_items(&mut self, bytes: &[u8]) -> Result<()> {
+        Out::write_items(self, bytes)
+    }
+}
+
+/// A scan of all items.
+struct Job<'a, 'd> {
+    stream: ScanStream,
+    items: Items<'a>,
+    kernel: Option<Kernel>,
+    /// The type of the output.
+    out: Dtype,
+    progress: &'a Progress,
+    destination: Destination<'d>,
+}
+
+impl Job<'_, '_> {
+    fn run(self) -> Result<()> {
+        let Self { mut stream, items, kernel, out: dtype, progress, destination } = self;
+        let step = items.step(kernel, ScanStream::CHUNK);
+        match destination {
+            Destination::Memory(bytes) => {
+                let (n, size) = (items.len(), dtype.size());
+                let mut buffer = Vec::new();
+                for number in 0..n.div_ceil(step) {
+                    // A shorter chunk is the last to come, from either end.
+                    let (start, end) = match stream.direction() {
+                        Direction::Reverse => {
+                            (n.saturating_sub((number + 1) * step), n - number * step)
+                        }
+                        Direction::Forward => (number * step, n.min((number + 1) * step)),
+                    };
+                    let chunk = items.get(start..end, &mut buffer)?;
+                    let output = &mut bytes[start * size..end * size];
+                    stream.next(chunk, AnyViewMut::from_bytes(dtype, output)?)?;
+                    progress.advance((end - start) * items.size())?;
+                }
+                Ok(())
+            }
+            Destination::Stream(out) => {
+                let mut output = Vec::new();
+                // What is read in place comes in large chunks; the output needs memory.
+                let step = step.min(ScanStream::CHUNK * 8);
+                items.in_steps(step, progress, |_, chunk| {
+                    let bytes = chunk.len() * dtype.size();
+                    output.resize(bytes.div_ceil(8), 0u64);
+                    let output = &mut cast_slice_mut(&mut output)[..bytes];
+                    stream.next(chunk, AnyViewMut::from_bytes(dtype, output)?)?;
+                    out.write_items(output)
+                })
+            }
+        }
+    }
+}
