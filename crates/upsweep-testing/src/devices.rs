@@ -1,6 +1,7 @@
 //! Every device there is, in every configuration whose results must agree.
 
 use core::fmt::{self, Display};
+use core::ops::Deref;
 use std::io::Write;
 use std::sync::OnceLock;
 
@@ -88,6 +89,14 @@ impl TestDevice {
             _ => false,
         };
         self.device.limits().subnormals || !may_vanish
+    }
+}
+
+impl Deref for TestDevice {
+    type Target = Device;
+
+    fn deref(&self) -> &Device {
+        &self.device
     }
 }
 

@@ -2,6 +2,7 @@
 //! GPU is opened once. `plans` counts allocations and `large` needs the machine's memory, so those are programs of their own.
 
 mod annotated;
+#[cfg(feature = "any")]
 mod any;
 mod auto;
 #[cfg(feature = "cuda")]
