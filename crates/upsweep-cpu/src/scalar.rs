@@ -9,7 +9,7 @@ use upsweep_core::summation::{LANES, ROWS, TILE};
 use upsweep_core::{Bounds, Carry, Direction, Element, Flipped, Operator, Scan, Tree, Widen};
 
 use crate::scan::Source;
-use crate::scan::row::{scan_row, scan_row_with};
+use crate::scan::row::scan_row;
 
 /// An operator that the compiler cannot see through, so that it cannot combine several items at
 /// once.
@@ -54,10 +54,7 @@ where
                 row.iter_mut().zip(items).for_each(|(value, item)| *value = item.widen());
                 let mut prefixes = row;
                 let padding = operator.padding();
-                rows.push(
-                    scan_row::<A, _, false>(&row, &mut prefixes, padding, &operator),
-                    &operator,
-                );
+                rows.push(scan_row(&row, &mut prefixes, padding, false, &operator), &operator);
             }
             carry.push(rows.total(&operator), 0, &operator);
         }
@@ -131,7 +128,7 @@ fn scan_with<T, U, O, P>(
         }
         let before = operator.combine(carry.before_next(operator), rows.total(operator));
         let exclusive = problem.bounds == Bounds::Exclusive;
-        let total = scan_row_with(&row, &mut prefixes, before, exclusive, operator);
+        let total = scan_row(&row, &mut prefixes, before, exclusive, operator);
         for (i, &prefix) in prefixes[..len].iter().enumerate() {
             output[at(i)] = U::from_acc(prefix);
         }

@@ -121,6 +121,20 @@ impl Auto {
     }
 }
 
+impl Auto {
+    /// The device for a call: see [`Device::for_call`].
+    #[cold]
+    fn device_for(
+        &self,
+        home: &dyn Fn() -> Option<Device>,
+        traffic: Traffic,
+        bytes: &dyn Fn() -> usize,
+        can: &dyn Fn(&Device) -> bool,
+    ) -> Device {
+        home().unwrap_or_else(|| self.place(traffic, bytes() as u64, can).device)
+    }
+}
+
 impl Candidate {
     fn of(profile: Arc<Profile>) -> Self {
         Self { profile, device: OnceLock::new() }
@@ -179,17 +193,14 @@ impl Device {
     #[inline]
     pub(crate) fn for_call(
         &self,
-        home: impl FnOnce() -> Option<Device>,
+        home: impl Fn() -> Option<Device>,
         traffic: Traffic,
-        bytes: impl FnOnce() -> usize,
+        bytes: impl Fn() -> usize,
         can: impl Fn(&Device) -> bool,
     ) -> Cow<'_, Device> {
         match self.auto_state() {
             None => Cow::Borrowed(self),
-            Some(auto) => {
-                let elsewhere = || auto.place(traffic, bytes() as u64, &can).device;
-                Cow::Owned(home().unwrap_or_else(elsewhere))
-            }
+            Some(auto) => Cow::Owned(auto.device_for(&home, traffic, &bytes, &can)),
         }
     }
 

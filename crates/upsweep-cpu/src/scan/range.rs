@@ -426,10 +426,7 @@ impl<A: Element> TileCarry<A> {
         let outputs = output.as_chunks_mut::<LANES>().0;
         for (row, prefixes) in input.as_chunks::<LANES>().0.iter().zip(outputs) {
             let before = self.before_next(operator);
-            let total = match exclusive {
-                true => scan_row::<A, O, true>(row, prefixes, before, operator),
-                false => scan_row::<A, O, false>(row, prefixes, before, operator),
-            };
+            let total = scan_row(row, prefixes, before, exclusive, operator);
             self.push(total, 0, carry, operator);
         }
     }

@@ -36,20 +36,10 @@ fn groups<A: Element, O: Operator<A>>(items: &[A; LANES], operator: &O) -> [[A; 
     prefixes
 }
 
-/// Writes the prefixes of a row and returns its total, without the carry.
+/// Writes the prefixes of a row and returns its total, without the carry. Which prefixes, a branch says behind all that both have in
+/// common.
 #[inline(always)]
-pub(crate) fn scan_row<A: Element, O: Operator<A>, const EXCLUSIVE: bool>(
-    items: &[A; LANES],
-    output: &mut [A; LANES],
-    carry: A,
-    operator: &O,
-) -> A {
-    scan_row_with(items, output, carry, EXCLUSIVE, operator)
-}
-
-/// [`scan_row`] by a value.
-#[inline(always)]
-pub(crate) fn scan_row_with<A: Element, O: Operator<A>>(
+pub(crate) fn scan_row<A: Element, O: Operator<A>>(
     items: &[A; LANES],
     output: &mut [A; LANES],
     carry: A,

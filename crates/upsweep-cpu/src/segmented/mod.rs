@@ -22,8 +22,8 @@ mod window;
 mod windows;
 
 use upsweep_core::{
-    Bounds, Direction, Element, Error, Flipped, Operator, Reduce, Result, Scan, SegmentedBy,
-    Segments, Widen,
+    Direction, Element, Error, Flipped, Operator, Reduce, Result, Scan, SegmentedBy, Segments,
+    Widen,
 };
 
 use crate::device::{Cpu, Means};
@@ -108,18 +108,7 @@ impl Cpu {
         self.with_means::<U, _>(bytes, |means| {
             let streaming = streams::<U>() && size_of_val(output) >= means.policy.streaming_bytes;
             let rest = Rest::new(output, work.reverse);
-            match bounds {
-                Bounds::Inclusive => {
-                    let prefixes =
-                        EveryPrefix::<_, _, false> { operator, init, direction, streaming };
-                    work.take(means, prefixes, rest)
-                }
-                Bounds::Exclusive => {
-                    let prefixes =
-                        EveryPrefix::<_, _, true> { operator, init, direction, streaming };
-                    work.take(means, prefixes, rest)
-                }
-            }
+            work.take(means, EveryPrefix { operator, init, bounds, direction, streaming }, rest)
         });
     }
 

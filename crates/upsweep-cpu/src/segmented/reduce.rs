@@ -24,7 +24,6 @@ where
     U: Element<Acc = A>,
     O: Operator<A>,
 {
-    const EXCLUSIVE: bool = false;
     const SPARSE: bool = true;
 
     fn amount(&self, window: &Range<usize>, _: &[u8]) -> usize {
@@ -82,7 +81,6 @@ where
     U: Element<Acc = A>,
     O: Operator<A>,
 {
-    const EXCLUSIVE: bool = false;
     const SPARSE: bool = true;
 
     fn amount(&self, _: &Range<usize>, marks: &[u8]) -> usize {

@@ -32,11 +32,12 @@ const fn mask(first: u32, end: u32) -> u32 {
 /// Writes the prefixes of a row and returns its total, without the carry. What an exclusive scan writes where a segment begins is
 /// of no meaning.
 #[inline(always)]
-pub(super) fn scan_row<A: Element, O: Operator<A>, const EXCLUSIVE: bool>(
+pub(super) fn scan_row<A: Element, O: Operator<A>>(
     items: &[A; LANES],
     marks: &[u8; LANES],
     output: &mut [A; LANES],
     carry: A,
+    exclusive: bool,
     operator: &O,
 ) -> Segmented<A> {
     let mut words = [0; GROUPS];
@@ -92,7 +93,7 @@ pub(super) fn scan_row<A: Element, O: Operator<A>, const EXCLUSIVE: bool>(
         let at = GROUP * group;
         let (carry, word) = (carries[group], words[group]);
         let value = |item: usize, mask| behind(carry, prefixes[item][group], word & mask, operator);
-        if EXCLUSIVE {
+        if exclusive {
             output[at] = carry;
             output[at + 1] = value(0, mask(0, 1));
             output[at + 2] = value(1, mask(0, 2));

@@ -15,23 +15,28 @@ use crate::simd::stream::{Ahead, Lines, fence};
 
 /// Every prefix goes to the place of its item.
 #[derive(Clone, Copy)]
-pub(super) struct EveryPrefix<A, O, const EXCLUSIVE: bool> {
+pub(super) struct EveryPrefix<A, O> {
     /// That of the order of the scan.
     pub(super) operator: O,
     pub(super) init: Option<A>,
+    pub(super) bounds: Bounds,
     pub(super) direction: Direction,
     /// Whether the output is written past the caches.
     pub(super) streaming: bool,
 }
 
-impl<A, U, O, const EXCLUSIVE: bool> Prefixes<A, U> for EveryPrefix<A, O, EXCLUSIVE>
+impl<A, U, O> Prefixes<A, U> for EveryPrefix<A, O>
 where
     A: Element,
     U: Element<Acc = A>,
     O: Operator<A>,
 {
-    const EXCLUSIVE: bool = EXCLUSIVE;
     const SPARSE: bool = false;
+
+    #[inline(always)]
+    fn exclusive(&self) -> bool {
+        self.bounds == Bounds::Exclusive
+    }
 
     fn amount(&self, window: &Range<usize>, _: &[u8]) -> usize {
         window.len()
@@ -46,16 +51,15 @@ where
         begins: bool,
         part: &mut Part<'_, U>,
     ) -> Option<A> {
-        let Self { operator, init, direction, streaming } = *self;
+        let Self { operator, init, bounds, direction, streaming } = *self;
         if init.is_some() {
             return None;
         }
-        let bounds = if EXCLUSIVE { Bounds::Exclusive } else { Bounds::Inclusive };
         let settings = Settings { level, operator, bounds, direction, streaming };
         let before = if begins { operator.padding() } else { carry.value };
         let mut carry = Carry::new(Some(before), &operator);
         scan_range(&settings, Source::Separate(items), part.output, &mut carry, &[]);
-        if EXCLUSIVE && begins {
+        if bounds == Bounds::Exclusive && begins {
             fence();
             let first = match direction {
                 Direction::Forward => part.output.first_mut(),
@@ -85,14 +89,14 @@ where
         prefixes: &mut [A],
         part: &mut Part<'_, U>,
     ) {
-        let Self { operator, init, direction, .. } = *self;
+        let Self { operator, init, bounds, direction, .. } = *self;
         let reverse = direction == Direction::Reverse;
         if let Some(init) = init {
             for prefix in prefixes.iter_mut() {
                 *prefix = operator.combine(init, *prefix);
             }
         }
-        if EXCLUSIVE {
+        if bounds == Bounds::Exclusive {
             let first = init.unwrap_or(operator.identity());
             for (prefix, mark) in prefixes.iter_mut().zip(marks) {
                 *prefix = if *mark == 0 { *prefix } else { first };

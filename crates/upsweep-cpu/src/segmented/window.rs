@@ -25,11 +25,13 @@ use crate::simd::half;
 
 /// What becomes of prefixes.
 pub(super) trait Prefixes<A: Element, U>: Copy + Send + Sync {
-    /// Whether a prefix is without its own item.
-    const EXCLUSIVE: bool;
-
     /// Whether only prefixes in front of a boundary are wanted, so that those behind the last one of a window are of no use.
     const SPARSE: bool;
+
+    /// Whether a prefix is without its own item.
+    fn exclusive(&self) -> bool {
+        false
+    }
 
     /// How many items of the output belong to a window.
     fn amount(&self, window: &Range<usize>, marks: &[u8]) -> usize;
@@ -116,7 +118,8 @@ where
     fn run<S: Simd>(self, simd: S) -> Segmented<A> {
         let Self { level, items, window, reverse, operator, prefixes, scratch, part, carry } = self;
         let Scratch { marks, values, prefixes: stage } = scratch;
-        let bounds = if P::EXCLUSIVE { Bounds::Exclusive } else { Bounds::Inclusive };
+        let exclusive = prefixes.exclusive();
+        let bounds = if exclusive { Bounds::Exclusive } else { Bounds::Inclusive };
         let settings =
             Settings { level, operator, bounds, direction: Direction::Forward, streaming: false };
         let pieces = Pieces { settings, kernels: Kernels::find::<O>(level) };
@@ -149,11 +152,8 @@ where
             let stage = &mut stage[..values.len()];
             if any(&marks[1..len]) {
                 let (output, carry, sparse) = (&mut *stage, &mut carry, P::SPARSE);
-                if P::EXCLUSIVE {
-                    take_rows::<A, O, true>(level, operator, values, marks, output, carry, sparse);
-                } else {
-                    take_rows::<A, O, false>(level, operator, values, marks, output, carry, sparse);
-                }
+                let rows = TakeRows { operator, values, marks, output, carry, exclusive, sparse };
+                take_rows(level, rows);
             } else {
                 pieces.take_tile::<S>(wanted, marks[0] != 0, values, stage, &mut carry);
             }
@@ -202,41 +202,29 @@ impl<A: Element, O: Operator<A>> Pieces<A, O> {
     }
 }
 
-/// Takes a tile row by row; with `sparse`, only prefixes in front of a boundary are wanted. Compiled once for all that becomes of
-/// prefixes.
+/// Takes a tile row by row. Compiled once for all that becomes of prefixes.
 #[inline(never)]
-fn take_rows<A: Element, O: Operator<A>, const EXCLUSIVE: bool>(
-    level: Level,
-    operator: O,
-    values: &[A],
-    marks: &[u8],
-    output: &mut [A],
-    carry: &mut Carry<Segmented<A>>,
-    sparse: bool,
-) {
-    let rows = TakeRows::<_, _, EXCLUSIVE> { operator, values, marks, output, carry, sparse };
+fn take_rows<A: Element, O: Operator<A>>(level: Level, rows: TakeRows<'_, A, O>) {
     isa::run(level, rows);
 }
 
-struct TakeRows<'a, A, O, const EXCLUSIVE: bool> {
+struct TakeRows<'a, A, O> {
     operator: O,
     values: &'a [A],
     marks: &'a [u8],
     output: &'a mut [A],
     carry: &'a mut Carry<Segmented<A>>,
+    exclusive: bool,
+    /// Whether only prefixes in front of a boundary are wanted.
     sparse: bool,
 }
 
-impl<A, O, const EXCLUSIVE: bool> Kernel for TakeRows<'_, A, O, EXCLUSIVE>
-where
-    A: Element,
-    O: Operator<A>,
-{
+impl<A: Element, O: Operator<A>> Kernel for TakeRows<'_, A, O> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        let Self { operator, values, marks, output, carry, sparse } = self;
+        let Self { operator, values, marks, output, carry, exclusive, sparse } = self;
         let pairs = InSegments(operator);
         let mut tile = TileCarry::new(carry, &pairs);
         let rows = values.as_chunks::<LANES>().0.iter();
@@ -247,11 +235,11 @@ where
             let begins = marks[0] != 0;
             let total = if any(&marks[1..]) {
                 let before = tile.before_next(&pairs).value;
-                scan_row::<A, O, EXCLUSIVE>(row, marks, output, before, &operator)
+                scan_row(row, marks, output, before, exclusive, &operator)
             } else if !sparse || any(&behind[1..]) {
                 let before =
                     if begins { operator.padding() } else { tile.before_next(&pairs).value };
-                let value = row::scan_row::<A, O, EXCLUSIVE>(row, output, before, &operator);
+                let value = row::scan_row(row, output, before, exclusive, &operator);
                 Segmented { value, begins }
             } else {
                 Segmented { value: row::total_row(row, &operator), begins }
