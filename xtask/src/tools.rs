@@ -27,11 +27,6 @@ pub(crate) fn python() -> Result<PathBuf> {
     Ok(python)
 }
 
-/// The Python environment if an earlier run made it.
-pub(crate) fn python_if_made() -> Option<PathBuf> {
-    Some(target_dir().join("python/bin/python")).filter(|python| python.exists())
-}
-
 /// valgrind, installed if need be.
 pub(crate) fn valgrind() -> Result<()> {
     if exists("valgrind") { Ok(()) } else { apt("valgrind") }

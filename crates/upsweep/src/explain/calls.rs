@@ -145,14 +145,20 @@ fn names<T, U>() -> [String; 2] {
     [short(std::any::type_name::<T>()), short(std::any::type_name::<U>())]
 }
 
+/// A call from items of the host's to an array.
+type Run<'a, T, U> = &'a dyn Fn(&Device, &[T], &mut Array<U>) -> Result<()>;
+
+/// A call bound to its arrays on a GPU.
+type Bind<'a, T, U> = &'a dyn Fn(&Device, View<'_, T>, &mut Array<U>) -> Result<Recording>;
+
 /// What is called, and how: `run` on a CPU, `bind` on a GPU. The operator is theirs alone, so that all else is compiled once for all
 /// operators on two types.
 struct Call<'a, T, U> {
     facts: Facts,
     /// What outputs hold before.
     filling: U,
-    run: &'a dyn Fn(&Device, &[T], &mut Array<U>) -> Result<()>,
-    bind: &'a dyn Fn(&Device, View<'_, T>, &mut Array<U>) -> Result<Recording>,
+    run: Run<'a, T, U>,
+    bind: Bind<'a, T, U>,
 }
 
 impl<T: Element, U: Element> Call<'_, T, U> {

@@ -340,7 +340,7 @@ fn arrays_of_a_gpu_stay_there() {
     for_each_gpu(|device| {
         let items = Items::new(Dtype::I32, 10_000);
         let input = AnyArray::from_view(device, items.view()).expect("room");
-        let sum = items.integers().into_iter().fold(0, |sum, item| sum + item);
+        let sum = items.integers().into_iter().sum();
         // Signed integers run as unsigned ones, in arrays that are of signed ones.
         let mut result = AnyArray::filled(device, 1, Scalar::new(-1i32)).expect("room");
         let problem = Reduce::new(Op::Sum).acc(Dtype::I32);
