@@ -442,11 +442,7 @@ mod tests {
             let mut expected = [carry; LANES];
             let mut found = [carry; LANES];
             for exclusive in [false, true] {
-                let scanned = if exclusive {
-                    row::scan_row::<A, O, true>(input, &mut expected, carry, &operator)
-                } else {
-                    row::scan_row::<A, O, false>(input, &mut expected, carry, &operator)
-                };
+                let scanned = row::scan_row(input, &mut expected, carry, exclusive, &operator);
                 assert_eq!(bits(&[scanned]), bits(&[total]));
                 let output = Output::Slice(&mut found);
                 let after = scan(rows, output, (input, carry, exclusive), &operator);
