@@ -30,8 +30,11 @@ pub struct Scalar {
 
 impl Scalar {
     /// The number `value`.
+    #[inline]
     pub fn new<T: Number>(value: T) -> Self {
-        Self::of_bytes(T::DTYPE, bytes_of(&value))
+        let mut bytes = [0; 8];
+        bytes[..size_of::<T>()].copy_from_slice(bytes_of(&value));
+        Self { dtype: T::DTYPE, bytes }
     }
 
     /// The number of type `dtype` that lies in memory as these bytes; `None` if there are not as many as the type has.
@@ -63,6 +66,7 @@ impl Scalar {
 
     /// The same bytes, read as a number of type `T`. Bytes that `T` has more are zero, bytes
     /// that it has fewer are cut off at the upper end.
+    #[inline]
     pub(super) fn bits<T: Number>(&self) -> T {
         bytemuck::pod_read_unaligned(&self.bytes[..size_of::<T>()])
     }
@@ -73,8 +77,10 @@ impl Scalar {
     }
 
     /// The number modulo 2 to the bits of `dtype`, which is an integer type, as is this one.
+    #[inline]
     pub(super) fn wrapped(&self, dtype: Dtype) -> Self {
-        Self::of_bytes(dtype, &self.bytes)
+        let kept = u64::MAX >> (64 - 8 * dtype.size());
+        Self { dtype, bytes: (self.word() & kept).to_le_bytes() }
     }
 
     /// The number as a type that holds all values of its own; `None` if `dtype` does not. 64-bit integers are rounded to `f64`.
