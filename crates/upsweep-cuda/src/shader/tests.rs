@@ -8,6 +8,8 @@ use upsweep_core::{
     Sum, Widen, bf16, f16,
 };
 
+use upsweep_testing::rotation;
+
 use super::on_device::{run, run_position};
 use super::*;
 use crate::launch::Kernel;
@@ -209,12 +211,19 @@ fn kernels() -> Vec<(Case, (u32, u32), String)> {
     kernels.collect()
 }
 
+/// Each for one of the architectures, with each seed the next.
 #[test]
 fn every_type_and_operator_compiles() {
     let kernels: Vec<String> = kernels().into_iter().map(|(_, _, text)| text).collect();
     assert!(kernels.len() > 200);
-    for arch in archs() {
-        compile(&kernels, arch);
+    let archs = archs();
+    let cells: Vec<_> = (0..kernels.len() * archs.len()).map(|cell| [cell / archs.len()]).collect();
+    let chosen = rotation::chosen(&cells, archs.len());
+    for (number, &arch) in archs.iter().enumerate() {
+        let own = chosen.iter().filter(|&cell| cell % archs.len() == number);
+        let texts: Vec<String> = own.map(|cell| kernels[cell / archs.len()].clone()).collect();
+        assert!(!texts.is_empty(), "nothing for sm_{arch}");
+        compile(&texts, arch);
     }
 }
 
@@ -235,15 +244,22 @@ fn every_type_and_operator_computes_what_the_host_does() {
 
 #[test]
 fn every_width_of_accesses_compiles() {
-    let mut kernels = Vec::new();
+    let (mut kernels, mut levels) = (Vec::new(), Vec::new());
     let sums = all().into_iter().map(|case| case.types).filter(|types| types.op == Op::Sum);
     for types in sums.filter(|types| types.item.size() >= types.acc.size() / 2) {
         for width in widths(types.item) {
             for out_width in widths(types.output) {
                 kernels.push(kernel(&types, (width, out_width), &format!("k{}", kernels.len())));
+                levels.push([
+                    format!("{:?} by {width} bytes", types.item),
+                    format!("{:?} in {:?}", types.output, types.acc),
+                    format!("{out_width} bytes of {}", types.output.size()),
+                ]);
             }
         }
     }
+    let chosen = rotation::chosen(&levels, 4);
+    let kernels: Vec<String> = chosen.into_iter().map(|cell| kernels[cell].clone()).collect();
     compile(&kernels, 90);
 }
 
