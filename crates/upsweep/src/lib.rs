@@ -29,6 +29,16 @@
 //! - [`mod@ladder`] runs and times the seven classic steps of a sum on a GPU.
 //! - [`Operator`] and [`Element`] are traits: operators and items of your own are as fast. [`operator`](macro@operator) makes
 //!   an operator of a plain function, for every device; [`laws`] checks it.
+//!
+//! # Builds
+//! Built-in operators on number types are compiled once, with the crate `upsweep-cpu`; calls of them compile next to nothing. In
+//! a debug build they are as fast as in a release build with
+//! ```toml
+//! [profile.dev.package.upsweep-cpu]
+//! opt-level = 3
+//! ```
+//! Features: `wgpu` and `cuda`, on by default, are the backends of GPUs; without them the crate knows CPUs only. `any` adds the
+//! module of that name.
 
 #[cfg(feature = "any")]
 pub mod any;
