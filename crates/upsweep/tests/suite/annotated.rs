@@ -173,7 +173,7 @@ fn heaviest(left: Weighted, right: Weighted) -> Weighted {
 #[test]
 fn structures_are_elements() {
     let Kind::Struct { name, fields } = Weighted::KIND else { panic!("{:?}", Weighted::KIND) };
-    assert_eq!(name, "annotated::Weighted");
+    assert_eq!(name, concat!(module_path!(), "::Weighted"));
     let found: Vec<_> =
         fields.iter().map(|(name, offset, dtype)| (*name, *offset, dtype.name())).collect();
     assert_eq!(found, [("weight", 0, "f64"), ("value", 8, "f32"), ("count", 12, "u32")]);
