@@ -2,8 +2,8 @@
 
 use upsweep::{
     Array, BitXor, Device, Max, Min, Product, Reduce, ReducePlan, Result, Sum, argmax,
-    exclusive_scan, exclusive_scan_into, inclusive_scan_in_place, inclusive_scan_into, mean, reduce,
-    reduce_as, reduce_into,
+    exclusive_scan, exclusive_scan_into, inclusive_scan_in_place, inclusive_scan_into, mean,
+    reduce, reduce_as, reduce_into,
 };
 
 fn main() -> Result<()> {
