@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use upsweep_core::{
-    Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Kind, Limits, Number,
-    Operator, Recipe, Reduce, Result, Scan, Widen, WorkgroupPolicy,
+    Dtype, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Kind, Language, Limits,
+    Recipe, Result, WorkgroupPolicy,
 };
-use upsweep_gpu::Primitives;
-use upsweep_gpu::bits::{bytes, check, kind, words};
+use upsweep_gpu::bits::{Words, check};
+use upsweep_gpu::{ErasedReduce, ErasedScan, Primitives, Signature};
 
 use crate::device::Gpu;
 use crate::mailbox::Mailbox;
 use crate::memory::Buffer;
-use crate::reduce::{Init, ReduceOptions, Reduction};
+use crate::reduce::{ReduceOptions, Reduction};
 use crate::scan::{ScanOptions, Scanning};
 use crate::segmented::ByOffsets;
 use crate::shader::Types;
@@ -37,6 +37,12 @@ pub(crate) const MOST_ARRAYS: usize = 8;
 /// Items to write, or to read and overwrite.
 pub type Target<'a, T> = upsweep_gpu::Target<'a, T, Slice<'a>>;
 
+/// Items to read, whose type is known otherwise.
+pub type ErasedSource<'a> = upsweep_gpu::ErasedSource<'a, Slice<'a>>;
+
+/// Items to write, or to read and overwrite, whose type is known otherwise.
+pub type ErasedTarget<'a, 'b> = upsweep_gpu::ErasedTarget<'a, Slice<'b>>;
+
 /// A GPU, shared, with options: the backend that the facade calls.
 pub type Cuda = upsweep_gpu::OnGpu<Gpu>;
 
@@ -59,46 +65,33 @@ impl Workspace {
     }
 }
 
-/// The words of a start value.
-pub(crate) fn init_words<A: Element>(init: Option<A>) -> Init {
-    init.map(words)
-}
-
 impl Gpu {
     /// The types of a kernel.
-    pub(crate) fn types<T, A, U, O>(&self, operator: &O) -> Result<Types>
-    where
-        T: Element,
-        A: Element,
-        U: Element,
-        O: Operator<A>,
-    {
-        let untranslated = Error::OperatorUntranslated { operator: O::NAME, language: "CUDA C++" };
-        let types = Types::of::<T, A, U, O>(operator).ok_or(untranslated)?;
-        types.values.check(0, self.id(), O::NAME)?;
-        kind::<T>(self.id())
-            .and_then(|_| kind::<A>(self.id()))
-            .and_then(|_| kind::<U>(self.id()))?;
+    pub(crate) fn types(&self, signature: &Signature) -> Result<Types> {
+        let operator = &signature.operator;
+        let types = Types::of(signature).ok_or_else(|| operator.untranslated(Self::LANGUAGE))?;
+        types.values.check(0, self.id(), operator.name)?;
+        for of in [signature.item, signature.acc, signature.output] {
+            of.check(self.id())?;
+        }
         Ok(types)
     }
 
     /// The types of a kernel whose items are made of those of arrays.
-    pub(crate) fn types_of_made<A, U, O>(&self, recipe: &Recipe, operator: &O) -> Result<Types>
-    where
-        A: Element,
-        U: Element,
-        O: Operator<A>,
-    {
-        kind::<A>(self.id()).and_then(|_| kind::<U>(self.id()))?;
+    pub(crate) fn types_of_made(&self, recipe: &Recipe, signature: &Signature) -> Result<Types> {
+        let operator = &signature.operator;
+        for of in [signature.acc, signature.output] {
+            of.check(self.id())?;
+        }
         for array in recipe.arrays.iter().chain(&recipe.anywhere) {
             check(*array, self.id(), &array.to_string())?;
         }
         for parameter in recipe.parameters.iter().filter(|kind| **kind == Kind::Opaque) {
             check(*parameter, self.id(), &parameter.to_string())?;
         }
-        let types = Types::of_made::<A, U, O>(recipe, operator)
-            .ok_or(Error::OperatorUntranslated { operator: O::NAME, language: "CUDA C++" })?;
-        types.values.check(types.parameters(), self.id(), O::NAME)?;
+        let types = Types::of_made(recipe, signature)
+            .ok_or_else(|| operator.untranslated(Self::LANGUAGE))?;
+        types.values.check(types.parameters(), self.id(), operator.name)?;
         Ok(types)
     }
 
@@ -148,28 +141,31 @@ impl Gpu {
     }
 
     /// The items in the device's memory; `uploaded` keeps those that were brought there.
-    pub(crate) fn on_device<'a, T: Element>(
+    pub(crate) fn on_device<'a>(
         self: &Arc<Self>,
-        input: Source<'a, T>,
+        input: ErasedSource<'a>,
         kind: Kind,
         uploaded: &'a mut Option<Buffer>,
     ) -> Result<Slice<'a>> {
         match input {
-            Source::Device(slice) if slice.kind() == kind => Ok(slice),
-            Source::Device(slice) => Err(Error::Buffer {
+            ErasedSource::Device(slice) if slice.kind() == kind => Ok(slice),
+            ErasedSource::Device(slice) => Err(Error::Buffer {
                 reason: format!("a slice of {} is not one of {kind}", slice.kind()),
             }),
-            Source::Host(items) => {
-                let data = bytes(items);
+            ErasedSource::Host(items, range) => {
+                let count = range.len() as u64;
+                let data = items.bytes(range);
                 let buffer = Buffer::new(self, data.len() as u64)?;
                 buffer.write(0, &data)?;
-                Slice::at(uploaded.insert(buffer).pointer(), kind, items.len() as u64)
+                Slice::at(uploaded.insert(buffer).pointer(), kind, count)
             }
         }
     }
 }
 
 impl Primitives for Gpu {
+    const LANGUAGE: Language = Language::Cuda;
+
     type Slice<'a> = Slice<'a>;
     type Workspace = Workspace;
 
@@ -197,78 +193,59 @@ impl Primitives for Gpu {
         workspace.items
     }
 
-    fn check_types<T, A, U, O>(&self, operator: &O) -> Result<()>
-    where
-        T: Element,
-        A: Element,
-        U: Element,
-        O: Operator<A>,
-    {
-        self.types::<T, A, U, O>(operator).map(drop)
+    fn check_types(&self, signature: &Signature) -> Result<()> {
+        self.types(signature).map(drop)
     }
 
-    fn reduce<T, A, O>(
+    fn reduce(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: Source<'_, T>,
-        problem: &Reduce<A, O>,
+        input: ErasedSource<'_>,
+        problem: &ErasedReduce,
         options: &GpuOptions,
-    ) -> Result<A>
-    where
-        T: Widen<A>,
-        A: Element,
-        O: Operator<A>,
-    {
-        Gpu::reduce(self, workspace, input, problem, &options.into())
+    ) -> Result<Words> {
+        self.reduce_erased(workspace, input, problem, &options.into())
     }
 
-    fn reduce_into<T, A, O>(
+    fn reduce_into(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: Source<'_, T>,
+        input: ErasedSource<'_>,
         result: Slice<'_>,
-        problem: &Reduce<A, O>,
+        problem: &ErasedReduce,
         options: &GpuOptions,
-    ) -> Result<()>
-    where
-        T: Widen<A>,
-        A: Element,
-        O: Operator<A>,
-    {
+    ) -> Result<()> {
         let mut uploaded = None;
-        let input = self.on_device(input, kind::<T>(self.id())?, &mut uploaded)?;
+        let input =
+            self.on_device(input, problem.signature.item.check(self.id())?, &mut uploaded)?;
         let (stream, options) = (self.stream(), options.into());
-        Gpu::reduce_into::<T, A, O>(self, workspace, stream, input, result, problem, &options)
+        self.reduce_into_erased(workspace, stream, input, result, problem, &options)
     }
 
-    fn position<T: Number>(
+    fn position(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: Source<'_, T>,
+        input: ErasedSource<'_>,
+        item: Dtype,
         extreme: Extreme,
         options: &GpuOptions,
     ) -> Result<Option<u64>> {
-        Gpu::position(self, workspace, input, extreme, &options.into())
+        self.position_erased(workspace, input, item, extreme, &options.into())
     }
 
-    fn scan<T, U, O>(
+    fn scan(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: Option<Source<'_, T>>,
-        output: Target<'_, U>,
-        problem: &Scan<U::Acc, O>,
+        input: Option<ErasedSource<'_>>,
+        output: ErasedTarget<'_, '_>,
+        problem: &ErasedScan,
         options: &GpuOptions,
-    ) -> Result<()>
-    where
-        T: Widen<U::Acc>,
-        U: Element,
-        O: Operator<U::Acc>,
-    {
-        self.scan_from(workspace, input, output, problem, &options.into())
+    ) -> Result<()> {
+        self.scan_erased(workspace, input, output, problem, &options.into())
     }
 
-    fn carry<A: Element>(&self, workspace: &Workspace, items: u64) -> Result<A> {
-        Gpu::carry(self, workspace, items)
+    fn carry(&self, workspace: &Workspace, items: u64) -> Result<Words> {
+        self.carry_words(workspace, items)
     }
 
     fn wait(&self) -> Result<()> {

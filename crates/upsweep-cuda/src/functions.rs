@@ -57,7 +57,8 @@ fn text(cases: &[Case]) -> String {
 #[test]
 fn operators_stand_in_kernels() {
     let Some(compiler) = testing::compiler() else { return };
-    let types = Types::of::<u32, u32, u32, _>(&SaturatingSum).expect("it has a text");
+    let types =
+        Types::of(&testing::signature::<u32, u32, u32, _>(&SaturatingSum)).expect("it has a text");
     let reads = Reads { width: 16, skewed: false };
     let (_, shader) = Reduction::kernel("cuda:0", &types, &<_>::default(), 1 << 28, reads)
         .unwrap_or_else(|error| panic!("{error}"));

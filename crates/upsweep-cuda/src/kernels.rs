@@ -33,7 +33,7 @@ where
     U: Element,
     O: Operator<A> + Default,
 {
-    Types::of::<T, A, U, O>(&O::default()).expect("it has a text")
+    Types::of(&testing::signature::<T, A, U, O>(&O::default())).expect("it has a text")
 }
 
 /// Types of every size of item and of value, exact and not.
@@ -55,10 +55,10 @@ fn spread() -> Vec<Types> {
 fn with_fields() -> Vec<Types> {
     let products = Products { square: 5, unused: 0.5 };
     let all = [
-        Types::of::<u32, u32, u32, _>(&LastOther { nothing: 3 }),
-        Types::of::<i16, i32, i32, _>(&Capped { most: 9, less: 2, rest: 0 }),
-        Types::of::<f32, f32, f32, _>(&SumUpTo { most: 9.5 }),
-        Types::of::<Quadratic, Quadratic, Quadratic, _>(&products),
+        Types::of(&testing::signature::<u32, u32, u32, _>(&LastOther { nothing: 3 })),
+        Types::of(&testing::signature::<i16, i32, i32, _>(&Capped { most: 9, less: 2, rest: 0 })),
+        Types::of(&testing::signature::<f32, f32, f32, _>(&SumUpTo { most: 9.5 })),
+        Types::of(&testing::signature::<Quadratic, Quadratic, Quadratic, _>(&products)),
     ];
     all.into_iter().map(|types| types.expect("they have a text")).collect()
 }
@@ -329,10 +329,19 @@ fn items_of_parameters_compile() {
     for (turn, recipe) in recipes().iter().enumerate() {
         let writes_other = recipe.written.is_some();
         let types = match (recipe.item.number(), writes_other) {
-            (Some(Dtype::F32), true) => Types::of_made::<f32, u32, _>(recipe, &Sum),
-            (Some(Dtype::F32), false) => Types::of_made::<f32, f32, _>(recipe, &Sum),
-            _ if turn % 2 == 0 => Types::of_made::<u32, u32, _>(recipe, &Sum),
-            _ => Types::of_made::<u32, u32, _>(recipe, &LastOther { nothing: 1 }),
+            (Some(Dtype::F32), true) => {
+                Types::of_made(recipe, &testing::signature::<f32, f32, u32, _>(&Sum))
+            }
+            (Some(Dtype::F32), false) => {
+                Types::of_made(recipe, &testing::signature::<f32, f32, f32, _>(&Sum))
+            }
+            _ if turn % 2 == 0 => {
+                Types::of_made(recipe, &testing::signature::<u32, u32, u32, _>(&Sum))
+            }
+            _ => Types::of_made(
+                recipe,
+                &testing::signature::<u32, u32, u32, _>(&LastOther { nothing: 1 }),
+            ),
         };
         let types = types.expect("they have a text");
         let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
@@ -381,14 +390,17 @@ fn made_items_compile() {
     let stretches = recipe(Stretch::KIND, &[integer], stretch_of {}.function());
     let bytes = recipe(Kind::Number(Dtype::U32), &[Kind::Number(Dtype::U8)], is_odd {}.function());
     let all = [
-        Types::of_made::<f32, f32, _>(&dot, &Sum),
-        Types::of_made::<f64, f64, _>(&dot, &Sum),
-        Types::of_made::<f32, f32, _>(&dot, &Max),
-        Types::of_made::<u32, u32, _>(&bytes, &Sum),
-        Types::of_made::<Powers, Powers, _>(&powers, &AddedPowers),
-        Types::of_made::<Stretch, Stretch, _>(&stretches, &LargestStretch),
-        Types::of_made::<u32, u32, _>(&bytes, &LastOther { nothing: 1 }),
-        Types::of_made::<f32, f32, _>(&dot, &SumUpTo { most: 9.5 }),
+        Types::of_made(&dot, &testing::signature::<f32, f32, f32, _>(&Sum)),
+        Types::of_made(&dot, &testing::signature::<f64, f64, f64, _>(&Sum)),
+        Types::of_made(&dot, &testing::signature::<f32, f32, f32, _>(&Max)),
+        Types::of_made(&bytes, &testing::signature::<u32, u32, u32, _>(&Sum)),
+        Types::of_made(&powers, &testing::signature::<Powers, Powers, Powers, _>(&AddedPowers)),
+        Types::of_made(
+            &stretches,
+            &testing::signature::<Stretch, Stretch, Stretch, _>(&LargestStretch),
+        ),
+        Types::of_made(&bytes, &testing::signature::<u32, u32, u32, _>(&LastOther { nothing: 1 })),
+        Types::of_made(&dot, &testing::signature::<f32, f32, f32, _>(&SumUpTo { most: 9.5 })),
     ];
     let archs = archs(80);
     for (turn, types) in all.into_iter().enumerate() {
@@ -441,7 +453,8 @@ fn segments_compile() {
         types::<f64, f64, f64, Max>(),
         types::<u8, u32, u32, Sum>(),
         types::<Recurrence, Recurrence, Recurrence, Recurs>(),
-        Types::of::<u32, u32, u32, _>(&LastOther { nothing: 3 }).expect("it has a text"),
+        Types::of(&testing::signature::<u32, u32, u32, _>(&LastOther { nothing: 3 }))
+            .expect("it has a text"),
     ];
     let archs = archs(80);
     for (turn, (by, kind, wide)) in cuts.into_iter().enumerate() {

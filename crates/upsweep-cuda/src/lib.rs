@@ -75,7 +75,9 @@ mod slice;
 mod testing;
 mod time;
 
-pub use backend::{Cuda, Ingredients, Inputs, Source, Stored, Target, Workspace};
+pub use backend::{
+    Cuda, ErasedSource, ErasedTarget, Ingredients, Inputs, Source, Stored, Target, Workspace,
+};
 pub use device::Gpu;
 pub use ladder::Ladder;
 pub use memory::Memory;
@@ -83,7 +85,7 @@ pub use probe::Probe;
 pub use record::{Awaited, Recording};
 pub use reduce::ReduceOptions;
 pub use scan::ScanOptions;
-pub use segmented::{Packed, Segments};
+pub use segmented::{ErasedPacked, Packed, Segments};
 pub use slice::Slice;
 pub use upsweep_core::Extreme;
 

@@ -2,10 +2,23 @@
 
 use std::sync::Arc;
 
+use upsweep_core::{Element, Language, Operator};
+use upsweep_gpu::{Folder, Signature};
+
 use crate::Gpu;
 use crate::compile::Compiler;
 use crate::device::Facts;
-use upsweep_gpu::Folder;
+
+/// The types of a call and its operator.
+pub(crate) fn signature<T, A, U, O>(operator: &O) -> Signature
+where
+    T: Element,
+    A: Element,
+    U: Element,
+    O: Operator<A>,
+{
+    Signature::of::<T, A, U, O>(operator, Language::Cuda)
+}
 
 /// A compiler that keeps nothing, if there is one; where there must be one, its absence is a failure.
 pub(crate) fn compiler() -> Option<Compiler> {

@@ -2,7 +2,9 @@
 
 use core::ops::Range;
 
-use upsweep_core::{Direction, Error, Kind, Recipe, Result};
+use upsweep_core::{Direction, Element, Error, Kind, Recipe, Result};
+
+use crate::{HostItems, HostItemsMut};
 
 /// Items in a device's memory, as a backend knows them.
 pub trait Part: Copy {
@@ -127,12 +129,14 @@ impl<T, S: Part> Source<'_, T, S> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
 
-    /// The items of these numbers.
-    pub(crate) fn part(&self, kind: Kind, range: Range<usize>) -> Self {
+impl<T: Element, S: Part> Source<'_, T, S> {
+    /// The same without the type.
+    pub fn erased(&self) -> ErasedSource<'_, S> {
         match self {
-            Source::Host(all) => Source::Host(&all[range]),
-            Source::Device(slice) => Source::Device(slice.part(kind, range)),
+            Source::Host(items) => ErasedSource::Host(items, 0..items.len()),
+            Source::Device(slice) => ErasedSource::Device(*slice),
         }
     }
 }
@@ -150,22 +154,105 @@ impl<T, S: Part> Target<'_, T, S> {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+impl<T: Element, S: Part> Target<'_, T, S> {
+    /// The same without the type.
+    pub fn erased(&mut self) -> ErasedTarget<'_, S> {
+        match self {
+            Target::Host(items) => {
+                let all = 0..items.len();
+                ErasedTarget::Host(items, all)
+            }
+            Target::Device(slice) => ErasedTarget::Device(*slice),
+        }
+    }
+}
+
+/// Items to read, whose type is known otherwise.
+#[derive(Clone)]
+pub enum ErasedSource<'a, S> {
+    /// Of the items in the host's memory those of these numbers: copied to the device.
+    Host(&'a dyn HostItems, Range<usize>),
+    /// In the device's memory.
+    Device(S),
+}
+
+impl<'a, S: Part> ErasedSource<'a, S> {
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Host(_, range) => range.len(),
+            Self::Device(slice) => slice.len(),
+        }
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The items of these numbers, which are among them; they are of this kind.
+    pub(crate) fn part(&self, kind: Kind, range: Range<usize>) -> Self {
+        match self {
+            Self::Host(items, all) => Self::Host(*items, inside(all, range)),
+            Self::Device(slice) => Self::Device(slice.part(kind, range)),
+        }
+    }
+
+    /// Whether they are in the host's memory.
+    pub(crate) fn is_on_host(&self) -> bool {
+        matches!(self, Self::Host(..))
+    }
+}
+
+/// Items to write, or to read and overwrite, whose type is known otherwise.
+pub enum ErasedTarget<'a, S> {
+    /// Of the items in the host's memory those of these numbers: copied there from the device.
+    Host(&'a mut dyn HostItemsMut, Range<usize>),
+    /// In the device's memory.
+    Device(S),
+}
+
+impl<S: Part> ErasedTarget<'_, S> {
+    /// Number of items.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Host(_, range) => range.len(),
+            Self::Device(slice) => slice.len(),
+        }
+    }
+
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 
     /// All items, for a while.
-    pub(crate) fn all(&mut self) -> Target<'_, T, S> {
+    pub fn reborrow(&mut self) -> ErasedTarget<'_, S> {
         match self {
-            Target::Host(all) => Target::Host(all),
-            Target::Device(slice) => Target::Device(*slice),
+            Self::Host(items, all) => ErasedTarget::Host(*items, all.clone()),
+            Self::Device(slice) => ErasedTarget::Device(*slice),
         }
     }
 
     /// The items of these numbers.
-    pub(crate) fn part(&mut self, kind: Kind, range: Range<usize>) -> Target<'_, T, S> {
+    pub(crate) fn part(&mut self, kind: Kind, range: Range<usize>) -> ErasedTarget<'_, S> {
         match self {
-            Target::Host(all) => Target::Host(&mut all[range]),
-            Target::Device(slice) => Target::Device(slice.part(kind, range)),
+            Self::Host(items, all) => ErasedTarget::Host(*items, inside(all, range)),
+            Self::Device(slice) => ErasedTarget::Device(slice.part(kind, range)),
         }
     }
+
+    /// Whether they are in the host's memory.
+    pub(crate) fn is_on_host(&self) -> bool {
+        matches!(self, Self::Host(..))
+    }
+}
+
+/// Of a range the part with these numbers.
+fn inside(all: &Range<usize>, part: Range<usize>) -> Range<usize> {
+    all.start + part.start..all.start + part.end
 }
 
 /// The pieces of at most `most` items of a chunk, in the order in which a scan meets them.

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use upsweep_core::{Dtype, Element, Error, Kind, Result};
 
+use crate::ErasedType;
+
 /// Most words of a value in a kernel.
 pub const MOST_WORDS: usize = 16;
 
@@ -19,13 +21,7 @@ pub type Words = [u32; MOST_WORDS];
 /// # Errors
 /// [`Error::ElementUnsupported`] if they have no such items.
 pub fn kind<T: Element>(device: &str) -> Result<Kind> {
-    let name = core::any::type_name::<T>();
-    if T::KIND.number().is_none() && (T::bytes(&[]).is_none() || T::KIND.size() != size_of::<T>()) {
-        let reason = "it does not say how it lies in memory; derive `Element`".to_owned();
-        let (device, element) = (device.to_owned(), name.to_owned());
-        return Err(Error::ElementUnsupported { device, element, reason });
-    }
-    check(T::KIND, device, name)
+    ErasedType::of::<T>().check(device)
 }
 
 /// The same of a kind alone, which has this name.
@@ -67,11 +63,14 @@ fn words_of_number(dtype: Dtype) -> usize {
 
 /// The words of a value, which is a number or a structure of them and no short float: kernels combine those in `f32`.
 pub fn words<T: Element>(value: T) -> Words {
+    T::bytes(&[value]).map_or([0; MOST_WORDS], |bytes| words_of_item(T::KIND, &bytes))
+}
+
+/// The same of an item of this kind that has these bytes.
+fn words_of_item(kind: Kind, bytes: &[u8]) -> Words {
     let mut words = [0; MOST_WORDS];
-    let items = [value];
-    let Some(bytes) = T::bytes(&items) else { return words };
     let mut at = words.iter_mut();
-    for (offset, dtype) in T::KIND.numbers() {
+    for (offset, dtype) in kind.numbers() {
         let bytes = &bytes[offset..offset + dtype.size()];
         let fill =
             if dtype.is_signed_integer() && bytes[bytes.len() - 1] >= 0x80 { 0xff } else { 0 };
@@ -86,19 +85,21 @@ pub fn words<T: Element>(value: T) -> Words {
     words
 }
 
-/// A value from its words; `None` for a type that kernels do not hold.
-pub fn from_words<T: Element>(words: &Words) -> Option<T> {
-    let mut bytes = [0; MOST_BYTES];
+/// The words of memory that a device keeps an item of this kind in, from those of the value. Kinds of which there are kernels fit.
+pub fn memory_words(kind: Kind, words: &Words) -> Words {
+    let mut memory: Words = [0; MOST_WORDS];
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut memory);
     let mut words = words.iter();
-    for (offset, dtype) in T::KIND.numbers() {
+    for (offset, dtype) in kind.numbers() {
         for start in (0..dtype.size()).step_by(4) {
-            let piece = start..dtype.size().min(start + 4);
-            let count = piece.len();
-            let piece = bytes.get_mut(offset + piece.start..offset + piece.end)?;
-            piece.copy_from_slice(&words.next()?.to_le_bytes()[..count]);
+            let end = dtype.size().min(start + 4);
+            let (to, word) = (bytes.get_mut(offset + start..offset + end), words.next());
+            if let (Some(to), Some(word)) = (to, word) {
+                to.copy_from_slice(&word.to_le_bytes()[..end - start]);
+            }
         }
     }
-    T::from_bytes(&bytes[..T::KIND.size().min(MOST_BYTES)])
+    memory
 }
 
 /// An item from the words of memory that a device keeps it in.
@@ -168,6 +169,11 @@ mod tests {
                 count: u32::from_le_bytes(bytes.get(12..16)?.try_into().ok()?),
             })
         }
+    }
+
+    /// A value from its words.
+    fn from_words<T: Element>(words: &Words) -> Option<T> {
+        from_memory(&memory_words(T::KIND, words))
     }
 
     #[test]

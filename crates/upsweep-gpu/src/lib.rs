@@ -6,6 +6,8 @@
 //! - [`Source`] and [`Target`] are items of the host or of a device; [`Part`] is what a backend's slice can;
 //!   [`Stored`]: items of one of several arrays; [`Ingredients`]: these and what kernels make of them; [`Inputs`]: the same where a
 //!   launch reads it.
+//! - [`ErasedReduce`] and [`ErasedScan`] are problems whose types are values, [`ErasedSource`] and [`ErasedTarget`] their arrays:
+//!   what [`Primitives`] are called with.
 //! - [`Custom`]: an operator of the caller's own with its text; [`OperatorValues`]: what kernels know of an operator's values, those
 //!   of its fields among them.
 //! - [`bits`]: numbers as bytes and words.
@@ -14,14 +16,22 @@
 mod arrays;
 pub mod bits;
 mod custom;
+mod erased;
 mod folder;
+mod host;
 mod on_gpu;
 mod operator_values;
 mod refused;
 
-pub use arrays::{Ingredients, Inputs, MOST_PARAMETERS, Part, Source, Stored, Target};
+pub use arrays::{
+    ErasedSource, ErasedTarget, Ingredients, Inputs, MOST_PARAMETERS, Part, Source, Stored, Target,
+};
 pub use custom::Custom;
+pub use erased::{
+    ErasedOperator, ErasedReduce, ErasedScan, ErasedType, OperatorText, Signature, value_of,
+};
 pub use folder::{Folder, hash};
+pub use host::{HostItems, HostItemsMut};
 pub use on_gpu::{OnGpu, Primitives};
 pub use operator_values::{OperatorValues, Spelled};
 pub use refused::show_refused;

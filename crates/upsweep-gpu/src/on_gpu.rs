@@ -3,20 +3,27 @@
 //! What a GPU holds at once, it does by itself. A longer array of the host goes through it in pieces of whole windows, as a
 //! stream does: what is known between two pieces is a few values.
 
+use core::ops::Range;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use upsweep_core::summation::WINDOW;
 use upsweep_core::{
     Backend, Dtype, Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy,
-    Limits, Number, Operator, Policy, Profile, Reduce, ReduceState, Result, Scan, ScanState,
-    Strategy, Why, Widen, Work, WorkgroupPolicy,
+    Language, Limits, Number, Operator, Policy, Profile, Reduce, ReduceState, Result, Scan,
+    ScanState, Strategy, Why, Widen, Work, WorkgroupPolicy,
 };
 
-use crate::arrays::{Part, Source, Target, check_lengths, pieces};
-use crate::bits::kind;
+use crate::arrays::{ErasedSource, ErasedTarget, Part, Source, Target, check_lengths, pieces};
+use crate::bits::{Words, words};
+use crate::erased::{ErasedReduce, ErasedScan, Signature, value_of};
+use crate::host::HostItems;
 
 /// The primitives of a GPU, on arrays that it holds at once.
 pub trait Primitives: Send + Sync + Sized {
+    /// The language of its kernels.
+    const LANGUAGE: Language;
+
     /// Items in the device's memory.
     type Slice<'a>: Part;
 
@@ -42,69 +49,54 @@ pub trait Primitives: Send + Sync + Sized {
     fn planned(workspace: &Self::Workspace) -> u64;
 
     /// Checks that there can be kernels of these types, though nothing be there to run them on.
-    fn check_types<T, A, U, O>(&self, operator: &O) -> Result<()>
-    where
-        T: Element,
-        A: Element,
-        U: Element,
-        O: Operator<A>;
+    fn check_types(&self, signature: &Signature) -> Result<()>;
 
-    /// Combines all items into one value, and waits for it.
-    fn reduce<T, A, O>(
+    /// Combines all items into one value, and waits for its words of memory.
+    fn reduce(
         self: &Arc<Self>,
         workspace: &mut Self::Workspace,
-        input: Source<'_, T, Self::Slice<'_>>,
-        problem: &Reduce<A, O>,
+        input: ErasedSource<'_, Self::Slice<'_>>,
+        problem: &ErasedReduce,
         options: &GpuOptions,
-    ) -> Result<A>
-    where
-        T: Widen<A>,
-        A: Element,
-        O: Operator<A>;
+    ) -> Result<Words>;
 
     /// Combines all items into the one item of `result`. Does not wait.
-    fn reduce_into<T, A, O>(
+    fn reduce_into(
         self: &Arc<Self>,
         workspace: &mut Self::Workspace,
-        input: Source<'_, T, Self::Slice<'_>>,
+        input: ErasedSource<'_, Self::Slice<'_>>,
         result: Self::Slice<'_>,
-        problem: &Reduce<A, O>,
+        problem: &ErasedReduce,
         options: &GpuOptions,
-    ) -> Result<()>
-    where
-        T: Widen<A>,
-        A: Element,
-        O: Operator<A>;
+    ) -> Result<()>;
 
-    /// The first position of an extreme; `None` if there are no items.
-    fn position<T: Number>(
+    /// The first position of an extreme among items of this type; `None` if there are no items.
+    fn position(
         self: &Arc<Self>,
         workspace: &mut Self::Workspace,
-        input: Source<'_, T, Self::Slice<'_>>,
+        input: ErasedSource<'_, Self::Slice<'_>>,
+        item: Dtype,
         extreme: Extreme,
         options: &GpuOptions,
     ) -> Result<Option<u64>>;
 
     /// Writes every prefix of `input` to `output`, or replaces the items of `output` by theirs if there is no input. Waits for
     /// an output in the host's memory only.
-    fn scan<T, U, O>(
+    fn scan(
         self: &Arc<Self>,
         workspace: &mut Self::Workspace,
-        input: Option<Source<'_, T, Self::Slice<'_>>>,
-        output: Target<'_, U, Self::Slice<'_>>,
-        problem: &Scan<U::Acc, O>,
+        input: Option<ErasedSource<'_, Self::Slice<'_>>>,
+        output: ErasedTarget<'_, Self::Slice<'_>>,
+        problem: &ErasedScan,
         options: &GpuOptions,
-    ) -> Result<()>
-    where
-        T: Widen<U::Acc>,
-        U: Element,
-        O: Operator<U::Acc>;
+    ) -> Result<()>;
 
     /// Says that the [carry](Primitives::carry) of the next scan will be asked for.
     fn will_carry(_: &mut Self::Workspace) {}
 
-    /// What comes in behind the last scan of this workspace, which was one of `items` items: whole windows. Waits for it.
-    fn carry<A: Element>(&self, workspace: &Self::Workspace, items: u64) -> Result<A>;
+    /// The words of memory of what comes in behind the last scan of this workspace, which was one of `items` items: whole windows.
+    /// Waits for it.
+    fn carry(&self, workspace: &Self::Workspace, items: u64) -> Result<Words>;
 
     /// Waits for everything that was begun, and says whether it went well.
     fn wait(&self) -> Result<()>;
@@ -183,71 +175,51 @@ fn tuned<R>(
 }
 
 impl<G: Primitives> OnGpu<G> {
-    /// Does `call`, a reduction of so many items with this workspace, with what was asked for, or else what a profile says.
-    pub fn reducing<T, A, O, R>(
+    /// Does `call`, a reduction of so many items with this workspace, with what was asked for, or else what a profile says of such
+    /// work.
+    pub fn reducing<R>(
         &self,
         workspace: &mut G::Workspace,
+        work: Option<Work>,
         items: usize,
-        mut call: impl FnMut(&mut G::Workspace, &GpuOptions) -> Result<R>,
-    ) -> Result<R>
-    where
-        T: Element,
-        A: Element,
-        O: Operator<A>,
-    {
-        let profiled = self.profiled_reduction(workspace, &Work::of::<T, A, O, A>, items);
-        tuned(profiled, &self.options, &mut |options| call(workspace, options))
-    }
-
-    /// The same of a search for a position.
-    pub fn searching<T: Number, R>(
-        &self,
-        workspace: &mut G::Workspace,
-        items: usize,
-        extreme: Extreme,
         mut call: impl FnMut(&mut G::Workspace, &GpuOptions) -> Result<R>,
     ) -> Result<R> {
-        let work = || Some(Work::of_position::<T>(extreme));
-        let profiled = self.profiled_reduction(workspace, &work, items);
+        let profiled = self.profiled_reduction(workspace, work, items);
         tuned(profiled, &self.options, &mut |options| call(workspace, options))
     }
 
     /// The same of a scan.
-    pub fn scanning<T, U, O, R>(
+    pub fn scanning<R>(
         &self,
         workspace: &mut G::Workspace,
+        work: Option<Work>,
         items: usize,
         mut call: impl FnMut(&mut G::Workspace, &GpuOptions) -> Result<R>,
-    ) -> Result<R>
-    where
-        T: Element,
-        U: Element,
-        O: Operator<U::Acc>,
-    {
-        let profiled = self.profiled_scan(workspace, &Work::of::<T, U, O, U::Acc>, items);
+    ) -> Result<R> {
+        let profiled = self.profiled_scan(workspace, work, items);
         tuned(profiled, &self.options, &mut |options| call(workspace, options))
     }
 
     fn profiled_reduction(
         &self,
         workspace: &G::Workspace,
-        work: &dyn Fn() -> Option<Work>,
+        work: Option<Work>,
         items: usize,
     ) -> Option<GpuOptions> {
         // A plan has one kernel for all lengths.
         let items = G::planned(workspace).max(items as u64);
-        let best = self.profile_to_read()?.reduction(work()?, items)?;
+        let best = self.profile_to_read()?.reduction(work?, items)?;
         Some(GpuOptions { reduce: Some(best.strategy), policy: Some(best.policy), scan: None })
     }
 
     fn profiled_scan(
         &self,
         workspace: &G::Workspace,
-        work: &dyn Fn() -> Option<Work>,
+        work: Option<Work>,
         items: usize,
     ) -> Option<GpuOptions> {
         let items = G::planned(workspace).max(items as u64);
-        let best = self.profile_to_read()?.scan(work()?, items)?;
+        let best = self.profile_to_read()?.scan(work?, items)?;
         Some(GpuOptions { scan: Some(best.strategy), policy: Some(best.policy), reduce: None })
     }
 
@@ -265,7 +237,7 @@ impl<G: Primitives> OnGpu<G> {
         U: Element,
         O: Operator<A>,
     {
-        self.gpu.check_types::<T, A, U, O>(operator).is_ok()
+        self.gpu.check_types(&Signature::of::<T, A, U, O>(operator, G::LANGUAGE)).is_ok()
     }
 
     /// Why a call on so many items was done with this strategy, and the numbers that were wanted, if a caller or a profile wanted
@@ -310,34 +282,202 @@ impl<G: Primitives> OnGpu<G> {
         (items / WINDOW * WINDOW).max(WINDOW)
     }
 
-    /// Scans what comes next of an array, and keeps what comes behind it.
-    #[inline(never)]
-    fn scan_piece<T, U, O>(
+    /// Combines items that are on the device, or few enough to be brought there at once.
+    fn reduce_at_once(
         &self,
         workspace: &mut G::Workspace,
-        state: &mut ScanState<U::Acc, O>,
-        source: Option<Source<'_, T, G::Slice<'_>>>,
-        mut target: Target<'_, U, G::Slice<'_>>,
-    ) -> Result<()>
-    where
-        T: Widen<U::Acc>,
-        U: Element,
-        O: Operator<U::Acc>,
-    {
-        let items = target.len();
-        if items == 0 {
+        input: &ErasedSource<'_, G::Slice<'_>>,
+        problem: &ErasedReduce,
+    ) -> Result<Words> {
+        self.reducing(workspace, problem.signature.work, input.len(), |workspace, options| {
+            self.gpu.reduce(workspace, input.clone(), problem, options)
+        })
+    }
+
+    /// Combines what comes next of an array, piece by piece.
+    fn reduce_chunk(
+        &self,
+        workspace: &mut G::Workspace,
+        chunk: &ErasedSource<'_, G::Slice<'_>>,
+        problem: &ErasedReduce,
+        state: &mut dyn Reducing,
+    ) -> Result<()> {
+        self.gpu.check_types(&problem.signature)?;
+        state.check(chunk.len())?;
+        let item = problem.signature.item;
+        let most = if chunk.is_on_host() { self.most_items(item.size) } else { usize::MAX };
+        let mut start = 0;
+        while start < chunk.len() {
+            let items = state.piece((chunk.len() - start).min(most));
+            let piece = chunk.part(item.kind, start..start + items);
+            let total = self.reduce_at_once(workspace, &piece, problem)?;
+            state.push(&total, items)?;
+            start += items;
+        }
+        Ok(())
+    }
+
+    /// The first position of an extreme, of the host's items piece by piece.
+    fn find(
+        &self,
+        workspace: &mut G::Workspace,
+        input: &ErasedSource<'_, G::Slice<'_>>,
+        item: Dtype,
+        work: Work,
+        extreme: Extreme,
+    ) -> Result<Option<u64>> {
+        let most = self.most_items(item.size());
+        let mut find = |input: &ErasedSource<'_, G::Slice<'_>>| {
+            self.reducing(workspace, Some(work), input.len(), |workspace, options| {
+                self.gpu.position(workspace, input.clone(), item, extreme, options)
+            })
+        };
+        let ErasedSource::Host(items, range) = input else { return find(input) };
+        if range.len() <= most {
+            return find(input);
+        }
+        // The best of each piece, and the best of those, which is the first of equals.
+        let mut bests = ItemBytes { size: item.size(), bytes: Vec::new() };
+        let mut places = Vec::new();
+        for start in range.clone().step_by(most) {
+            let piece = start..range.end.min(start + most);
+            if let Some(place) = find(&ErasedSource::Host(*items, piece))? {
+                let place = start + usize::try_from(place).unwrap_or(usize::MAX);
+                bests.bytes.extend_from_slice(&items.bytes(place..place + 1));
+                places.push((place - range.start) as u64);
+            }
+        }
+        let best = find(&ErasedSource::Host(&bests, 0..bests.len()))?;
+        Ok(best.and_then(|best| places.get(usize::try_from(best).ok()?).copied()))
+    }
+
+    /// Scans items that are on the device, or few enough to be brought there at once.
+    fn scan_at_once(
+        &self,
+        workspace: &mut G::Workspace,
+        input: Option<&ErasedSource<'_, G::Slice<'_>>>,
+        output: &mut ErasedTarget<'_, G::Slice<'_>>,
+        problem: &ErasedScan,
+    ) -> Result<()> {
+        self.scanning(workspace, problem.signature.work, output.len(), |workspace, options| {
+            self.gpu.scan(workspace, input.cloned(), output.reborrow(), problem, options)
+        })
+    }
+
+    /// Scans what comes next of an array, piece by piece; in place if there is no input.
+    fn scan_chunk(
+        &self,
+        workspace: &mut G::Workspace,
+        input: Option<&ErasedSource<'_, G::Slice<'_>>>,
+        output: &mut ErasedTarget<'_, G::Slice<'_>>,
+        mut problem: ErasedScan,
+        state: &mut dyn Scanning,
+    ) -> Result<()> {
+        let items = output.len();
+        self.gpu.check_types(&problem.signature)?;
+        state.check(items)?;
+        let (from, to) = (problem.signature.item, problem.signature.output);
+        let on_host = output.is_on_host() || input.is_some_and(ErasedSource::is_on_host);
+        let most = if on_host { self.most_items(from.size.max(to.size)) } else { usize::MAX };
+        for piece in pieces(items, most, problem.direction) {
+            let items = piece.len();
+            let source = input.map(|input| input.part(from.kind, piece.clone()));
+            let mut target = output.part(to.kind, piece);
+            problem.init = state.carry();
+            G::will_carry(workspace);
+            self.scan_at_once(workspace, source.as_ref(), &mut target, &problem)?;
+            if items.is_multiple_of(WINDOW) {
+                state.set_carry(&self.gpu.carry(workspace, items as u64)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Items of the host's that were put together here.
+struct ItemBytes {
+    size: usize,
+    bytes: Vec<u8>,
+}
+
+impl HostItems for ItemBytes {
+    fn len(&self) -> usize {
+        self.bytes.len() / self.size
+    }
+
+    fn bytes(&self, range: Range<usize>) -> Cow<'_, [u8]> {
+        (&self.bytes[range.start * self.size..range.end * self.size]).into()
+    }
+}
+
+/// A reduction as far as it has come.
+trait Reducing {
+    /// As [`ReduceState::check`].
+    fn check(&mut self, items: usize) -> Result<()>;
+
+    /// How many of the next items, of which there are `left`, make the next piece.
+    fn piece(&self, left: usize) -> usize;
+
+    /// Takes the value of a piece, as words of memory.
+    fn push(&mut self, total: &Words, items: usize) -> Result<()>;
+}
+
+/// A scan as far as it has come.
+trait Scanning {
+    /// As [`ScanState::check`].
+    fn check(&mut self, items: usize) -> Result<()>;
+
+    /// The words of what comes into the next piece, if anything does.
+    fn carry(&mut self) -> Option<Words>;
+
+    /// Sets it, from words of memory.
+    fn set_carry(&mut self, carry: &Words) -> Result<()>;
+}
+
+/// A state, and the id of the device that values are read back from.
+struct OnDevice<'a, S>(&'a mut S, &'a str);
+
+impl<A: Element, O: Operator<A>> Reducing for OnDevice<'_, ReduceState<A, O>> {
+    fn check(&mut self, items: usize) -> Result<()> {
+        self.0.check(items)
+    }
+
+    fn piece(&self, left: usize) -> usize {
+        match O::COMMUTATIVE {
+            true => self.0.piece(left),
+            // In order, windows are folded one after another: a piece of several is a value only if nobody sees how.
+            false if O::EXACT => left,
+            false => left.min(WINDOW),
+        }
+    }
+
+    fn push(&mut self, total: &Words, items: usize) -> Result<()> {
+        let total = value_of(total, self.1)?;
+        if O::COMMUTATIVE {
+            self.0.push(total, items);
             return Ok(());
         }
-        let (problem, carry) = state.parts();
-        let mut problem = *problem;
-        problem.init = carry.total(&problem.operator);
-        G::will_carry(workspace);
-        self.scanning::<T, U, O, _>(workspace, items, |workspace, options| {
-            self.gpu.scan(workspace, source, target.all(), &problem, options)
-        })?;
-        if items.is_multiple_of(WINDOW) {
-            carry.set(self.gpu.carry(workspace, items as u64)?, &problem.operator);
-        }
+        let operator = self.0.operator();
+        let carry = self.0.carry();
+        let before = carry.total(&operator);
+        carry.set(before.map_or(total, |before| operator.combine(before, total)), &operator);
+        Ok(())
+    }
+}
+
+impl<A: Element, O: Operator<A>> Scanning for OnDevice<'_, ScanState<A, O>> {
+    fn check(&mut self, items: usize) -> Result<()> {
+        self.0.check(items).map(drop)
+    }
+
+    fn carry(&mut self) -> Option<Words> {
+        let (problem, carry) = self.0.parts();
+        carry.total(&problem.operator).map(words)
+    }
+
+    fn set_carry(&mut self, found: &Words) -> Result<()> {
+        let (problem, carry) = self.0.parts();
+        carry.set(value_of(found, self.1)?, &problem.operator);
         Ok(())
     }
 }
@@ -388,16 +528,13 @@ impl<G: Primitives> Backend for OnGpu<G> {
         A: Element,
         O: Operator<A>,
     {
-        match input {
-            Source::Host(items) if items.len() > self.most_items(size_of::<T>()) => {
-                let mut state = ReduceState::new(*problem);
-                self.reduce_next(workspace, &mut state, input)?;
-                Ok(state.finish())
-            }
-            _ => self.reducing::<T, A, O, _>(workspace, input.len(), |workspace, options| {
-                self.gpu.reduce(workspace, input, problem, options)
-            }),
+        if matches!(input, Source::Host(items) if items.len() > self.most_items(size_of::<T>())) {
+            let mut state = ReduceState::new(*problem);
+            self.reduce_next(workspace, &mut state, input)?;
+            return Ok(state.finish());
         }
+        let problem = ErasedReduce::of::<T, A, O>(problem, G::LANGUAGE);
+        value_of(&self.reduce_at_once(workspace, &input.erased(), &problem)?, self.id())
     }
 
     #[inline(never)]
@@ -422,8 +559,11 @@ impl<G: Primitives> Backend for OnGpu<G> {
                 Ok(())
             }
             Target::Device(result) => {
-                self.reducing::<T, A, O, _>(workspace, input.len(), |workspace, options| {
-                    self.gpu.reduce_into(workspace, input, result, problem, options)
+                let (input, problem) =
+                    (input.erased(), ErasedReduce::of::<T, A, O>(problem, G::LANGUAGE));
+                let work = problem.signature.work;
+                self.reducing(workspace, work, input.len(), |workspace, options| {
+                    self.gpu.reduce_into(workspace, input.clone(), result, &problem, options)
                 })
             }
         }
@@ -436,28 +576,8 @@ impl<G: Primitives> Backend for OnGpu<G> {
         input: Self::Input<'_, T>,
         extreme: Extreme,
     ) -> Result<Option<u64>> {
-        let most = self.most_items(size_of::<T>());
-        let find = |workspace: &mut G::Workspace, input: Self::Input<'_, T>| {
-            self.searching::<T, _>(workspace, input.len(), extreme, |workspace, options| {
-                self.gpu.position(workspace, input, extreme, options)
-            })
-        };
-        let items = match input {
-            Source::Host(items) if items.len() > most => items,
-            _ => return find(workspace, input),
-        };
-        // The best of each piece, and the best of those, which is the first of equals.
-        let mut bests: Vec<T> = Vec::new();
-        let mut places = Vec::new();
-        for (number, piece) in items.chunks(most).enumerate() {
-            if let Some(place) = find(workspace, Source::Host(piece))? {
-                let place = number as u64 * most as u64 + place;
-                bests.push(items[usize::try_from(place).unwrap_or(usize::MAX)]);
-                places.push(place);
-            }
-        }
-        let best = find(workspace, Source::Host(&bests))?;
-        Ok(best.and_then(|best| places.get(usize::try_from(best).ok()?).copied()))
+        let work = Work::of_position::<T>(extreme);
+        self.find(workspace, &input.erased(), T::DTYPE, work, extreme)
     }
 
     #[inline(never)]
@@ -472,39 +592,10 @@ impl<G: Primitives> Backend for OnGpu<G> {
         A: Element,
         O: Operator<A>,
     {
-        self.gpu.check_types::<T, A, A, O>(&state.operator())?;
-        state.check(chunk.len())?;
         let problem = Reduce::new(state.operator());
-        let most = match chunk {
-            Source::Host(_) => self.most_items(size_of::<T>()),
-            Source::Device(_) => usize::MAX,
-        };
-        let kind = kind::<T>(self.gpu.id())?;
-        let mut start = 0;
-        while start < chunk.len() {
-            let left = (chunk.len() - start).min(most);
-            let items = match O::COMMUTATIVE {
-                true => state.piece(left),
-                // In order, windows are folded one after another: a piece of several is a value only if nobody sees how.
-                false if O::EXACT => left,
-                false => left.min(WINDOW),
-            };
-            let piece = chunk.part(kind, start..start + items);
-            let total = self.reducing::<T, A, O, _>(workspace, items, |workspace, options| {
-                self.gpu.reduce(workspace, piece, &problem, options)
-            })?;
-            if O::COMMUTATIVE {
-                state.push(total, items);
-            } else {
-                let operator = state.operator();
-                let carry = state.carry();
-                let before = carry.total(&operator);
-                carry
-                    .set(before.map_or(total, |before| operator.combine(before, total)), &operator);
-            }
-            start += items;
-        }
-        Ok(())
+        let problem = ErasedReduce::of::<T, A, O>(&problem, G::LANGUAGE);
+        let mut state = OnDevice(state, self.id());
+        self.reduce_chunk(workspace, &chunk.erased(), &problem, &mut state)
     }
 
     #[inline(never)]
@@ -527,38 +618,31 @@ impl<G: Primitives> Backend for OnGpu<G> {
             let mut state = ScanState::new(*problem);
             return self.scan_next(&mut G::Workspace::default(), &mut state, input, output);
         }
-        self.scanning::<T, U, O, _>(workspace, input.len(), |workspace, options| {
-            self.gpu.scan(workspace, Some(input), output.all(), problem, options)
-        })
+        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, G::LANGUAGE);
+        self.scan_at_once(workspace, Some(&input.erased()), &mut output.erased(), &problem)
     }
 
     #[inline(never)]
     fn scan_in_place<T, O>(
         &self,
         workspace: &mut G::Workspace,
-        data: Self::Output<'_, T>,
+        mut data: Self::Output<'_, T>,
         problem: &Scan<T::Acc, O>,
     ) -> Result<()>
     where
         T: Element + Widen<<T as Element>::Acc>,
         O: Operator<T::Acc>,
     {
-        let most = self.most_items(size_of::<T>());
-        match data {
-            Target::Host(data) if data.len() > most => {
-                let (mut state, workspace) =
-                    (ScanState::new(*problem), &mut G::Workspace::default());
-                for piece in pieces(data.len(), most, state.direction()) {
-                    state.check(piece.len())?;
-                    let data = Target::Host(&mut data[piece]);
-                    self.scan_piece::<T, T, O>(workspace, &mut state, None, data)?;
-                }
-                Ok(())
-            }
-            mut data => self.scanning::<T, T, O, _>(workspace, data.len(), |workspace, options| {
-                self.gpu.scan::<T, T, O>(workspace, None, data.all(), problem, options)
-            }),
+        let erased = ErasedScan::of::<T, T::Acc, T, O>(problem, G::LANGUAGE);
+        let is_long =
+            matches!(&data, Target::Host(data) if data.len() > self.most_items(size_of::<T>()));
+        if !is_long {
+            return self.scan_at_once(workspace, None, &mut data.erased(), &erased);
         }
+        let mut state = ScanState::new(*problem);
+        let (workspace, mut state) =
+            (&mut G::Workspace::default(), OnDevice(&mut state, self.id()));
+        self.scan_chunk(workspace, None, &mut data.erased(), erased, &mut state)
     }
 
     #[inline(never)]
@@ -575,18 +659,10 @@ impl<G: Primitives> Backend for OnGpu<G> {
         O: Operator<U::Acc>,
     {
         check_lengths(chunk.len(), output.len())?;
-        self.gpu.check_types::<T, U::Acc, U, O>(&state.parts().0.operator)?;
-        state.check(chunk.len())?;
-        let (from, to) = (kind::<T>(self.gpu.id())?, kind::<U>(self.gpu.id())?);
-        let host = matches!(chunk, Source::Host(_)) || matches!(output, Target::Host(_));
-        let most = self.most_items(size_of::<T>().max(size_of::<U>()));
-        let most = if host { most } else { usize::MAX };
-        for piece in pieces(chunk.len(), most, state.direction()) {
-            let source = chunk.part(from, piece.clone());
-            let target = output.part(to, piece);
-            self.scan_piece(workspace, state, Some(source), target)?;
-        }
-        Ok(())
+        let problem = ErasedScan::of::<T, U::Acc, U, O>(state.parts().0, G::LANGUAGE);
+        let mut state = OnDevice(state, self.id());
+        let (chunk, mut output) = (chunk.erased(), output.erased());
+        self.scan_chunk(workspace, Some(&chunk), &mut output, problem, &mut state)
     }
 
     fn wait(&self) -> Result<()> {

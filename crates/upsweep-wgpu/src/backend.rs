@@ -4,17 +4,17 @@ use core::ops::Range;
 use std::sync::{Arc, Weak};
 
 use upsweep_core::{
-    Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Kind, Limits, Number,
-    Operator, Recipe, Reduce, Result, Scan, Widen, WorkgroupPolicy,
+    Dtype, Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Kind, Language,
+    Limits, Recipe, Result, WorkgroupPolicy,
 };
-use upsweep_gpu::bits::{bytes, check, kind, words};
-use upsweep_gpu::{OperatorValues, Part, Primitives};
+use upsweep_gpu::bits::{Words, check, kind};
+use upsweep_gpu::{ErasedOperator, ErasedReduce, ErasedScan, Part, Primitives, Signature};
 
 use crate::device::Gpu;
 use crate::mailbox::Mailbox;
 use crate::record::Recording;
 use crate::reduce::calls::Asked;
-use crate::reduce::{Init, ReduceOptions, Reduction};
+use crate::reduce::{ReduceOptions, Reduction};
 use crate::scan::{RUNS, ScanOptions, Scanning};
 use crate::shader::{Made, Op, Types};
 use crate::slice::Slice;
@@ -34,6 +34,12 @@ pub(crate) type Inputs<'a> = upsweep_gpu::Inputs<'a, Slice<'a>>;
 
 /// Items to write, or to read and overwrite.
 pub type Target<'a, T> = upsweep_gpu::Target<'a, T, Slice<'a>>;
+
+/// Items to read, whose type is known otherwise.
+pub type ErasedSource<'a> = upsweep_gpu::ErasedSource<'a, Slice<'a>>;
+
+/// Items to write, or to read and overwrite, whose type is known otherwise.
+pub type ErasedTarget<'a, 'b> = upsweep_gpu::ErasedTarget<'a, Slice<'b>>;
 
 /// A GPU, shared, with options: the backend that the facade calls.
 pub type Wgpu = upsweep_gpu::OnGpu<Gpu>;
@@ -88,69 +94,48 @@ fn all_on_device<'a>(
     arrays.iter().zip(kinds).zip(uploaded).filter_map(on_device).collect()
 }
 
-/// The words of a start value.
-pub(crate) fn init_words<A: Element>(init: Option<A>) -> Init {
-    init.map(words)
-}
-
 impl Gpu {
     /// The types of a kernel.
-    pub(crate) fn types<T, A, U, O>(&self, operator: &O) -> Result<Types>
-    where
-        T: Element,
-        A: Element,
-        U: Element,
-        O: Operator<A>,
-    {
-        let op = Op::of(operator)
-            .ok_or(Error::OperatorUntranslated { operator: O::NAME, language: "WGSL" })?;
-        Ok(Types {
-            item: kind::<T>(self.id())?,
-            acc: kind::<A>(self.id())?,
-            output: kind::<U>(self.id())?,
+    pub(crate) fn types(&self, signature: &Signature) -> Result<Types> {
+        let op = Self::op(&signature.operator)?;
+        let types = Types {
+            item: signature.item.check(self.id())?,
+            acc: signature.acc.check(self.id())?,
+            output: signature.output.check(self.id())?,
             op,
-            values: self.values(operator, 0)?,
+            values: signature.operator.values.clone(),
             made: None,
             cut: None,
-        })
+        };
+        types.values.check(0, self.id(), signature.operator.name)?;
+        Ok(types)
     }
 
-    /// What kernels know of an operator's values, behind so many other words that they are handed.
-    fn values<A: Element, O: Operator<A>>(
-        &self,
-        operator: &O,
-        before: usize,
-    ) -> Result<OperatorValues> {
-        let values = OperatorValues::of(operator);
-        values.check(before, self.id(), O::NAME)?;
-        Ok(values)
+    fn op(operator: &ErasedOperator) -> Result<Op> {
+        Op::of(operator).ok_or_else(|| operator.untranslated(Self::LANGUAGE))
     }
 
     /// The types of a kernel whose items are made of those of arrays.
-    pub(crate) fn types_of_made<A, U, O>(&self, recipe: &Recipe, operator: &O) -> Result<Types>
-    where
-        A: Element,
-        U: Element,
-        O: Operator<A>,
-    {
-        let untranslated = || Error::OperatorUntranslated { operator: O::NAME, language: "WGSL" };
+    pub(crate) fn types_of_made(&self, recipe: &Recipe, signature: &Signature) -> Result<Types> {
         for array in recipe.arrays.iter().chain(&recipe.anywhere) {
             check(*array, self.id(), &array.to_string())?;
         }
         for parameter in recipe.parameters.iter().filter(|kind| **kind == Kind::Opaque) {
             check(*parameter, self.id(), &parameter.to_string())?;
         }
-        let op = Op::of(operator).ok_or_else(untranslated)?;
-        let (made, op) = Made::of(recipe, op, operator.function()).ok_or_else(untranslated)?;
+        let operator = &signature.operator;
+        let (made, op) = Made::of(recipe, Self::op(operator)?, operator.function)
+            .ok_or_else(|| operator.untranslated(Self::LANGUAGE))?;
         let types = Types {
             item: recipe.widest(),
-            acc: kind::<A>(self.id())?,
-            output: kind::<U>(self.id())?,
+            acc: signature.acc.check(self.id())?,
+            output: signature.output.check(self.id())?,
             op,
-            values: self.values(operator, recipe.words())?,
+            values: operator.values.clone(),
             made: Some(made),
             cut: None,
         };
+        types.values.check(recipe.words(), self.id(), operator.name)?;
         self.check(&types)?;
         Ok(types)
     }
@@ -204,17 +189,18 @@ impl Gpu {
     }
 
     /// The items in the device's memory; `uploaded` keeps those that were brought there.
-    pub(crate) fn on_device<'a, T: Element>(
+    pub(crate) fn on_device<'a>(
         &self,
-        input: Source<'a, T>,
+        input: ErasedSource<'a>,
         kind: Kind,
         uploaded: &'a mut Option<wgpu::Buffer>,
     ) -> Result<Slice<'a>> {
         match input {
-            Source::Device(slice) => Ok(slice),
-            Source::Host(items) => {
-                let buffer = self.upload("items", &bytes(items))?;
-                Slice::new(uploaded.insert(buffer), kind, 0, items.len() as u64)
+            ErasedSource::Device(slice) => Ok(slice),
+            ErasedSource::Host(items, range) => {
+                let count = range.len() as u64;
+                let buffer = self.upload("items", &items.bytes(range))?;
+                Slice::new(uploaded.insert(buffer), kind, 0, count)
             }
         }
     }
@@ -245,6 +231,8 @@ impl Part for Slice<'_> {
 }
 
 impl Primitives for Gpu {
+    const LANGUAGE: Language = Language::Wgsl;
+
     type Slice<'a> = Slice<'a>;
     type Workspace = Workspace;
 
@@ -272,78 +260,58 @@ impl Primitives for Gpu {
         workspace.items
     }
 
-    fn check_types<T, A, U, O>(&self, operator: &O) -> Result<()>
-    where
-        T: Element,
-        A: Element,
-        U: Element,
-        O: Operator<A>,
-    {
-        self.check(&self.types::<T, A, U, O>(operator)?)
+    fn check_types(&self, signature: &Signature) -> Result<()> {
+        self.check(&self.types(signature)?)
     }
 
-    fn reduce<T, A, O>(
+    fn reduce(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: Source<'_, T>,
-        problem: &Reduce<A, O>,
+        input: ErasedSource<'_>,
+        problem: &ErasedReduce,
         options: &GpuOptions,
-    ) -> Result<A>
-    where
-        T: Widen<A>,
-        A: Element,
-        O: Operator<A>,
-    {
-        Gpu::reduce(self, workspace, input, problem, &options.into())
+    ) -> Result<Words> {
+        self.reduce_erased(workspace, input, problem, &options.into())
     }
 
-    fn reduce_into<T, A, O>(
+    fn reduce_into(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: Source<'_, T>,
+        input: ErasedSource<'_>,
         result: Slice<'_>,
-        problem: &Reduce<A, O>,
+        problem: &ErasedReduce,
         options: &GpuOptions,
-    ) -> Result<()>
-    where
-        T: Widen<A>,
-        A: Element,
-        O: Operator<A>,
-    {
-        Gpu::reduce_into(self, workspace, input, result, problem, &options.into())
+    ) -> Result<()> {
+        self.reduce_into_erased(workspace, input, result, problem, &options.into())
     }
 
-    fn position<T: Number>(
+    fn position(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: Source<'_, T>,
+        input: ErasedSource<'_>,
+        item: Dtype,
         extreme: Extreme,
         options: &GpuOptions,
     ) -> Result<Option<u64>> {
-        Gpu::position(self, workspace, input, extreme, &options.into())
+        self.position_erased(workspace, input, item, extreme, &options.into())
     }
 
-    fn scan<T, U, O>(
+    fn scan(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: Option<Source<'_, T>>,
-        output: Target<'_, U>,
-        problem: &Scan<U::Acc, O>,
+        input: Option<ErasedSource<'_>>,
+        output: ErasedTarget<'_, '_>,
+        problem: &ErasedScan,
         options: &GpuOptions,
-    ) -> Result<()>
-    where
-        T: Widen<U::Acc>,
-        U: Element,
-        O: Operator<U::Acc>,
-    {
-        self.scan_from(workspace, input, output, problem, &options.into())
+    ) -> Result<()> {
+        self.scan_erased(workspace, input, output, problem, &options.into())
     }
 
     fn will_carry(workspace: &mut Workspace) {
         workspace.count_run();
     }
 
-    fn carry<A: Element>(&self, workspace: &Workspace, items: u64) -> Result<A> {
+    fn carry(&self, workspace: &Workspace, items: u64) -> Result<Words> {
         Gpu::carry(self, workspace, items)
     }
 

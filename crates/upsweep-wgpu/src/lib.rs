@@ -64,7 +64,9 @@ mod time;
 #[cfg(test)]
 mod translation;
 
-pub use backend::{Ingredients, Source, Stored, Target, Wgpu, Workspace};
+pub use backend::{
+    ErasedSource, ErasedTarget, Ingredients, Source, Stored, Target, Wgpu, Workspace,
+};
 pub use device::Gpu;
 pub use ladder::Ladder;
 pub use memory::Memory;
@@ -72,6 +74,6 @@ pub use profile::{DispatchProfile, RecordingProfile};
 pub use record::Recording;
 pub use reduce::ReduceOptions;
 pub use scan::ScanOptions;
-pub use segmented::{Packed, Segments};
+pub use segmented::{ErasedPacked, Packed, Segments};
 pub use slice::Slice;
 pub use upsweep_core::Extreme;

@@ -30,7 +30,7 @@ use crate::scan::{self, Form, Lies, Scanning};
 use crate::shader::types::width_of;
 use crate::shader::{Cut, Op, Shader, Types};
 use crate::{ladder, litmus, probe};
-use upsweep_gpu::OperatorValues;
+use upsweep_gpu::{ErasedOperator, OperatorValues};
 use upsweep_testing::rotation;
 
 /// If it is `required`, a run without `spirv-val` fails.
@@ -350,11 +350,17 @@ fn types<T: Element, A: Element, U: Element, O: Operator<A>>(operator: O) -> Typ
         item: T::KIND,
         acc: A::KIND,
         output: U::KIND,
-        op: Op::of(&operator).expect("it has a text in WGSL"),
+        op: op::<A, O>(&operator),
         values: OperatorValues::of(&operator),
         made: None,
         cut: None,
     }
+}
+
+/// The operator of kernels.
+fn op<A: Element, O: Operator<A>>(operator: &O) -> Op {
+    let operator = ErasedOperator::of(operator, Language::Wgsl);
+    Op::of(&operator).expect("it has a text in WGSL")
 }
 
 /// An operator of a caller's, not commutative: the later of two values that are not 0.

@@ -7,7 +7,7 @@ use upsweep_cpu::Cpu;
 
 use crate::cuda::Cuda;
 use crate::gpu::Wgpu;
-use crate::view::{Items, ItemsMut};
+use crate::view::{ErasedViewMut, Items, ItemsMut};
 use crate::{
     Element, Error, Number, Operator, Recording, Reduce, Result, Scan, View, ViewMut, Widen,
 };
@@ -70,10 +70,13 @@ macro_rules! on_prepared {
 }
 pub(crate) use on_prepared;
 
-/// The calls of segments on a backend of GPUs, in whose module of the facade this stands.
+/// Where the values of segments go, one behind another: the keys, if they are asked for, and the number of segments.
+pub(crate) type Packed<'a, 'b> = (Option<ErasedViewMut<'a>>, ViewMut<'b, u64>);
+
+/// The calls of segments on a backend of GPUs with kernels in `$language`, in whose module of the facade this stands.
 #[cfg(any(feature = "wgpu", feature = "cuda"))]
 macro_rules! segmented_calls {
-    ($gpu:ident, $backend:ident) => {
+    ($gpu:ident, $backend:ident, $language:expr) => {
         /// An array that says where segments begin.
         fn segments_on<'a>(
             gpu: &$gpu,
@@ -97,38 +100,74 @@ macro_rules! segmented_calls {
             U: Element,
             O: Operator<U::Acc>,
         {
+            let (input, mut output) = (gpu.input(items)?, gpu.output(output)?);
+            let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, $language);
+            erased_segmented_scan(gpu, input.erased(), segments, output.erased(), &problem)
+        }
+
+        fn erased_segmented_scan(
+            gpu: &$gpu,
+            input: $backend::ErasedSource<'_>,
+            segments: &crate::Segments<'_>,
+            output: $backend::ErasedTarget<'_, '_>,
+            problem: &ErasedScan,
+        ) -> Result<()> {
             let (segments, mut workspace) = (segments_on(gpu, segments)?, Workspace::default());
-            let (input, output) = (gpu.input(items)?, gpu.output(output)?);
-            let options = gpu.options().into();
-            gpu.gpu().segmented_scan(&mut workspace, input, segments, output, problem, &options)
+            let (gpu, options) = (gpu.gpu(), gpu.options().into());
+            gpu.segmented_scan_erased(&mut workspace, input, segments, output, problem, &options)
         }
 
         /// A reduction of segments; by flags or keys, to values one behind another.
-        pub(crate) fn segmented_reduce<T, U, K, O>(
+        pub(crate) fn segmented_reduce<T, U, O>(
             gpu: &$gpu,
             items: View<'_, T>,
             segments: &crate::Segments<'_>,
             output: ViewMut<'_, U>,
-            packed: Option<(Option<ViewMut<'_, K>>, ViewMut<'_, u64>)>,
+            packed: Option<Packed<'_, '_>>,
             problem: &Reduce<U::Acc, O>,
         ) -> Result<()>
         where
             T: Widen<U::Acc>,
             U: Element,
-            K: Element,
             O: Operator<U::Acc>,
         {
+            let (input, mut output) = (gpu.input(items)?, gpu.output(output)?);
+            let problem = ErasedReduce::in_segments::<T, U, O>(problem, $language);
+            let (input, output) = (input.erased(), output.erased());
+            erased_segmented_reduce(gpu, input, segments, output, packed, &problem)
+        }
+
+        fn erased_segmented_reduce(
+            gpu: &$gpu,
+            input: $backend::ErasedSource<'_>,
+            segments: &crate::Segments<'_>,
+            output: $backend::ErasedTarget<'_, '_>,
+            packed: Option<Packed<'_, '_>>,
+            problem: &ErasedReduce,
+        ) -> Result<()> {
             let (segments, mut workspace) = (segments_on(gpu, segments)?, Workspace::default());
-            let (input, output) = (gpu.input(items)?, gpu.output(output)?);
-            let packed = match packed {
-                Some((unique, count)) => Some($backend::Packed {
-                    unique: unique.map(|unique| gpu.output(unique)).transpose()?,
-                    count: gpu.output(count)?,
-                }),
+            let options = gpu.options().into();
+            let (unique, count) =
+                packed.map_or((None, None), |(unique, count)| (unique, Some(count)));
+            let mut unique = match unique {
+                Some(unique) => Some((erased_output(gpu, unique.items)?, unique.of)),
                 None => None,
             };
-            let (gpu, options) = (gpu.gpu(), gpu.options().into());
-            gpu.segmented_reduce(&mut workspace, input, segments, output, packed, problem, &options)
+            let unique = unique.as_mut().map(|(unique, of)| (unique.reborrow(), *of));
+            let mut count = count.map(|count| gpu.output(count)).transpose()?;
+            let packed = match &mut count {
+                Some(count) => Some($backend::ErasedPacked { unique, count: count.erased() }),
+                None => None,
+            };
+            gpu.gpu().segmented_reduce_erased(
+                &mut workspace,
+                input,
+                segments,
+                output,
+                packed,
+                problem,
+                &options,
+            )
         }
     };
 }

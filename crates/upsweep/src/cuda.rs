@@ -6,15 +6,18 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
-use upsweep_core::Extreme;
+use upsweep_core::{Extreme, Language, Work};
 pub(crate) use upsweep_cuda::Cuda;
-use upsweep_cuda::{Gpu, Ingredients, Probe, Slice, Source, Stored, Target, Workspace};
+use upsweep_cuda::{
+    ErasedTarget, Gpu, Ingredients, Probe, Slice, Source, Stored, Target, Workspace,
+};
 use upsweep_gpu::bits::kind;
+use upsweep_gpu::{ErasedReduce, ErasedScan};
 
 pub use awaited::Awaited;
 
-use crate::backend::{Kind, Reach, Record, segmented_calls, wrong_device};
-use crate::view::{Items, ItemsMut};
+use crate::backend::{Kind, Packed, Reach, Record, segmented_calls, wrong_device};
+use crate::view::{ErasedItemsMut, Items, ItemsMut};
 use crate::{
     Array, Device, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce, Result,
     Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
@@ -129,6 +132,17 @@ fn on<'a>(gpu: &Cuda, range: memory::Range<'a>) -> Result<Range<'a>> {
     }
 }
 
+/// Items to write whose type is a value.
+fn erased_output<'a>(gpu: &Cuda, items: ErasedItemsMut<'a>) -> Result<ErasedTarget<'a, 'a>> {
+    Ok(match items {
+        ErasedItemsMut::Host(items) => {
+            let all = 0..items.len();
+            ErasedTarget::Host(items, all)
+        }
+        ErasedItemsMut::Device(range) => ErasedTarget::Device(on(gpu, range)?.on(gpu.gpu())?),
+    })
+}
+
 /// The items of an array among others.
 fn stored<'a>(gpu: &Cuda, source: &'a fused::Source<'_>) -> Result<Stored<'a>> {
     Ok(match &source.stored {
@@ -194,7 +208,7 @@ where
     })
 }
 
-segmented_calls!(Cuda, upsweep_cuda);
+segmented_calls!(Cuda, upsweep_cuda, Language::Cuda);
 
 /// An array of ours.
 #[derive(Debug)]
@@ -456,6 +470,36 @@ fn bound<'a>(
     Ok(Recording { bound: recording::Bound::Cuda(Bound(recording)) })
 }
 
+fn bind_reduce(
+    gpu: &Cuda,
+    workspace: &mut Workspace,
+    arrays: [Kept<'_>; 2],
+    problem: &ErasedReduce,
+) -> Result<Recording> {
+    bound(arrays, |[input, result]| {
+        gpu.reducing(workspace, problem.signature.work, input.len(), |workspace, options| {
+            let (gpu, options) = (gpu.gpu(), options.into());
+            // SAFETY: arrays of ours are kept, those of the caller's were promised to be there.
+            unsafe { gpu.bind_reduce_erased(workspace, input, result, problem, &options) }
+        })
+    })
+}
+
+fn bind_scan(
+    gpu: &Cuda,
+    workspace: &mut Workspace,
+    arrays: [Kept<'_>; 2],
+    problem: &ErasedScan,
+) -> Result<Recording> {
+    bound(arrays, |[input, output]| {
+        gpu.scanning(workspace, problem.signature.work, input.len(), |workspace, options| {
+            let (gpu, options) = (gpu.gpu(), options.into());
+            // SAFETY: as above.
+            unsafe { gpu.bind_scan_erased(workspace, input, output, problem, &options) }
+        })
+    })
+}
+
 impl Record for Cuda {
     fn bind_reduce<T, A, O>(
         &self,
@@ -470,13 +514,7 @@ impl Record for Cuda {
         O: Operator<A>,
     {
         let arrays = [Kept::input(self, input)?, Kept::output(self, result)?];
-        bound(arrays, |[input, result]| {
-            self.reducing::<T, A, O, _>(workspace, input.len(), |workspace, options| {
-                let (gpu, options) = (self.gpu(), options.into());
-                // SAFETY: arrays of ours are kept, those of the caller's were promised to be there.
-                unsafe { gpu.bind_reduce::<T, A, O>(workspace, input, result, problem, &options) }
-            })
-        })
+        bind_reduce(self, workspace, arrays, &ErasedReduce::of::<T, A, O>(problem, Language::Cuda))
     }
 
     fn bind_position<T: Number>(
@@ -488,7 +526,8 @@ impl Record for Cuda {
     ) -> Result<Recording> {
         let arrays = [Kept::input(self, input)?, Kept::output(self, result)?];
         bound(arrays, |[input, result]| {
-            self.searching::<T, _>(workspace, input.len(), extreme, |workspace, options| {
+            let work = Some(Work::of_position::<T>(extreme));
+            self.reducing(workspace, work, input.len(), |workspace, options| {
                 let (gpu, options) = (self.gpu(), options.into());
                 // SAFETY: as above.
                 unsafe { gpu.bind_position::<T>(workspace, input, result, extreme, &options) }
@@ -509,13 +548,8 @@ impl Record for Cuda {
         O: Operator<U::Acc>,
     {
         let arrays = [Kept::input(self, input)?, Kept::output(self, output)?];
-        bound(arrays, |[input, output]| {
-            self.scanning::<T, U, O, _>(workspace, input.len(), |workspace, options| {
-                let (gpu, options) = (self.gpu(), options.into());
-                // SAFETY: as above.
-                unsafe { gpu.bind_scan::<T, U, O>(workspace, input, output, problem, &options) }
-            })
-        })
+        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Cuda);
+        bind_scan(self, workspace, arrays, &problem)
     }
 
     fn bind_probe_read<T: Element>(&self, input: View<'_, T>) -> Result<Recording> {

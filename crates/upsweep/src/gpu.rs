@@ -3,14 +3,15 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
-use upsweep_core::Extreme;
+use upsweep_core::{Extreme, Language, Work};
 use upsweep_gpu::bits::kind;
+use upsweep_gpu::{ErasedReduce, ErasedScan};
 pub(crate) use upsweep_wgpu::Wgpu;
 pub use upsweep_wgpu::{DispatchProfile, RecordingProfile};
-use upsweep_wgpu::{Gpu, Ingredients, Slice, Source, Stored, Target, Workspace};
+use upsweep_wgpu::{ErasedTarget, Gpu, Ingredients, Slice, Source, Stored, Target, Workspace};
 
-use crate::backend::{Kind, Reach, Record, segmented_calls, wrong_device};
-use crate::view::{Items, ItemsMut};
+use crate::backend::{Kind, Packed, Reach, Record, segmented_calls, wrong_device};
+use crate::view::{ErasedItemsMut, Items, ItemsMut};
 use crate::{
     Array, Device, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce, Result,
     Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
@@ -131,6 +132,17 @@ fn on<'a>(gpu: &Wgpu, range: memory::Range<'a>) -> Result<Slice<'a>> {
     }
 }
 
+/// Items to write whose type is a value.
+fn erased_output<'a>(gpu: &Wgpu, items: ErasedItemsMut<'a>) -> Result<ErasedTarget<'a, 'a>> {
+    Ok(match items {
+        ErasedItemsMut::Host(items) => {
+            let all = 0..items.len();
+            ErasedTarget::Host(items, all)
+        }
+        ErasedItemsMut::Device(range) => ErasedTarget::Device(on(gpu, range)?),
+    })
+}
+
 /// The items of an array among others.
 fn stored<'a>(gpu: &Wgpu, source: &'a fused::Source<'_>) -> Result<Stored<'a>> {
     Ok(match &source.stored {
@@ -196,7 +208,7 @@ where
     })
 }
 
-segmented_calls!(Wgpu, upsweep_wgpu);
+segmented_calls!(Wgpu, upsweep_wgpu, Language::Wgsl);
 
 /// A buffer of ours.
 #[derive(Debug)]
@@ -437,6 +449,36 @@ fn slice_mut<'a, T: Element>(gpu: &Wgpu, view: ViewMut<'a, T>) -> Result<Slice<'
     }
 }
 
+fn bind_reduce(
+    gpu: &Wgpu,
+    workspace: &mut Workspace,
+    input: Slice<'_>,
+    result: Slice<'_>,
+    problem: &ErasedReduce,
+) -> Result<Recording> {
+    let recording =
+        gpu.reducing(workspace, problem.signature.work, input.len(), |workspace, options| {
+            let options = options.into();
+            gpu.gpu().bind_reduce_erased(workspace, input, result, problem, &options)
+        });
+    Ok(bound(gpu, recording?))
+}
+
+fn bind_scan(
+    gpu: &Wgpu,
+    workspace: &mut Workspace,
+    input: Slice<'_>,
+    output: Slice<'_>,
+    problem: &ErasedScan,
+) -> Result<Recording> {
+    let recording =
+        gpu.scanning(workspace, problem.signature.work, input.len(), |workspace, options| {
+            let options = options.into();
+            gpu.gpu().bind_scan_erased(workspace, input, output, problem, &options)
+        });
+    Ok(bound(gpu, recording?))
+}
+
 impl Record for Wgpu {
     fn bind_reduce<T, A, O>(
         &self,
@@ -451,11 +493,8 @@ impl Record for Wgpu {
         O: Operator<A>,
     {
         let (input, result) = (slice(self, input)?, slice_mut(self, result)?);
-        self.reducing::<T, A, O, _>(workspace, input.len(), |workspace, options| {
-            let (gpu, options) = (self.gpu(), options.into());
-            gpu.bind_reduce::<T, A, O>(workspace, input, result, problem, &options)
-        })
-        .map(|recording| bound(self, recording))
+        let problem = ErasedReduce::of::<T, A, O>(problem, Language::Wgsl);
+        bind_reduce(self, workspace, input, result, &problem)
     }
 
     fn bind_position<T: Number>(
@@ -466,7 +505,8 @@ impl Record for Wgpu {
         extreme: Extreme,
     ) -> Result<Recording> {
         let (input, result) = (slice(self, input)?, slice_mut(self, result)?);
-        self.searching::<T, _>(workspace, input.len(), extreme, |workspace, options| {
+        let work = Some(Work::of_position::<T>(extreme));
+        self.reducing(workspace, work, input.len(), |workspace, options| {
             self.gpu().bind_position::<T>(workspace, input, result, extreme, &options.into())
         })
         .map(|recording| bound(self, recording))
@@ -485,11 +525,8 @@ impl Record for Wgpu {
         O: Operator<U::Acc>,
     {
         let (input, output) = (slice(self, input)?, slice_mut(self, output)?);
-        self.scanning::<T, U, O, _>(workspace, input.len(), |workspace, options| {
-            let (gpu, options) = (self.gpu(), options.into());
-            gpu.bind_scan::<T, U, O>(workspace, input, output, problem, &options)
-        })
-        .map(|recording| bound(self, recording))
+        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Wgsl);
+        bind_scan(self, workspace, input, output, &problem)
     }
 
     /// Of a part of a buffer, all of it is read.

@@ -10,7 +10,7 @@ use upsweep_core::{
     ScanState, Strategy, Why, Widen, Work, WorkgroupPolicy,
 };
 
-use crate::backend::{Reach, Record};
+use crate::backend::{Packed, Reach, Record};
 use crate::{Element, GpuOptions, Launch, Profile, Result, Segments, View, ViewMut, fused};
 
 /// A GPU.
@@ -97,12 +97,12 @@ where
 }
 
 /// A reduction of segments.
-pub(crate) fn segmented_reduce<T, U, K, O>(
+pub(crate) fn segmented_reduce<T, U, O>(
     gpu: &NoGpu,
     _: View<'_, T>,
     _: &Segments<'_>,
     _: ViewMut<'_, U>,
-    _: Option<(Option<ViewMut<'_, K>>, ViewMut<'_, u64>)>,
+    _: Option<Packed<'_, '_>>,
     _: &Reduce<U::Acc, O>,
 ) -> Result<()>
 where

@@ -4,7 +4,7 @@ use upsweep_core::{SegmentedBy, segments};
 
 use crate::backend::{Kind, Reach};
 use crate::fused::{Source, Stored};
-use crate::view::Items;
+use crate::view::{ErasedItemsMut, ErasedViewMut, Items};
 use crate::{
     Array, Device, Element, Error, Number, Operator, Reduce, Result, Scan, View, ViewMut, Widen,
     cuda, gpu,
@@ -208,7 +208,7 @@ where
         return Ok(output);
     }
     let mut count = [0];
-    let into = (ViewMut::from(&mut output), None::<ViewMut<'_, u8>>, ViewMut::from(&mut count));
+    let into = (ViewMut::from(&mut output), None, ViewMut::from(&mut count));
     pack(device, items, segments, into, problem)?;
     Ok(output.truncated(usize::try_from(count[0]).unwrap_or(most)))
 }
@@ -247,13 +247,10 @@ where
             let found = cpu.segmented_reduce(input, segments, None, cpu.output(output)?, problem);
             found.map(drop)
         }
-        Kind::Wgpu(gpu) => gpu::segmented_reduce(gpu, items, segments, output, NONE, problem),
-        Kind::Cuda(gpu) => cuda::segmented_reduce(gpu, items, segments, output, NONE, problem),
+        Kind::Wgpu(gpu) => gpu::segmented_reduce(gpu, items, segments, output, None, problem),
+        Kind::Cuda(gpu) => cuda::segmented_reduce(gpu, items, segments, output, None, problem),
     }
 }
-
-/// Nothing that is found out besides.
-const NONE: Option<(Option<ViewMut<'static, u8>>, ViewMut<'static, u64>)> = None;
 
 /// Every prefix within segments, a scan that is stated in full: a start value is in front of each output, and outputs of an
 /// exclusive scan begin with it, or with the identity.
@@ -451,23 +448,23 @@ where
     U: Element,
     O: Operator<U::Acc>,
 {
-    let segments = Segments::by_keys(keys);
-    let into = (output.into(), Some(unique.into()), count.into());
+    let (segments, mut unique) = (Segments::by_keys(keys), unique.into());
+    let into = (output.into(), Some(unique.erased()), count.into());
     pack(device, items.into(), &segments, into, problem)
 }
 
 /// Reduces segments to values that lie one behind another.
-fn pack<T, U, K, O>(
+#[inline(never)]
+fn pack<T, U, O>(
     device: &Device,
     items: View<'_, T>,
     segments: &Segments<'_>,
-    (output, unique, count): (ViewMut<'_, U>, Option<ViewMut<'_, K>>, ViewMut<'_, u64>),
+    (output, unique, count): (ViewMut<'_, U>, Option<ErasedViewMut<'_>>, ViewMut<'_, u64>),
     problem: &Reduce<U::Acc, O>,
 ) -> Result<()>
 where
     T: Widen<U::Acc>,
     U: Element,
-    K: Element,
     O: Operator<U::Acc>,
 {
     segments.check(items.len())?;
@@ -481,15 +478,19 @@ where
         Kind::Cpu(cpu) => {
             let (input, segments) = (cpu.input(items)?, segments.on_host(items.len())?);
             let (output, count) = (cpu.output(output)?, cpu.output(count)?);
-            let mut found = Ok(0);
-            match unique {
-                None => found = cpu.segmented_reduce(input, segments, None, output, problem),
-                Some(unique) => K::fill(cpu.output(unique)?, |unique| {
-                    found = cpu.segmented_reduce(input, segments, Some(unique), output, problem);
-                    found.as_ref().map(drop).map_err(Clone::clone)
-                })?,
+            let mut reduce = |unique: Option<&mut [u8]>| {
+                count[0] = cpu.segmented_reduce(input, segments, unique, output, problem)? as u64;
+                Ok(())
+            };
+            match unique.map(|unique| unique.items) {
+                None => reduce(None)?,
+                Some(ErasedItemsMut::Host(keys)) => {
+                    keys.fill(0..keys.len(), &mut |keys| reduce(Some(keys)))?;
+                }
+                Some(ErasedItemsMut::Device(range)) => {
+                    return Err(crate::backend::wrong_device(range.device(), "cpu"));
+                }
             }
-            count[0] = found? as u64;
             Ok(())
         }
         Kind::Wgpu(gpu) => {

@@ -1,7 +1,11 @@
 //! Views of items without copying.
 
-use crate::Device;
+#[cfg(any(feature = "wgpu", feature = "cuda"))]
+use upsweep_gpu::ErasedType;
+use upsweep_gpu::HostItemsMut;
+
 use crate::memory::Range;
+use crate::{Device, Element};
 
 /// Items to read, wherever they are: a borrowed slice of the host or a range of a device's
 /// memory. Made from slices, vectors, arrays and [`Array`](crate::Array)s by [`Into`], without
@@ -59,6 +63,43 @@ pub struct ViewMut<'a, T> {
 pub(crate) enum ItemsMut<'a, T> {
     Host(&'a mut [T]),
     Device(Range<'a>),
+}
+
+/// The same, where the type is a value.
+pub(crate) struct ErasedViewMut<'a> {
+    #[cfg(any(feature = "wgpu", feature = "cuda"))]
+    pub(crate) of: ErasedType,
+    pub(crate) items: ErasedItemsMut<'a>,
+}
+
+pub(crate) enum ErasedItemsMut<'a> {
+    Host(&'a mut dyn HostItemsMut),
+    Device(Range<'a>),
+}
+
+impl ErasedViewMut<'_> {
+    /// Number of items.
+    pub(crate) fn len(&self) -> usize {
+        match &self.items {
+            ErasedItemsMut::Host(items) => items.len(),
+            ErasedItemsMut::Device(range) => range.len(),
+        }
+    }
+}
+
+impl<T: Element> ViewMut<'_, T> {
+    /// The same without Rust's type.
+    pub(crate) fn erased(&mut self) -> ErasedViewMut<'_> {
+        let items = match &mut self.items {
+            ItemsMut::Host(items) => ErasedItemsMut::Host(items),
+            ItemsMut::Device(range) => ErasedItemsMut::Device(*range),
+        };
+        ErasedViewMut {
+            #[cfg(any(feature = "wgpu", feature = "cuda"))]
+            of: ErasedType::of::<T>(),
+            items,
+        }
+    }
 }
 
 impl<T> ViewMut<'_, T> {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use upsweep_core::{
-    Element, Error, Extreme, GpuScanStrategy, Number, Operator, Recipe, Reduce, ReduceGlobal,
-    ReduceLocal, Result, ScanGlobal, ScanLocal, Strategy, Widen,
+    Dtype, Element, Error, Extreme, GpuScanStrategy, Language, Number, Operator, Recipe, Reduce,
+    ReduceGlobal, ReduceLocal, Result, ScanGlobal, ScanLocal, Strategy, Widen,
 };
-use upsweep_gpu::bits::{Words, from_memory};
+use upsweep_gpu::bits::Words;
+use upsweep_gpu::{ErasedReduce, value_of};
 
 use super::{Init, Reads, ReduceOptions, Reduction, To, policy};
-use crate::backend::{Ingredients, Inputs, MOST_ARRAYS, Source, Workspace, init_words};
+use crate::backend::{ErasedSource, Ingredients, Inputs, MOST_ARRAYS, Source, Workspace};
 use crate::device::Gpu;
 use crate::launch::Ready;
 use crate::mailbox::Mailbox;
@@ -36,10 +37,21 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
-        let types = self.types::<T, A, A, O>(&problem.operator)?;
-        let init = init_words(problem.init);
-        let found = self.reduce_words(workspace, input, types, init, options)?;
-        from_memory(&found).ok_or_else(|| self.failed("a result of an unknown type"))
+        let problem = ErasedReduce::of::<T, A, O>(problem, Language::Cuda);
+        let found = self.reduce_erased(workspace, input.erased(), &problem, options)?;
+        value_of(&found, self.id())
+    }
+
+    /// The words of memory of the value of all items.
+    pub(crate) fn reduce_erased(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: ErasedSource<'_>,
+        problem: &ErasedReduce,
+        options: &ReduceOptions,
+    ) -> Result<Words> {
+        let types = self.types(&problem.signature)?;
+        self.reduce_words(workspace, input, types, problem.init, options)
     }
 
     /// Combines items that are made into one value, and waits for it.
@@ -58,13 +70,22 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
+        let problem = ErasedReduce::of::<A, A, O>(problem, Language::Cuda);
+        value_of(&self.reduce_made_erased(workspace, made, &problem, options)?, self.id())
+    }
+
+    fn reduce_made_erased(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        made: &Ingredients<'_>,
+        problem: &ErasedReduce,
+        options: &ReduceOptions,
+    ) -> Result<Words> {
         made.check(MOST_ARRAYS)?;
-        let types = self.types_of_made::<A, A, O>(made.recipe, &problem.operator)?;
-        let init = init_words(problem.init);
-        let found = self.with_inputs(made, &types, |inputs| {
-            self.await_reduction(workspace, types.clone(), inputs, init, options)
-        })?;
-        from_memory(&found).ok_or_else(|| self.failed("a result of an unknown type"))
+        let types = self.types_of_made(made.recipe, &problem.signature)?;
+        self.with_inputs(made, &types, |inputs| {
+            self.await_reduction(workspace, types.clone(), inputs, problem.init, options)
+        })
     }
 
     /// A reduction of items that are made of those of arrays, into the one item of `result`, ready to be launched as often as
@@ -91,9 +112,10 @@ impl Gpu {
             return Err(Error::ResultLength { items: result.len() });
         }
         inputs.all().try_for_each(|input| input.check_apart(&result))?;
-        let types = self.types_of_made::<A, A, O>(recipe, &problem.operator)?;
+        let problem = ErasedReduce::of::<A, A, O>(problem, Language::Cuda);
+        let types = self.types_of_made(recipe, &problem.signature)?;
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
-        let (to, init) = (To::Device(result.pointer()), init_words(problem.init));
+        let (to, init) = (To::Device(result.pointer()), problem.init);
         let words = [inputs.words, &types.values.handed()].concat();
         let inputs = &Inputs { words: &words, ..*inputs };
         let ready = self.ready_reduction(workspace, types, inputs, to, init, options)?;
@@ -111,17 +133,29 @@ impl Gpu {
         extreme: Extreme,
         options: &ReduceOptions,
     ) -> Result<Option<u64>> {
-        let types = Types::of_position(T::DTYPE, extreme);
+        self.position_erased(workspace, input.erased(), T::DTYPE, extreme, options)
+    }
+
+    /// The first position of an extreme among items of this type.
+    pub(crate) fn position_erased(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: ErasedSource<'_>,
+        item: Dtype,
+        extreme: Extreme,
+        options: &ReduceOptions,
+    ) -> Result<Option<u64>> {
+        let types = Types::of_position(item, extreme);
         let found = self.reduce_words(workspace, input, types, None, options)?;
         let position = u64::from(found[0]) | u64::from(found[1]) << 32;
         Ok((position != u64::MAX).then_some(position))
     }
 
     /// The words of memory of a result.
-    fn reduce_words<T: Element>(
+    fn reduce_words(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: Source<'_, T>,
+        input: ErasedSource<'_>,
         types: Types,
         init: Init,
         options: &ReduceOptions,
@@ -177,8 +211,23 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
+        let problem = ErasedReduce::of::<T, A, O>(problem, Language::Cuda);
+        self.reduce_into_erased(workspace, stream, input, result, &problem, options)
+    }
+
+    /// The same of a problem without Rust's types.
+    pub(crate) fn reduce_into_erased(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        stream: &CudaStream,
+        input: Slice<'_>,
+        result: Slice<'_>,
+        problem: &ErasedReduce,
+        options: &ReduceOptions,
+    ) -> Result<()> {
+        let types = self.types(&problem.signature)?;
         let (ready, _) =
-            self.one_reduction::<T, A, O>(workspace, &input, &result, problem, options)?;
+            self.ready_result(workspace, types, &input, &result, problem.init, options)?;
         self.in_order(stream, &[&input, &result], || ready.begin(self, stream))
     }
 
@@ -202,8 +251,29 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
+        let problem = ErasedReduce::of::<T, A, O>(problem, Language::Cuda);
+        // SAFETY: as promised to this function.
+        unsafe { self.bind_reduce_erased(workspace, input, result, &problem, options) }
+    }
+
+    /// The same of a problem without Rust's types.
+    ///
+    /// # Errors
+    /// As [`reduce_into`](Gpu::reduce_into).
+    ///
+    /// # Safety
+    /// As of [`bind_reduce`](Gpu::bind_reduce).
+    pub unsafe fn bind_reduce_erased(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Slice<'_>,
+        result: Slice<'_>,
+        problem: &ErasedReduce,
+        options: &ReduceOptions,
+    ) -> Result<Recording> {
+        let types = self.types(&problem.signature)?;
         let (ready, strategy) =
-            self.one_reduction::<T, A, O>(workspace, &input, &result, problem, options)?;
+            self.ready_result(workspace, types, &input, &result, problem.init, options)?;
         Ok(Recording::new(self, Some(ready), Some(strategy)))
     }
 
@@ -226,33 +296,16 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
-        let types = self.types::<T, A, A, O>(&problem.operator)?;
+        let problem = ErasedReduce::of::<T, A, O>(problem, Language::Cuda);
+        let types = self.types(&problem.signature)?;
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
         let mut mailbox = Mailbox::new(self, types.result_words())?;
         let (address, message) = mailbox.next();
         let words = types.values.handed();
         let (arrays, to) = ([input], To::Mailbox(address, message));
         let inputs = Inputs::of(&arrays, &words);
-        let init = init_words(problem.init);
-        let ready = self.ready_reduction(workspace, types, &inputs, to, init, options)?;
+        let ready = self.ready_reduction(workspace, types, &inputs, to, problem.init, options)?;
         Ok(Awaited::new(self, ready, Strategy::GpuReduce(strategy), mailbox))
-    }
-
-    fn one_reduction<T, A, O>(
-        self: &Arc<Self>,
-        workspace: &mut Workspace,
-        input: &Slice<'_>,
-        result: &Slice<'_>,
-        problem: &Reduce<A, O>,
-        options: &ReduceOptions,
-    ) -> Result<(Ready, Strategy)>
-    where
-        T: Widen<A>,
-        A: Element,
-        O: Operator<A>,
-    {
-        let types = self.types::<T, A, A, O>(&problem.operator)?;
-        self.ready_result(workspace, types, input, result, init_words(problem.init), options)
     }
 
     /// A search for an extreme's position, ready to be launched as often as wanted. The one item of `result` is a `u64`,

@@ -57,7 +57,7 @@ where
     A: Number + Sample,
     O: Operator<A>,
 {
-    let types = Types::of::<T, A, A, O>(&operator).expect("it has a text");
+    let types = Types::of(&testing::signature::<T, A, A, O>(&operator)).expect("it has a text");
     let problem = Reduce::new(operator).init(input.array::<A>(3, 1)[0]);
     let all: Vec<T> = input.array(first as u64, (begin + LENGTHS[0]) as usize);
     let memory = Memory::holding(gpu, &all).expect("memory");

@@ -4,11 +4,14 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use upsweep_core::summation::WINDOW;
-use upsweep_core::{Element, Error, Operator, Result, Scan, Strategy, Widen};
-use upsweep_gpu::bits::{bytes, from_memory};
+use upsweep_core::{Element, Error, Language, Operator, Result, Scan, Strategy, Widen};
+use upsweep_gpu::bits::Words;
+use upsweep_gpu::{ErasedScan, value_of};
 
 use super::{Form, Lies, ScanOptions, Scanning, policy};
-use crate::backend::{Ingredients, Inputs, MOST_ARRAYS, Source, Target, Workspace, init_words};
+use crate::backend::{
+    ErasedSource, ErasedTarget, Ingredients, Inputs, MOST_ARRAYS, Source, Target, Workspace,
+};
 use crate::device::Gpu;
 use crate::launch::Ready;
 use crate::memory::Buffer;
@@ -36,8 +39,9 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
-        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
-        let (form, init) = (Form::new(problem), init_words(problem.init));
+        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Cuda);
+        let types = self.types(&problem.signature)?;
+        let (form, init) = (Form::new(&problem), problem.init);
         self.scan_slices(workspace, stream, types, [input, output], form, init, options)
     }
 
@@ -81,10 +85,30 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
-        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Cuda);
+        // SAFETY: as promised to this function.
+        unsafe { self.bind_scan_erased(workspace, input, output, &problem, options) }
+    }
+
+    /// The same of a problem without Rust's types.
+    ///
+    /// # Errors
+    /// As [`scan_into`](Gpu::scan_into).
+    ///
+    /// # Safety
+    /// As of [`bind_scan`](Gpu::bind_scan).
+    pub unsafe fn bind_scan_erased(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: Slice<'_>,
+        output: Slice<'_>,
+        problem: &ErasedScan,
+        options: &ScanOptions,
+    ) -> Result<Recording> {
+        let types = self.types(&problem.signature)?;
         let strategy =
             options.strategy.unwrap_or_else(|| policy::of_types(self.facts.arch, &types));
-        let (form, init) = (Form::new(problem), init_words(problem.init));
+        let (form, init) = (Form::new(problem), problem.init);
         let ready = self.ready_scan(workspace, types, [&input, &output], form, init, options)?;
         Ok(Recording::new(self, ready, Some(Strategy::GpuScan(strategy))))
     }
@@ -156,7 +180,7 @@ impl Gpu {
         self: &Arc<Self>,
         workspace: &mut Workspace,
         made: &Ingredients<'_>,
-        output: Target<'_, U>,
+        mut output: Target<'_, U>,
         problem: &Scan<A, O>,
         options: &ScanOptions,
     ) -> Result<()>
@@ -165,13 +189,25 @@ impl Gpu {
         U: Element,
         O: Operator<A>,
     {
+        let problem = ErasedScan::of::<A, A, U, O>(problem, Language::Cuda);
+        self.scan_made_erased(workspace, made, output.erased(), &problem, options)
+    }
+
+    fn scan_made_erased(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        made: &Ingredients<'_>,
+        output: ErasedTarget<'_, '_>,
+        problem: &ErasedScan,
+        options: &ScanOptions,
+    ) -> Result<()> {
         made.check(MOST_ARRAYS)?;
-        let types = self.types_of_made::<A, U, O>(made.recipe, &problem.operator)?;
+        let types = self.types_of_made(made.recipe, &problem.signature)?;
         if output.is_empty() {
             return Ok(());
         }
         let items = made.items;
-        let (form, init) = (Form::new(problem), init_words(problem.init));
+        let (form, init) = (Form::new(problem), problem.init);
         self.with_inputs(made, &types, |inputs| {
             let mut scan = |to: Slice<'_>| {
                 let types = types.clone();
@@ -182,12 +218,12 @@ impl Gpu {
                 self.in_order(self.stream(), &slices, || ready.begin(self, self.stream()))
             };
             match output {
-                Target::Device(output) => scan(output),
-                Target::Host(to) => {
-                    let made = Buffer::new(self, items * U::KIND.size() as u64)?;
-                    scan(Slice::at(made.pointer(), U::KIND, items)?)?;
+                ErasedTarget::Device(output) => scan(output),
+                ErasedTarget::Host(to, range) => {
+                    let made = Buffer::new(self, items * types.output.size() as u64)?;
+                    scan(Slice::at(made.pointer(), types.output, items)?)?;
                     // SAFETY: the memory is ours, and has as many bytes.
-                    U::fill(to, |data| unsafe { self.copy_out(made.pointer(), data) })
+                    to.fill(range, &mut |data| unsafe { self.copy_out(made.pointer(), data) })
                 }
             }
         })
@@ -201,7 +237,7 @@ impl Gpu {
         self: &Arc<Self>,
         workspace: &mut Workspace,
         input: Source<'_, T>,
-        output: Target<'_, U>,
+        mut output: Target<'_, U>,
         problem: &Scan<U::Acc, O>,
         options: &ScanOptions,
     ) -> Result<()>
@@ -210,25 +246,22 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
-        self.scan_from(workspace, Some(input), output, problem, options)
+        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Cuda);
+        let (input, output) = (Some(input.erased()), output.erased());
+        self.scan_erased(workspace, input, output, &problem, options)
     }
 
     /// A scan in place if there is no input.
-    pub(crate) fn scan_from<T, U, O>(
+    pub(crate) fn scan_erased(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: Option<Source<'_, T>>,
-        output: Target<'_, U>,
-        problem: &Scan<U::Acc, O>,
+        input: Option<ErasedSource<'_>>,
+        output: ErasedTarget<'_, '_>,
+        problem: &ErasedScan,
         options: &ScanOptions,
-    ) -> Result<()>
-    where
-        T: Widen<U::Acc>,
-        U: Element,
-        O: Operator<U::Acc>,
-    {
-        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
-        let (form, init) = (Form::new(problem), init_words(problem.init));
+    ) -> Result<()> {
+        let types = self.types(&problem.signature)?;
+        let (form, init) = (Form::new(problem), problem.init);
         let mut uploaded = None;
         let input = match input {
             Some(input) => Some(self.on_device(input, types.item, &mut uploaded)?),
@@ -240,26 +273,31 @@ impl Gpu {
             self.scan_slices(workspace, self.stream(), types, arrays, form, init, options)
         };
         match output {
-            Target::Device(output) => scan(output),
-            Target::Host(items) => {
-                let count = items.len() as u64;
+            ErasedTarget::Device(output) => scan(output),
+            ErasedTarget::Host(items, range) => {
+                let count = range.len() as u64;
                 let made = Buffer::new(self, count * kind.size() as u64)?;
                 if input.is_none() {
-                    made.write(0, &bytes(items))?;
+                    made.write(0, &items.bytes(range.clone()))?;
                 }
                 scan(Slice::at(made.pointer(), kind, count)?)?;
                 // SAFETY: the memory is ours, and has as many bytes.
-                U::fill(items, |data| unsafe { self.copy_out(made.pointer(), data) })
+                items.fill(range, &mut |data| unsafe { self.copy_out(made.pointer(), data) })
             }
         }
     }
 
-    /// What comes in behind the last scan of this workspace, which was one of `items` items in the device's own stream: the
-    /// start value of a scan of what follows. Waits for it.
+    /// What comes in behind the last scan of this workspace, which was one of `items` items in the device's
+    /// own stream: the start value of a scan of what follows. Waits for it.
     ///
     /// # Errors
     /// [`Error::ChunkLength`] unless the items were whole windows, and those of the device.
     pub fn carry<A: Element>(&self, workspace: &Workspace, items: u64) -> Result<A> {
+        value_of(&self.carry_words(workspace, items)?, self.id())
+    }
+
+    /// The same as words of memory.
+    pub(crate) fn carry_words(&self, workspace: &Workspace, items: u64) -> Result<Words> {
         if !items.is_multiple_of(WINDOW as u64) {
             let items = usize::try_from(items).unwrap_or(usize::MAX);
             return Err(Error::ChunkLength { items, multiple: WINDOW });
@@ -267,8 +305,7 @@ impl Gpu {
         let Some((_, scanning)) = &workspace.scanning else {
             return Err(self.failed("there was no scan that something comes in behind"));
         };
-        let found = scanning.carry(self)?;
-        from_memory(&found).ok_or_else(|| self.failed("a carry of an unknown type"))
+        scanning.carry(self)
     }
 
     /// Replaces every item by its prefix. Waits for data in the host's memory only.
@@ -278,7 +315,7 @@ impl Gpu {
     pub fn scan_in_place<T, O>(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        data: Target<'_, T>,
+        mut data: Target<'_, T>,
         problem: &Scan<T::Acc, O>,
         options: &ScanOptions,
     ) -> Result<()>
@@ -286,6 +323,7 @@ impl Gpu {
         T: Element + Widen<<T as Element>::Acc>,
         O: Operator<T::Acc>,
     {
-        self.scan_from::<T, T, O>(workspace, None, data, problem, options)
+        let problem = ErasedScan::of::<T, T::Acc, T, O>(problem, Language::Cuda);
+        self.scan_erased(workspace, None, data.erased(), &problem, options)
     }
 }

@@ -15,10 +15,10 @@ mod shape;
 use std::sync::Arc;
 
 use upsweep_core::{
-    Bounds, Determinism, Direction, Element, Error, GpuScanStrategy, Result, Scan, ScanGlobal,
-    ScanLocal, Strategy, WorkgroupPolicy,
+    Bounds, Determinism, Direction, Error, GpuScanStrategy, Result, ScanGlobal, ScanLocal,
+    Strategy, WorkgroupPolicy,
 };
-
+use upsweep_gpu::ErasedScan;
 use upsweep_gpu::bits::{MOST_WORDS, Words};
 
 use crate::backend::Inputs;
@@ -66,7 +66,7 @@ pub(crate) struct Form {
 
 impl Form {
     /// The form of a problem.
-    pub(crate) fn new<A: Element, O>(problem: &Scan<A, O>) -> Self {
+    pub(crate) fn new(problem: &ErasedScan) -> Self {
         Self {
             bounds: problem.bounds,
             direction: problem.direction,

@@ -5,20 +5,22 @@
 
 mod by_offsets;
 
+use core::ops::Range;
 use std::sync::Arc;
 
 use upsweep_core::summation::GROUP;
 use upsweep_core::{
-    Determinism, Direction, Element, Error, Kind, Operator, Reduce, Result, Scan, SegmentedBy,
-    Widen, segments,
+    Determinism, Direction, Dtype, Element, Error, Kind, Language, Operator, Reduce, Result, Scan,
+    SegmentedBy, Widen, segments,
 };
 use upsweep_gpu::bits::check;
+use upsweep_gpu::{ErasedReduce, ErasedScan, ErasedType, HostItemsMut};
 
 pub(crate) use by_offsets::ByOffsets;
 #[cfg(test)]
 pub(crate) use by_offsets::shader as by_offsets_shader;
 
-use crate::backend::{Inputs, Source, Stored, Target, Workspace, init_words};
+use crate::backend::{ErasedSource, ErasedTarget, Inputs, Source, Stored, Target, Workspace};
 use crate::device::Gpu;
 use crate::launch::Ready;
 use crate::memory::Buffer;
@@ -50,30 +52,47 @@ pub struct Packed<'a, K> {
     pub count: Target<'a, u64>,
 }
 
-/// An array that is written: the caller's, or memory of ours that is copied to it in the end.
-struct Written<'a, T> {
-    slice: Slice<'a>,
-    host: Option<(Buffer, &'a mut [T])>,
+/// The same without Rust's types.
+pub struct ErasedPacked<'a, 'b> {
+    /// The key of each segment, and its type.
+    pub unique: Option<(ErasedTarget<'a, 'b>, ErasedType)>,
+    /// One `u64`: how many segments there are.
+    pub count: ErasedTarget<'a, 'b>,
 }
 
-impl<'a, T: Element> Written<'a, T> {
-    fn new(gpu: &Arc<Gpu>, target: Target<'a, T>) -> Result<Self> {
+impl<K: Element> Packed<'_, K> {
+    fn erased(&mut self) -> ErasedPacked<'_, '_> {
+        ErasedPacked {
+            unique: self.unique.as_mut().map(|unique| (unique.erased(), ErasedType::of::<K>())),
+            count: self.count.erased(),
+        }
+    }
+}
+
+/// An array that is written: the caller's, or memory of ours that is copied to it in the end.
+struct Written<'a, 'b> {
+    slice: Slice<'b>,
+    host: Option<(Buffer, &'a mut dyn HostItemsMut, Range<usize>)>,
+}
+
+impl<'a, 'b> Written<'a, 'b> {
+    fn new(gpu: &Arc<Gpu>, target: ErasedTarget<'a, 'b>, kind: Kind) -> Result<Self> {
         Ok(match target {
-            Target::Device(slice) => Self { slice, host: None },
-            Target::Host(items) => {
-                let count = items.len() as u64;
-                let made = Buffer::new(gpu, (count * T::KIND.size() as u64).max(1))?;
-                let slice = Slice::at(made.pointer(), T::KIND, count)?;
-                Self { slice, host: Some((made, items)) }
+            ErasedTarget::Device(slice) => Self { slice, host: None },
+            ErasedTarget::Host(items, range) => {
+                let count = range.len() as u64;
+                let made = Buffer::new(gpu, (count * kind.size() as u64).max(1))?;
+                let slice = Slice::at(made.pointer(), kind, count)?;
+                Self { slice, host: Some((made, items, range)) }
             }
         })
     }
 
     /// Copies the first items to the host, if that is where they are wanted. Waits for them.
     fn finish(self, gpu: &Gpu, items: usize) -> Result<()> {
-        let Some((made, to)) = self.host else { return Ok(()) };
+        let Some((made, to, Range { start, .. })) = self.host else { return Ok(()) };
         // SAFETY: the memory is ours, and has at least as many bytes.
-        T::fill(&mut to[..items], |data| unsafe { gpu.copy_out(made.pointer(), data) })
+        to.fill(start..start + items, &mut |data| unsafe { gpu.copy_out(made.pointer(), data) })
     }
 }
 
@@ -87,7 +106,7 @@ impl Gpu {
         workspace: &mut Workspace,
         input: Source<'_, T>,
         segments: Segments<'_>,
-        output: Target<'_, U>,
+        mut output: Target<'_, U>,
         problem: &Scan<U::Acc, O>,
         options: &ScanOptions,
     ) -> Result<()>
@@ -96,16 +115,34 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
+        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Cuda);
+        let (input, output) = (input.erased(), output.erased());
+        self.segmented_scan_erased(workspace, input, segments, output, &problem, options)
+    }
+
+    /// The same of a problem without Rust's types.
+    ///
+    /// # Errors
+    /// As [`segmented_scan`](Gpu::segmented_scan).
+    pub fn segmented_scan_erased(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: ErasedSource<'_>,
+        segments: Segments<'_>,
+        output: ErasedTarget<'_, '_>,
+        problem: &ErasedScan,
+        options: &ScanOptions,
+    ) -> Result<()> {
         let items = output.len();
         if input.len() != items {
             return Err(Error::LengthMismatch { input: input.len(), output: items });
         }
-        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        let types = self.types(&problem.signature)?;
         let (mut uploaded, mut marks) = (None, Vec::new());
         let marks = self.marks(&segments, items, &mut marks)?;
         let input = self.on_device(input, types.item, &mut uploaded)?;
-        let output = Written::new(self, output)?;
-        let job = Job::scan::<T, U, O>(self, segments.by, [input, marks, output.slice], problem)?;
+        let output = Written::new(self, output, types.output)?;
+        let job = Job::scan(types, segments.by, [input, marks, output.slice], problem)?;
         job.begin(self, workspace, options)?;
         output.finish(self, items)
     }
@@ -133,7 +170,9 @@ impl Gpu {
         if input.items != output.items {
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }
-        let job = Job::scan::<T, U, O>(self, by, [input, marks, output], problem)?;
+        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Cuda);
+        let types = self.types(&problem.signature)?;
+        let job = Job::scan(types, by, [input, marks, output], &problem)?;
         Ok(Recording::new(self, job.ready(self, workspace, options)?, None))
     }
 
@@ -149,7 +188,7 @@ impl Gpu {
         workspace: &mut Workspace,
         input: Source<'_, T>,
         segments: Segments<'_>,
-        output: Target<'_, U>,
+        mut output: Target<'_, U>,
         packed: Option<Packed<'_, K>>,
         problem: &Reduce<U::Acc, O>,
         options: &ScanOptions,
@@ -160,23 +199,46 @@ impl Gpu {
         O: Operator<U::Acc>,
         K: Element,
     {
+        let problem = ErasedReduce::in_segments::<T, U, O>(problem, Language::Cuda);
+        let (input, output, mut packed) = (input.erased(), output.erased(), packed);
+        let packed = packed.as_mut().map(Packed::erased);
+        self.segmented_reduce_erased(workspace, input, segments, output, packed, &problem, options)
+    }
+
+    /// The same of a problem without Rust's types.
+    ///
+    /// # Errors
+    /// As [`segmented_scan`](Gpu::segmented_scan).
+    #[expect(clippy::too_many_arguments, reason = "the arrays of a call by key")]
+    pub fn segmented_reduce_erased(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        input: ErasedSource<'_>,
+        segments: Segments<'_>,
+        output: ErasedTarget<'_, '_>,
+        packed: Option<ErasedPacked<'_, '_>>,
+        problem: &ErasedReduce,
+        options: &ScanOptions,
+    ) -> Result<()> {
         let items = input.len();
-        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        let types = self.types(&problem.signature)?;
         let (mut uploaded, mut marks) = (None, Vec::new());
         let marks = self.marks(&segments, items, &mut marks)?;
         let input = self.on_device(input, types.item, &mut uploaded)?;
-        let output = Written::new(self, output)?;
+        let output = Written::new(self, output, types.output)?;
         let (unique, count) =
             packed.map_or((None, None), |packed| (packed.unique, Some(packed.count)));
-        let unique = unique.map(|unique| Written::new(self, unique)).transpose()?;
-        let count = count.map(|count| Written::new(self, count)).transpose()?;
+        let unique =
+            unique.map(|(unique, keys)| Written::new(self, unique, keys.kind)).transpose()?;
+        let number = Kind::Number(Dtype::U64);
+        let count = count.map(|count| Written::new(self, count, number)).transpose()?;
         let asked = Asked {
             unique: unique.as_ref().map(|unique| unique.slice),
             count: count.as_ref().map(|count| count.slice),
         };
         let slices = [input, marks, output.slice];
-        Job::reduce::<T, U, O>(self, segments.by, slices, &asked, problem)?
-            .begin(self, workspace, options)?;
+        let job = Job::reduce(types, segments.by, slices, &asked, problem)?;
+        job.begin(self, workspace, options)?;
         let mut found = output.slice.len();
         let to_host = output.host.is_some() || unique.as_ref().is_some_and(|of| of.host.is_some());
         if let Some(count) = asked.count.filter(|_| to_host) {
@@ -212,7 +274,9 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
-        let job = Job::reduce::<T, U, O>(self, by, slices, &Asked { unique, count }, problem)?;
+        let problem = ErasedReduce::in_segments::<T, U, O>(problem, Language::Cuda);
+        let types = self.types(&problem.signature)?;
+        let job = Job::reduce(types, by, slices, &Asked { unique, count }, &problem)?;
         Ok(Recording::new(self, job.ready(self, workspace, options)?, None))
     }
 
@@ -253,18 +317,12 @@ struct Job<'a> {
 }
 
 impl<'a> Job<'a> {
-    fn scan<T, U, O>(
-        gpu: &Gpu,
+    fn scan(
+        types: Types,
         by: SegmentedBy,
         [input, marks, output]: [Slice<'a>; 3],
-        problem: &Scan<U::Acc, O>,
-    ) -> Result<Self>
-    where
-        T: Widen<U::Acc>,
-        U: Element,
-        O: Operator<U::Acc>,
-    {
-        let types = gpu.types::<T, U::Acc, U, O>(&problem.operator)?;
+        problem: &ErasedScan,
+    ) -> Result<Self> {
         let (cut, segments) = cut(by, &marks, problem.direction, input.items, false)?;
         Ok(Self {
             types: Types { cut: Some(cut), ..types },
@@ -273,23 +331,17 @@ impl<'a> Job<'a> {
             marks,
             outputs: vec![output],
             beside: [marks.pointer, segments, 0, 0],
-            init: init_words(problem.init),
+            init: problem.init,
         })
     }
 
-    fn reduce<T, U, O>(
-        gpu: &Gpu,
+    fn reduce(
+        types: Types,
         by: SegmentedBy,
         [input, marks, output]: [Slice<'a>; 3],
         asked: &Asked<'a>,
-        problem: &Reduce<U::Acc, O>,
-    ) -> Result<Self>
-    where
-        T: Widen<U::Acc>,
-        U: Element,
-        O: Operator<U::Acc>,
-    {
-        let types = gpu.types::<T, U::Acc, U, O>(&problem.operator)?;
+        problem: &ErasedReduce,
+    ) -> Result<Self> {
         let (cut, segments) = cut(by, &marks, Direction::Forward, input.items, true)?;
         let room = if cut.packs() { input.items } else { segments };
         for slice in [Some(output), asked.unique].into_iter().flatten() {
@@ -312,7 +364,7 @@ impl<'a> Job<'a> {
             marks,
             outputs: [Some(output), asked.unique, asked.count].into_iter().flatten().collect(),
             beside: [marks.pointer, segments, address(asked.unique), address(asked.count)],
-            init: init_words(problem.init),
+            init: problem.init,
         })
     }
 

@@ -14,9 +14,9 @@ pub(crate) mod types;
 use core::fmt::Write;
 use std::sync::Arc;
 
-use upsweep_core::{Dtype, Element, Extreme, Kind, Operator, Recipe, Result, SegmentedBy};
-use upsweep_gpu::OperatorValues;
+use upsweep_core::{Dtype, Extreme, Kind, Recipe, Result, SegmentedBy};
 use upsweep_gpu::bits::MOST_WORDS;
+use upsweep_gpu::{OperatorValues, Signature};
 
 use crate::device::Gpu;
 use crate::memory::Buffer;
@@ -81,21 +81,14 @@ impl Cut {
 }
 
 impl Types {
-    /// Of items `T` that are combined as `A` and written as `U`, all of which kernels have; `None` for an operator that has no
-    /// text in CUDA C++.
-    pub(crate) fn of<T, A, U, O>(operator: &O) -> Option<Self>
-    where
-        T: Element,
-        A: Element,
-        U: Element,
-        O: Operator<A>,
-    {
+    /// Of the types of a call, all of which kernels have; `None` for an operator that has no text in CUDA C++.
+    pub(crate) fn of(signature: &Signature) -> Option<Self> {
         Some(Self {
-            item: T::KIND,
-            acc: A::KIND,
-            output: U::KIND,
-            op: Op::of(operator)?,
-            values: OperatorValues::of(operator),
+            item: signature.item.kind,
+            acc: signature.acc.kind,
+            output: signature.output.kind,
+            op: Op::of(&signature.operator)?,
+            values: signature.operator.values.clone(),
             made: None,
             cut: None,
         })
@@ -103,22 +96,10 @@ impl Types {
 
     /// Of items that are made by a recipe, of which kernels have the arrays; `None` for what has no text in CUDA C++, or cannot
     /// stand beside functions.
-    pub(crate) fn of_made<A, U, O>(recipe: &Recipe, operator: &O) -> Option<Self>
-    where
-        A: Element,
-        U: Element,
-        O: Operator<A>,
-    {
-        let (made, op) = Made::of(recipe, Op::of(operator)?, operator.function())?;
-        Some(Self {
-            item: recipe.widest(),
-            acc: A::KIND,
-            output: U::KIND,
-            op,
-            values: OperatorValues::of(operator),
-            made: Some(made),
-            cut: None,
-        })
+    pub(crate) fn of_made(recipe: &Recipe, signature: &Signature) -> Option<Self> {
+        let own = Self::of(signature)?;
+        let (made, op) = Made::of(recipe, own.op, signature.operator.function)?;
+        Some(Self { item: recipe.widest(), op, made: Some(made), ..own })
     }
 
     /// Of the search for a position among items of a type.

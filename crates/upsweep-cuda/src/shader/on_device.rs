@@ -7,7 +7,7 @@ use upsweep_core::{Element, Extreme, Number, Operator, Widen};
 use super::{Op, Types};
 use crate::launch::{Arguments, Kernel, Launch};
 use crate::{Gpu, Memory};
-use upsweep_gpu::bits::{MOST_WORDS, Words, from_words, words};
+use upsweep_gpu::bits::{MOST_WORDS, Words, from_memory, memory_words, words};
 
 /// Lanes of the one warp that the kernel runs in, and accesses of each.
 const WARP: usize = 32;
@@ -37,7 +37,7 @@ fn items<T: Number>(count: usize) -> Vec<T> {
 fn number<A: Element>([low, high]: [u32; 2]) -> A {
     let mut words = [0; MOST_WORDS];
     [words[0], words[1]] = [low, high];
-    from_words(&words).expect("a number")
+    from_memory(&memory_words(A::KIND, &words)).expect("a number")
 }
 
 /// What a launch left.
@@ -149,7 +149,8 @@ pub(super) fn run<T, A, U, O>(
         let mut total = [0; MOST_WORDS];
         total[..2].copy_from_slice(&ran.total);
         total[types.held().words() as usize - 1] ^= types.sign_of_total();
-        let total: A = from_words(&types.held().value_of(total)).expect("a number");
+        let total = memory_words(A::KIND, &types.held().value_of(total));
+        let total: A = from_memory(&total).expect("a number");
         assert!(same(total, expected), "{context}: a total of {total:?}, not {expected:?}");
     }
 }

@@ -3,14 +3,9 @@
 //! `Min` and `Max` of floats are those of integers in the same order: a key in which −0 comes before +0 and a
 //! NaN at the end where it wins. So they are exact on every device, whatever its own `min` makes of NaN.
 
-use core::any::TypeId;
-
-use upsweep_core::{
-    BitAnd, BitOr, BitXor, Dtype, Element, Extreme, Kind, Language, Max, Min, Operator, Product,
-    Source, Sum,
-};
+use upsweep_core::{Builtin, Dtype, Extreme, Kind, Source};
 use upsweep_gpu::bits::{Words, words_of};
-use upsweep_gpu::{Custom, Spelled};
+use upsweep_gpu::{Custom, ErasedOperator, OperatorText, Spelled};
 
 use super::types::{Scalar, field_names, of_memory};
 
@@ -44,24 +39,19 @@ pub(crate) enum Held {
 }
 
 impl Op {
-    /// The operator that `O` is; `None` if it has no text in CUDA C++.
-    pub(crate) fn of<A: Element, O: Operator<A>>(operator: &O) -> Option<Self> {
-        let own = || Custom::of(operator, Language::Cuda).map(Op::Custom);
-        Self::built_in(TypeId::of::<O>()).or_else(own)
-    }
-
-    /// The operator of the library's that has this type.
-    fn built_in(operator: TypeId) -> Option<Self> {
-        let known = [
-            (TypeId::of::<Sum>(), Op::Sum),
-            (TypeId::of::<Product>(), Op::Product),
-            (TypeId::of::<Min>(), Op::Min),
-            (TypeId::of::<Max>(), Op::Max),
-            (TypeId::of::<BitAnd>(), Op::And),
-            (TypeId::of::<BitOr>(), Op::Or),
-            (TypeId::of::<BitXor>(), Op::Xor),
-        ];
-        known.into_iter().find(|(of, _)| *of == operator).map(|(_, op)| op)
+    /// The operator that this is; `None` if it has no text in CUDA C++.
+    pub(crate) fn of(operator: &ErasedOperator) -> Option<Self> {
+        Some(match &operator.text {
+            OperatorText::Builtin(Builtin::Sum) => Op::Sum,
+            OperatorText::Builtin(Builtin::Product) => Op::Product,
+            OperatorText::Builtin(Builtin::Min) => Op::Min,
+            OperatorText::Builtin(Builtin::Max) => Op::Max,
+            OperatorText::Builtin(Builtin::BitAnd) => Op::And,
+            OperatorText::Builtin(Builtin::BitOr) => Op::Or,
+            OperatorText::Builtin(Builtin::BitXor) => Op::Xor,
+            OperatorText::Custom(own) => Op::Custom(own.clone()),
+            OperatorText::None => return None,
+        })
     }
 
     pub(crate) fn name(&self) -> &'static str {

@@ -52,7 +52,7 @@ where
     U: Element<Acc = A>,
     O: Operator<A> + Default,
 {
-    let types = Types::of::<T, A, U, O>(&O::default()).expect("it has a text");
+    let types = Types::of(&testing::signature::<T, A, U, O>(&O::default())).expect("it has a text");
     cases.push(Case { types, run: run::<T, A, U, O> });
 }
 
@@ -265,7 +265,7 @@ fn every_width_of_accesses_compiles() {
 
 #[test]
 fn a_header_follows_from_its_types_alone() {
-    let types = Types::of::<f16, f32, f16, _>(&Min).expect("they have a text");
+    let types = Types::of(&testing::signature::<f16, f32, f16, _>(&Min)).expect("they have a text");
     let shader = Shader {
         types,
         width: 16,

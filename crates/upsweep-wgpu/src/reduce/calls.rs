@@ -1,11 +1,14 @@
 //! The calls of reductions.
 
-use upsweep_core::{Element, Error, Extreme, Number, Operator, Reduce, Result, Strategy, Widen};
-use upsweep_gpu::OperatorValues;
-use upsweep_gpu::bits::{Words, from_memory};
+use upsweep_core::{
+    Dtype, Element, Error, Extreme, Kind, Language, Number, Operator, Reduce, Result, Strategy,
+    Widen,
+};
+use upsweep_gpu::bits::Words;
+use upsweep_gpu::{ErasedReduce, OperatorValues, value_of};
 
 use super::{Init, ReduceOptions, Reduction, lies, of_scan, policy};
-use crate::backend::{Ingredients, Inputs, Source, Workspace, init_words};
+use crate::backend::{ErasedSource, Ingredients, Inputs, Source, Workspace};
 use crate::device::Gpu;
 use crate::faults::FAULT;
 use crate::mailbox::Mailbox;
@@ -44,10 +47,21 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
-        let types = self.types::<T, A, A, O>(&problem.operator)?;
-        let init = init_words(problem.init);
-        let found = self.reduce_words(workspace, input, types, init, options)?;
-        from_memory(&found).ok_or_else(|| self.failed("a result of an unknown type"))
+        let problem = ErasedReduce::of::<T, A, O>(problem, Language::Wgsl);
+        let found = self.reduce_erased(workspace, input.erased(), &problem, options)?;
+        value_of(&found, self.id())
+    }
+
+    /// The words of memory of the value of all items.
+    pub(crate) fn reduce_erased(
+        &self,
+        workspace: &mut Workspace,
+        input: ErasedSource<'_>,
+        problem: &ErasedReduce,
+        options: &ReduceOptions,
+    ) -> Result<Words> {
+        let types = self.types(&problem.signature)?;
+        self.reduce_words(workspace, input, types, problem.init, options)
     }
 
     /// The first position of an extreme; `None` if there are no items.
@@ -61,7 +75,19 @@ impl Gpu {
         extreme: Extreme,
         options: &ReduceOptions,
     ) -> Result<Option<u64>> {
-        let types = Self::position_types::<T>(extreme);
+        self.position_erased(workspace, input.erased(), T::DTYPE, extreme, options)
+    }
+
+    /// The first position of an extreme among items of this type.
+    pub(crate) fn position_erased(
+        &self,
+        workspace: &mut Workspace,
+        input: ErasedSource<'_>,
+        item: Dtype,
+        extreme: Extreme,
+        options: &ReduceOptions,
+    ) -> Result<Option<u64>> {
+        let types = Self::position_types(item, extreme);
         let [low, high, ..] = self.reduce_words(workspace, input, types, None, options)?;
         let position = u64::from(low) | u64::from(high) << 32;
         Ok((position != u64::MAX).then_some(position))
@@ -84,7 +110,7 @@ impl Gpu {
             return Err(Error::ResultLength { items: result.len() });
         }
         input.check_apart(&result)?;
-        let types = Self::position_types::<T>(extreme);
+        let types = Self::position_types(T::DTYPE, extreme);
         let bound = self.bind_reduction(
             workspace,
             types,
@@ -96,17 +122,20 @@ impl Gpu {
         self.keep(bound)
     }
 
-    fn position_types<T: Number>(extreme: Extreme) -> Types {
-        let acc = T::Acc::KIND;
+    fn position_types(item: Dtype, extreme: Extreme) -> Types {
+        let acc = Kind::Number(match item {
+            Dtype::F16 | Dtype::Bf16 => Dtype::F32,
+            item => item,
+        });
         let (op, values) = (Op::First(extreme), OperatorValues::none(acc));
-        Types { item: T::KIND, acc, output: acc, op, values, made: None, cut: None }
+        Types { item: item.into(), acc, output: acc, op, values, made: None, cut: None }
     }
 
     /// The words of memory of a result.
-    fn reduce_words<T: Element>(
+    fn reduce_words(
         &self,
         workspace: &mut Workspace,
-        input: Source<'_, T>,
+        input: ErasedSource<'_>,
         types: Types,
         init: Init,
         options: &ReduceOptions,
@@ -184,14 +213,25 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
+        let problem = ErasedReduce::of::<A, A, O>(problem, Language::Wgsl);
+        value_of(&self.reduce_made_erased(workspace, made, &problem, options)?, self.id())
+    }
+
+    fn reduce_made_erased(
+        &self,
+        workspace: &mut Workspace,
+        made: &Ingredients<'_>,
+        problem: &ErasedReduce,
+        options: &ReduceOptions,
+    ) -> Result<Words> {
         made.check(MOST_ARRAYS)?;
-        let types = self.types_of_made::<A, A, O>(made.recipe, &problem.operator)?;
+        let types = self.types_of_made(made.recipe, &problem.signature)?;
         let mailbox = match workspace.result.take() {
             Some(mailbox) => mailbox,
             None => Mailbox::new(self)?,
         };
         let result = Slice { buffer: &mailbox.device, offset: 0, items: 1 };
-        let init = init_words(problem.init);
+        let init = problem.init;
         let found = self.with_inputs(made, &types, |inputs| {
             let types = types.clone();
             let recording =
@@ -199,7 +239,7 @@ impl Gpu {
             self.await_result(&mailbox, &recording)
         })?;
         workspace.result = Some(mailbox);
-        from_memory(&found).ok_or_else(|| self.failed("a result of an unknown type"))
+        Ok(found)
     }
 
     /// Combines all items into the one item of `result`. Does not wait.
@@ -219,11 +259,24 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
-        let types = self.types::<T, A, A, O>(&problem.operator)?;
+        let problem = ErasedReduce::of::<T, A, O>(problem, Language::Wgsl);
+        self.reduce_into_erased(workspace, input.erased(), result, &problem, options)
+    }
+
+    /// Combines all items into the one item of `result`. Does not wait.
+    pub(crate) fn reduce_into_erased(
+        &self,
+        workspace: &mut Workspace,
+        input: ErasedSource<'_>,
+        result: Slice<'_>,
+        problem: &ErasedReduce,
+        options: &ReduceOptions,
+    ) -> Result<()> {
+        let types = self.types(&problem.signature)?;
         self.check(&types)?;
         let mut uploaded = None;
         let input = self.on_device(input, types.item, &mut uploaded)?;
-        let recording = self.bind_reduce::<T, A, O>(workspace, input, result, problem, options)?;
+        let recording = self.bind_reduce_erased(workspace, input, result, problem, options)?;
         self.submit(&recording)
     }
 
@@ -298,31 +351,31 @@ impl Gpu {
         A: Element,
         O: Operator<A>,
     {
-        let bound = self.one_reduction::<T, A, O>(workspace, input, result, problem, options)?;
-        self.keep(bound)
+        let problem = ErasedReduce::of::<T, A, O>(problem, Language::Wgsl);
+        self.bind_reduce_erased(workspace, input, result, &problem, options)
     }
 
-    fn one_reduction<T, A, O>(
+    /// The same of a problem without Rust's types.
+    ///
+    /// # Errors
+    /// As [`bind_reduce`](Gpu::bind_reduce).
+    pub fn bind_reduce_erased(
         &self,
         workspace: &mut Workspace,
         input: Slice<'_>,
         result: Slice<'_>,
-        problem: &Reduce<A, O>,
+        problem: &ErasedReduce,
         options: &ReduceOptions,
-    ) -> Result<Recording>
-    where
-        T: Widen<A>,
-        A: Element,
-        O: Operator<A>,
-    {
+    ) -> Result<Recording> {
         if result.items != 1 {
             return Err(Error::ResultLength { items: result.len() });
         }
         input.check_apart(&result)?;
-        let types = self.types::<T, A, A, O>(&problem.operator)?;
-        let init = init_words(problem.init);
+        let types = self.types(&problem.signature)?;
         let (arrays, words) = ([input], types.values.handed());
         let inputs = Inputs::of(&arrays, &words);
-        self.bind_reduction(workspace, types, &inputs, &result, init, options)
+        let bound =
+            self.bind_reduction(workspace, types, &inputs, &result, problem.init, options)?;
+        self.keep(bound)
     }
 }

@@ -1,11 +1,12 @@
 //! The calls of scans.
 
-use upsweep_core::{Element, Error, Operator, Result, Scan, Widen};
-use upsweep_gpu::bits::{bytes, from_words};
+use upsweep_core::{Element, Error, Language, Operator, Result, Scan, Widen};
+use upsweep_gpu::ErasedScan;
+use upsweep_gpu::bits::Words;
 use wgpu::BufferUsages;
 
 use super::{Form, Lies, ScanOptions, Scanning, policy};
-use crate::backend::{Ingredients, Inputs, Source, Target, Workspace, init_words};
+use crate::backend::{ErasedSource, ErasedTarget, Ingredients, Inputs, Source, Target, Workspace};
 use crate::device::Gpu;
 use crate::record::Recording;
 use crate::reduce::{Init, bytes as bytes_of};
@@ -32,12 +33,27 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
+        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Wgsl);
+        self.bind_scan_erased(workspace, input, output, &problem, options)
+    }
+
+    /// The same of a problem without Rust's types.
+    ///
+    /// # Errors
+    /// As [`scan`](Gpu::scan).
+    pub fn bind_scan_erased(
+        &self,
+        workspace: &mut Workspace,
+        input: Slice<'_>,
+        output: Slice<'_>,
+        problem: &ErasedScan,
+        options: &ScanOptions,
+    ) -> Result<Recording> {
         if input.items != output.items {
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }
-        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
-        let init = init_words(problem.init);
-        let form = Form::new(problem, input.is(&output));
+        let types = self.types(&problem.signature)?;
+        let (form, init) = (Form::new(problem, input.is(&output)), problem.init);
         let (arrays, words) = ([input], types.values.handed());
         let arrays = (&Inputs::of(&arrays, &words), &output);
         let bound = self.bind_scanning(workspace, types, form, arrays, None, init, options)?;
@@ -53,7 +69,7 @@ impl Gpu {
         &self,
         workspace: &mut Workspace,
         input: Source<'_, T>,
-        output: Target<'_, U>,
+        mut output: Target<'_, U>,
         problem: &Scan<U::Acc, O>,
         options: &ScanOptions,
     ) -> Result<()>
@@ -62,7 +78,9 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
-        self.scan_from(workspace, Some(input), output, problem, options)
+        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Wgsl);
+        let (input, output) = (Some(input.erased()), output.erased());
+        self.scan_erased(workspace, input, output, &problem, options)
     }
 
     /// Replaces every item by its prefix. Waits for data in the host's memory only.
@@ -72,7 +90,7 @@ impl Gpu {
     pub fn scan_in_place<T, O>(
         &self,
         workspace: &mut Workspace,
-        data: Target<'_, T>,
+        mut data: Target<'_, T>,
         problem: &Scan<T::Acc, O>,
         options: &ScanOptions,
     ) -> Result<()>
@@ -80,40 +98,36 @@ impl Gpu {
         T: Element + Widen<<T as Element>::Acc>,
         O: Operator<T::Acc>,
     {
-        self.scan_from::<T, T, O>(workspace, None, data, problem, options)
+        let problem = ErasedScan::of::<T, T::Acc, T, O>(problem, Language::Wgsl);
+        self.scan_erased(workspace, None, data.erased(), &problem, options)
     }
 
     /// A scan in place if there is no input.
-    pub(crate) fn scan_from<T, U, O>(
+    pub(crate) fn scan_erased(
         &self,
         workspace: &mut Workspace,
-        input: Option<Source<'_, T>>,
-        output: Target<'_, U>,
-        problem: &Scan<U::Acc, O>,
+        input: Option<ErasedSource<'_>>,
+        output: ErasedTarget<'_, '_>,
+        problem: &ErasedScan,
         options: &ScanOptions,
-    ) -> Result<()>
-    where
-        T: Widen<U::Acc>,
-        U: Element,
-        O: Operator<U::Acc>,
-    {
-        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+    ) -> Result<()> {
+        let types = self.types(&problem.signature)?;
         self.check(&types)?;
-        let (form, init) = (Form::new(problem, false), init_words(problem.init));
+        let (form, init) = (Form::new(problem, false), problem.init);
         let mut uploaded = None;
         let input = match input {
             Some(input) => Some(self.on_device(input, types.item, &mut uploaded)?),
             None => None,
         };
         match output {
-            Target::Device(to) => {
+            ErasedTarget::Device(to) => {
                 let arrays = [input.unwrap_or(to), to];
                 self.scan_slices(workspace, types, arrays, form, init, options)
             }
-            Target::Host(items) => {
-                let count = items.len() as u64;
+            ErasedTarget::Host(items, range) => {
+                let count = range.len() as u64;
                 let created = if input.is_none() {
-                    self.upload("items", &bytes(items))?
+                    self.upload("items", &items.bytes(range.clone()))?
                 } else {
                     let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
                     self.buffer("items", count * types.output.size() as u64, usage)?
@@ -121,11 +135,11 @@ impl Gpu {
                 let to = Slice::new(&created, types.output, 0, count)?;
                 let arrays = [input.unwrap_or(to), to];
                 self.scan_slices(workspace, types, arrays, form, init, options)?;
-                if items.is_empty() {
+                if range.is_empty() {
                     return Ok(());
                 }
                 self.wait()?;
-                U::fill(items, |data| self.download(to.buffer, to.offset, data))
+                items.fill(range, &mut |data| self.download(to.buffer, to.offset, data))
             }
         }
     }
@@ -161,7 +175,7 @@ impl Gpu {
         &self,
         workspace: &mut Workspace,
         made: &Ingredients<'_>,
-        output: Target<'_, U>,
+        mut output: Target<'_, U>,
         problem: &Scan<A, O>,
         options: &ScanOptions,
     ) -> Result<()>
@@ -170,20 +184,32 @@ impl Gpu {
         U: Element,
         O: Operator<A>,
     {
+        let problem = ErasedScan::of::<A, A, U, O>(problem, Language::Wgsl);
+        self.scan_made_erased(workspace, made, output.erased(), &problem, options)
+    }
+
+    fn scan_made_erased(
+        &self,
+        workspace: &mut Workspace,
+        made: &Ingredients<'_>,
+        output: ErasedTarget<'_, '_>,
+        problem: &ErasedScan,
+        options: &ScanOptions,
+    ) -> Result<()> {
         made.check(MOST_ARRAYS)?;
-        let types = self.types_of_made::<A, U, O>(made.recipe, &problem.operator)?;
+        let types = self.types_of_made(made.recipe, &problem.signature)?;
         if output.is_empty() {
             return Ok(());
         }
         let items = made.items;
-        let (form, init) = (Form::new(problem, false), init_words(problem.init));
+        let (form, init) = (Form::new(problem, false), problem.init);
         let created;
         let (to, host) = match output {
-            Target::Device(slice) => (slice, None),
-            Target::Host(host) => {
+            ErasedTarget::Device(slice) => (slice, None),
+            ErasedTarget::Host(host, range) => {
                 let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
                 created = self.buffer("items", items * types.output.size() as u64, usage)?;
-                (Slice::new(&created, types.output, 0, items)?, Some(host))
+                (Slice::new(&created, types.output, 0, items)?, Some((host, range)))
             }
         };
         self.with_inputs(made, &types, |inputs| {
@@ -191,19 +217,19 @@ impl Gpu {
             let bound = self.bind_scanning(workspace, types, form, arrays, None, init, options)?;
             self.submit(&bound)
         })?;
-        let Some(host) = host else { return Ok(()) };
+        let Some((host, range)) = host else { return Ok(()) };
         self.wait()?;
-        U::fill(host, |data| self.download(to.buffer, to.offset, data))
+        host.fill(range, &mut |data| self.download(to.buffer, to.offset, data))
     }
 
-    /// What comes behind the last scan of this workspace, which was one of `items` items: whole windows. Waits.
-    pub(crate) fn carry<A: Element>(&self, workspace: &Workspace, items: u64) -> Result<A> {
+    /// The words of memory of what comes behind the last scan of this workspace, which was one of `items` items: whole windows. Waits.
+    pub(crate) fn carry(&self, workspace: &Workspace, items: u64) -> Result<Words> {
         let Some((_, scanning)) = &workspace.scanning else {
             return Err(self.failed("a scan that was just made is gone"));
         };
         let found = scanning.carry(self, items)?;
         self.wait()?;
-        from_words(&found).ok_or_else(|| self.failed("a carry of an unknown type"))
+        Ok(found)
     }
 
     /// A scan of arrays, with what kernels of segments have beside them, ready to be recorded.

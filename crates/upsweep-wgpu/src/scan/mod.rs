@@ -11,10 +11,11 @@ mod shape;
 
 use upsweep_core::summation::WINDOW;
 use upsweep_core::{
-    Bounds, Determinism, Direction, Element, Error, GpuScanStrategy, Result, Scan, ScanGlobal,
-    ScanLocal, Strategy, WorkgroupPolicy,
+    Bounds, Determinism, Direction, Error, GpuScanStrategy, Result, ScanGlobal, ScanLocal,
+    Strategy, WorkgroupPolicy,
 };
-use upsweep_gpu::bits::{MOST_WORDS, Words};
+use upsweep_gpu::ErasedScan;
+use upsweep_gpu::bits::{MOST_WORDS, Words, memory_words};
 use wgpu::BufferUsages;
 
 use crate::backend::Inputs;
@@ -52,7 +53,7 @@ pub(crate) struct Form {
 
 impl Form {
     /// The form of a problem.
-    pub(crate) fn new<A: Element, O>(problem: &Scan<A, O>, in_place: bool) -> Self {
+    pub(crate) fn new(problem: &ErasedScan, in_place: bool) -> Self {
         Self {
             bounds: problem.bounds,
             direction: problem.direction,
@@ -513,9 +514,14 @@ impl Scanning {
         )
     }
 
-    /// What comes into the window behind the last run, one of `items` items, which are whole windows: the words of
+    /// What comes into the window behind the last run, one of `items` items, which are whole windows: the words of memory of
     /// the value that the last chunk, or the spine, has left. Waits.
     pub(crate) fn carry(&self, gpu: &Gpu, items: u64) -> Result<Words> {
+        Ok(memory_words(self.types.acc, &self.carried(gpu, items)?))
+    }
+
+    /// The same as the words of the value.
+    fn carried(&self, gpu: &Gpu, items: u64) -> Result<Words> {
         let slot = items / u64::from(self.shape.chunk()) + items / WINDOW as u64;
         let held = self.types.held();
         let words = held.words() as usize;

@@ -6,14 +6,17 @@
 #[cfg(test)]
 mod tests;
 
+use core::ops::Range;
+
 use upsweep_core::{
-    Determinism, Direction, Dtype, Element, Error, Kind, Operator, Reduce, Result, Scan,
+    Determinism, Direction, Dtype, Element, Error, Kind, Language, Operator, Reduce, Result, Scan,
     SegmentedBy, Widen, segments,
 };
-use upsweep_gpu::bits::{check, kind as kind_of};
+use upsweep_gpu::bits::check;
+use upsweep_gpu::{ErasedReduce, ErasedScan, ErasedType, HostItemsMut};
 use wgpu::{BindingResource, BufferUsages};
 
-use crate::backend::{Inputs, Source, Stored, Target, Workspace, init_words};
+use crate::backend::{ErasedSource, ErasedTarget, Inputs, Source, Stored, Target, Workspace};
 use crate::device::Gpu;
 use crate::record::Traffic;
 use crate::reduce::Init;
@@ -44,6 +47,26 @@ pub struct Packed<'a, K> {
     /// One number: how many segments there are.
     pub count: Target<'a, u64>,
 }
+
+/// The same without Rust's types.
+pub struct ErasedPacked<'a, 'b> {
+    /// The key of each segment, and its type.
+    pub unique: Option<(ErasedTarget<'a, 'b>, ErasedType)>,
+    /// One `u64`: how many segments there are.
+    pub count: ErasedTarget<'a, 'b>,
+}
+
+impl<K: Element> Packed<'_, K> {
+    fn erased(&mut self) -> ErasedPacked<'_, '_> {
+        ErasedPacked {
+            unique: self.unique.as_mut().map(|unique| (unique.erased(), ErasedType::of::<K>())),
+            count: self.count.erased(),
+        }
+    }
+}
+
+/// No items.
+const NOTHING: &[u8] = &[];
 
 /// The texts that say what segments are to a kernel.
 pub(crate) fn parts(types: &Types) -> Vec<&'static str> {
@@ -139,19 +162,19 @@ fn check_copies(buffer: &wgpu::Buffer, to: bool, from: bool) -> Result<()> {
 }
 
 /// An array that is written: the caller's, or a buffer of ours that is copied to it in the end.
-enum Written<'a, T> {
-    Device(Slice<'a>),
-    Host(wgpu::Buffer, &'a mut [T]),
+enum Written<'a, 'b> {
+    Device(Slice<'b>),
+    Host(wgpu::Buffer, &'a mut dyn HostItemsMut, Range<usize>),
 }
 
-impl<'a, T: Element> Written<'a, T> {
-    fn new(gpu: &Gpu, target: Target<'a, T>) -> Result<Self> {
+impl<'a, 'b> Written<'a, 'b> {
+    fn new(gpu: &Gpu, target: ErasedTarget<'a, 'b>, kind: Kind) -> Result<Self> {
         Ok(match target {
-            Target::Device(slice) => Self::Device(slice),
-            Target::Host(items) => {
-                let bytes = items.len() as u64 * kind_of::<T>(gpu.id())?.size() as u64;
+            ErasedTarget::Device(slice) => Self::Device(slice),
+            ErasedTarget::Host(items, range) => {
+                let bytes = (range.len() * kind.size()) as u64;
                 let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
-                Self::Host(gpu.buffer("items", bytes, usage)?, items)
+                Self::Host(gpu.buffer("items", bytes, usage)?, items, range)
             }
         })
     }
@@ -159,7 +182,7 @@ impl<'a, T: Element> Written<'a, T> {
     fn slice(&self) -> Slice<'_> {
         match self {
             Self::Device(slice) => *slice,
-            Self::Host(buffer, items) => Slice { buffer, offset: 0, items: items.len() as u64 },
+            Self::Host(buffer, _, range) => Slice { buffer, offset: 0, items: range.len() as u64 },
         }
     }
 
@@ -169,8 +192,8 @@ impl<'a, T: Element> Written<'a, T> {
 
     /// Copies the first items to the host, if that is where they are wanted. Waits for them.
     fn finish(self, gpu: &Gpu, items: usize) -> Result<()> {
-        let Self::Host(buffer, to) = self else { return Ok(()) };
-        T::fill(&mut to[..items], |data| gpu.download(&buffer, 0, data))
+        let Self::Host(buffer, to, Range { start, .. }) = self else { return Ok(()) };
+        to.fill(start..start + items, &mut |data| gpu.download(&buffer, 0, data))
     }
 }
 
@@ -184,7 +207,7 @@ impl Gpu {
         workspace: &mut Workspace,
         input: Source<'_, T>,
         segments: Segments<'_>,
-        output: Target<'_, U>,
+        mut output: Target<'_, U>,
         problem: &Scan<U::Acc, O>,
         options: &ScanOptions,
     ) -> Result<()>
@@ -193,11 +216,29 @@ impl Gpu {
         U: Element,
         O: Operator<U::Acc>,
     {
+        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Wgsl);
+        let (input, output) = (input.erased(), output.erased());
+        self.segmented_scan_erased(workspace, input, segments, output, &problem, options)
+    }
+
+    /// The same of a problem without Rust's types.
+    ///
+    /// # Errors
+    /// As [`segmented_scan`](Gpu::segmented_scan).
+    pub fn segmented_scan_erased(
+        &self,
+        workspace: &mut Workspace,
+        input: ErasedSource<'_>,
+        segments: Segments<'_>,
+        output: ErasedTarget<'_, '_>,
+        problem: &ErasedScan,
+        options: &ScanOptions,
+    ) -> Result<()> {
         let items = output.len();
         if input.len() != items {
             return Err(Error::LengthMismatch { input: input.len(), output: items });
         }
-        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        let types = self.types(&problem.signature)?;
         self.check(&types)?;
         let (mut uploaded, mut marks) = (None, None);
         let (cut, beside) = self.cut(&segments, problem.direction, items, false, &mut marks)?;
@@ -205,10 +246,10 @@ impl Gpu {
             return Ok(());
         }
         let input = self.on_device(input, types.item, &mut uploaded)?;
-        let output = Written::new(self, output)?;
+        let output = Written::new(self, output, types.output)?;
         let types = Types { cut: Some(cut), ..types };
         let arrays = (&input, &output.slice());
-        let (form, init) = (Form::new(problem, false), init_words(problem.init));
+        let (form, init) = (Form::new(problem, false), problem.init);
         self.begin_segmented(workspace, types, form, arrays, &beside, init, options)?;
         if output.is_on_host() {
             self.wait()?;
@@ -228,7 +269,7 @@ impl Gpu {
         workspace: &mut Workspace,
         input: Source<'_, T>,
         segments: Segments<'_>,
-        output: Target<'_, U>,
+        mut output: Target<'_, U>,
         packed: Option<Packed<'_, K>>,
         problem: &Reduce<U::Acc, O>,
         options: &ScanOptions,
@@ -239,8 +280,29 @@ impl Gpu {
         O: Operator<U::Acc>,
         K: Element,
     {
+        let problem = ErasedReduce::in_segments::<T, U, O>(problem, Language::Wgsl);
+        let (input, output, mut packed) = (input.erased(), output.erased(), packed);
+        let packed = packed.as_mut().map(Packed::erased);
+        self.segmented_reduce_erased(workspace, input, segments, output, packed, &problem, options)
+    }
+
+    /// The same of a problem without Rust's types.
+    ///
+    /// # Errors
+    /// As [`segmented_scan`](Gpu::segmented_scan).
+    #[expect(clippy::too_many_arguments, reason = "the arrays of a call by key")]
+    pub fn segmented_reduce_erased(
+        &self,
+        workspace: &mut Workspace,
+        input: ErasedSource<'_>,
+        segments: Segments<'_>,
+        output: ErasedTarget<'_, '_>,
+        packed: Option<ErasedPacked<'_, '_>>,
+        problem: &ErasedReduce,
+        options: &ScanOptions,
+    ) -> Result<()> {
         let items = input.len();
-        let types = self.types::<T, U::Acc, U, O>(&problem.operator)?;
+        let types = self.types(&problem.signature)?;
         self.check(&types)?;
         let (mut uploaded, mut marks) = (None, None);
         let (cut, mut beside) = self.cut(&segments, Direction::Forward, items, true, &mut marks)?;
@@ -248,16 +310,19 @@ impl Gpu {
         if output.len() != room {
             return Err(Error::LengthMismatch { input: room, output: output.len() });
         }
-        let keys = packed.as_ref().filter(|packed| packed.unique.is_some()).map(|_| K::KIND);
-        segments::check_asked(cut.by, cut.kind, keys, packed.is_some())?;
-        // Of no items it does not matter where they are.
-        let input = if items == 0 { Source::Host(&[]) } else { input };
-        let input = self.on_device(input, types.item, &mut uploaded)?;
-        let output = Written::new(self, output)?;
         let (unique, count) =
             packed.map_or((None, None), |packed| (packed.unique, Some(packed.count)));
-        let unique = unique.map(|unique| Written::new(self, unique)).transpose()?;
-        let count = count.map(|count| Written::new(self, count)).transpose()?;
+        let keys = unique.as_ref().map(|(_, keys)| keys.kind);
+        segments::check_asked(cut.by, cut.kind, keys, count.is_some())?;
+        // Of no items it does not matter where they are.
+        let input = if items == 0 { ErasedSource::Host(&NOTHING, 0..0) } else { input };
+        let input = self.on_device(input, types.item, &mut uploaded)?;
+        let output = Written::new(self, output, types.output)?;
+        let unique = unique
+            .map(|(unique, keys)| Written::new(self, unique, keys.check(self.id())?))
+            .transpose()?;
+        let number = Kind::Number(Dtype::U64);
+        let count = count.map(|count| Written::new(self, count, number)).transpose()?;
         let on_host = output.is_on_host() || unique.as_ref().is_some_and(Written::is_on_host);
         if let Some(Written::Device(count)) = &count {
             check_copies(count.buffer, room == 0, on_host && room > 0)?;
@@ -278,7 +343,7 @@ impl Gpu {
             };
             let cut = Some(Cut { unique: beside.unique.is_some(), ..cut });
             let types = Types { cut, ..types };
-            let (arrays, init) = ((&input, &output.slice()), init_words(problem.init));
+            let (arrays, init) = ((&input, &output.slice()), problem.init);
             self.begin_segmented(workspace, types, form, arrays, &beside, init, options)?;
         } else if let Some(count) = beside.count {
             self.write(count.buffer, count.offset, &[0; 8])?;

@@ -90,7 +90,7 @@ fn operators_with_fields() {
 
 /// The types of what a recipe makes.
 fn made<A: Element, U: Element, O: Operator<A>>(recipe: &Recipe, operator: O) -> Types {
-    let op = Op::of(&operator).expect("it has a text in WGSL");
+    let op = op::<A, O>(&operator);
     let (made, op) = Made::of(recipe, op, operator.function()).expect("it can be composed");
     Types { item: recipe.widest(), op, made: Some(made), ..types::<A, A, U, _>(operator) }
 }

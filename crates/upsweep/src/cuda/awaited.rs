@@ -1,6 +1,7 @@
 //! Reductions whose value the host waits for without the driver.
 
 use cudarc::driver::CudaStream;
+use upsweep_core::Work;
 
 use super::{Bound, Kept};
 use crate::backend::Prepared;
@@ -89,12 +90,12 @@ where
             Prepared::Wgpu(..) => return refused("wgpu"),
         };
         let Kept { slice, memory } = Kept::input(gpu, input)?;
-        let awaited =
-            gpu.reducing::<T, A, O, _>(workspace, slice.len(), |workspace, options| {
-                let (gpu, options) = (gpu.gpu(), options.into());
-                // SAFETY: an array of ours is kept, one of the caller's was promised to be there.
-                unsafe { gpu.bind_awaited::<T, A, O>(workspace, slice, &self.problem, &options) }
-            })?;
+        let work = Work::of::<T, A, O, A>();
+        let awaited = gpu.reducing(workspace, work, slice.len(), |workspace, options| {
+            let (gpu, options) = (gpu.gpu(), options.into());
+            // SAFETY: an array of ours is kept, one of the caller's was promised to be there.
+            unsafe { gpu.bind_awaited::<T, A, O>(workspace, slice, &self.problem, &options) }
+        })?;
         let kept = awaited.recording().clone().keeping(memory);
         let recording = Recording { bound: recording::Bound::Cuda(Bound(kept)) };
         Ok(Awaited { awaited, recording })
