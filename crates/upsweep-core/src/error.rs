@@ -53,6 +53,12 @@ pub enum Error {
         /// Type that is wanted.
         wanted: Dtype,
     },
+    /// A start value for what has none: the position of an extreme, or a mean.
+    #[error("{operator} has no start value")]
+    NoInit {
+        /// Name of the operator.
+        operator: &'static str,
+    },
     /// A type does not hold every value of the items that are combined in it.
     #[error("{acc} does not hold every value of {item}; for {item} there are {known}")]
     Accumulator {

@@ -3,12 +3,13 @@
 //! A typed call makes one of these. All behind it is compiled once, and not for each operator on each pair of types.
 
 use upsweep_core::kernel::Function;
+use upsweep_core::summation::WINDOW;
 use upsweep_core::{
     Bounds, Builtin, Determinism, Direction, Element, Error, Kind, Language, Operator, Reduce,
-    Result, Scan, Work,
+    ReduceState, Result, Scan, ScanState, Work,
 };
 
-use crate::bits::{self, Words, from_memory, words};
+use crate::bits::{self, Words, from_memory, memory_words, words};
 use crate::{Custom, OperatorValues};
 
 /// The type of an array's items.
@@ -208,4 +209,95 @@ pub fn value_of<A: Element>(found: &Words, device: &str) -> Result<A> {
         device: device.to_owned(),
         reason: format!("{} cannot be read back", core::any::type_name::<A>()),
     })
+}
+
+/// A reduction of an array in chunks as far as it has come: [`ReduceState`].
+pub trait ErasedReduceState: Send {
+    /// As [`ReduceState::check`].
+    ///
+    /// # Errors
+    /// [`Error::ChunkLength`].
+    fn check(&mut self, items: usize) -> Result<()>;
+
+    /// How many of the next items, of which there are `left`, make the next piece.
+    fn piece(&self, left: usize) -> usize;
+
+    /// Takes the value of a piece, as words of memory.
+    ///
+    /// # Errors
+    /// Those of [`value_of`].
+    fn push(&mut self, total: &Words, items: usize) -> Result<()>;
+
+    /// The words of memory of the value of all pieces so far.
+    fn finish(&self) -> Words;
+}
+
+/// A scan of an array in chunks as far as it has come: [`ScanState`].
+pub trait ErasedScanState: Send {
+    /// As [`ScanState::check`].
+    ///
+    /// # Errors
+    /// [`Error::ChunkLength`].
+    fn check(&mut self, items: usize) -> Result<()>;
+
+    /// The words of what comes into the next piece, if anything does.
+    fn carry(&mut self) -> Option<Words>;
+
+    /// Sets it, from words of memory.
+    ///
+    /// # Errors
+    /// Those of [`value_of`].
+    fn set_carry(&mut self, carry: &Words) -> Result<()>;
+}
+
+/// What errors call the device whose values a state takes.
+const DEVICE: &str = "gpu";
+
+impl<A: Element, O: Operator<A>> ErasedReduceState for ReduceState<A, O> {
+    fn check(&mut self, items: usize) -> Result<()> {
+        ReduceState::check(self, items)
+    }
+
+    fn piece(&self, left: usize) -> usize {
+        match O::COMMUTATIVE {
+            true => ReduceState::piece(self, left),
+            // In order, windows are folded one after another: a piece of several is a value only if nobody sees how.
+            false if O::EXACT => left,
+            false => left.min(WINDOW),
+        }
+    }
+
+    fn push(&mut self, total: &Words, items: usize) -> Result<()> {
+        let total = value_of(total, DEVICE)?;
+        if O::COMMUTATIVE {
+            ReduceState::push(self, total, items);
+            return Ok(());
+        }
+        let operator = self.operator();
+        let carry = self.carry();
+        let before = carry.total(&operator);
+        carry.set(before.map_or(total, |before| operator.combine(before, total)), &operator);
+        Ok(())
+    }
+
+    fn finish(&self) -> Words {
+        memory_words(A::KIND, &words(ReduceState::finish(self)))
+    }
+}
+
+impl<A: Element, O: Operator<A>> ErasedScanState for ScanState<A, O> {
+    fn check(&mut self, items: usize) -> Result<()> {
+        ScanState::check(self, items).map(drop)
+    }
+
+    fn carry(&mut self) -> Option<Words> {
+        let (problem, carry) = self.parts();
+        carry.total(&problem.operator).map(words)
+    }
+
+    fn set_carry(&mut self, found: &Words) -> Result<()> {
+        let (problem, carry) = self.parts();
+        carry.set(value_of(found, DEVICE)?, &problem.operator);
+        Ok(())
+    }
 }

@@ -28,7 +28,8 @@ pub use arrays::{
 };
 pub use custom::Custom;
 pub use erased::{
-    ErasedOperator, ErasedReduce, ErasedScan, ErasedType, OperatorText, Signature, value_of,
+    ErasedOperator, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedType,
+    OperatorText, Signature, value_of,
 };
 pub use folder::{Folder, hash};
 pub use host::{HostItems, HostItemsMut};

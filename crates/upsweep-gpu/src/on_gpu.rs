@@ -15,8 +15,10 @@ use upsweep_core::{
 };
 
 use crate::arrays::{ErasedSource, ErasedTarget, Part, Source, Target, check_lengths, pieces};
-use crate::bits::{Words, words};
-use crate::erased::{ErasedReduce, ErasedScan, Signature, value_of};
+use crate::bits::Words;
+use crate::erased::{
+    ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, Signature, value_of,
+};
 use crate::host::HostItems;
 
 /// The primitives of a GPU, on arrays that it holds at once.
@@ -294,13 +296,52 @@ impl<G: Primitives> OnGpu<G> {
         })
     }
 
+    /// Combines all items into one value, and waits for its words of memory. Of more items than are brought to the device at once
+    /// the pieces are folded in a new `state`.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn reduce_erased(
+        &self,
+        workspace: &mut G::Workspace,
+        input: &ErasedSource<'_, G::Slice<'_>>,
+        problem: &ErasedReduce,
+        state: &dyn Fn() -> Box<dyn ErasedReduceState>,
+    ) -> Result<Words> {
+        if input.is_on_host() && input.len() > self.most_items(problem.signature.item.size) {
+            let mut state = state();
+            self.reduce_next_erased(workspace, input, problem, &mut *state)?;
+            return Ok(state.finish());
+        }
+        self.reduce_at_once(workspace, input, problem)
+    }
+
+    /// Combines all items into the one item of `result`, and does not wait.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn reduce_into_erased(
+        &self,
+        workspace: &mut G::Workspace,
+        input: &ErasedSource<'_, G::Slice<'_>>,
+        result: G::Slice<'_>,
+        problem: &ErasedReduce,
+    ) -> Result<()> {
+        self.reducing(workspace, problem.signature.work, input.len(), |workspace, options| {
+            self.gpu.reduce_into(workspace, input.clone(), result, problem, options)
+        })
+    }
+
     /// Combines what comes next of an array, piece by piece.
-    fn reduce_chunk(
+    ///
+    /// # Errors
+    /// [`Error::ChunkLength`], and those of the device.
+    pub fn reduce_next_erased(
         &self,
         workspace: &mut G::Workspace,
         chunk: &ErasedSource<'_, G::Slice<'_>>,
         problem: &ErasedReduce,
-        state: &mut dyn Reducing,
+        state: &mut dyn ErasedReduceState,
     ) -> Result<()> {
         self.gpu.check_types(&problem.signature)?;
         state.check(chunk.len())?;
@@ -364,16 +405,43 @@ impl<G: Primitives> OnGpu<G> {
         })
     }
 
+    /// Writes every prefix of `input` to `output`, or replaces the items of `output` by theirs if there is no input. More items than
+    /// are brought to the device at once are scanned piece by piece, from a new `state` on.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`], and those of the device.
+    pub fn scan_erased(
+        &self,
+        workspace: &mut G::Workspace,
+        input: Option<&ErasedSource<'_, G::Slice<'_>>>,
+        output: &mut ErasedTarget<'_, G::Slice<'_>>,
+        problem: &ErasedScan,
+        state: &dyn Fn() -> Box<dyn ErasedScanState>,
+    ) -> Result<()> {
+        check_lengths(input.map_or(output.len(), ErasedSource::len), output.len())?;
+        let [from, to] = [problem.signature.item, problem.signature.output];
+        let on_host = output.is_on_host() || input.is_some_and(ErasedSource::is_on_host);
+        if on_host && output.len() > self.most_items(from.size.max(to.size)) {
+            let (problem, workspace) = (problem.clone(), &mut G::Workspace::default());
+            return self.scan_next_erased(workspace, input, output, problem, &mut *state());
+        }
+        self.scan_at_once(workspace, input, output, problem)
+    }
+
     /// Scans what comes next of an array, piece by piece; in place if there is no input.
-    fn scan_chunk(
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`], [`Error::ChunkLength`], and those of the device.
+    pub fn scan_next_erased(
         &self,
         workspace: &mut G::Workspace,
         input: Option<&ErasedSource<'_, G::Slice<'_>>>,
         output: &mut ErasedTarget<'_, G::Slice<'_>>,
         mut problem: ErasedScan,
-        state: &mut dyn Scanning,
+        state: &mut dyn ErasedScanState,
     ) -> Result<()> {
         let items = output.len();
+        check_lengths(input.map_or(items, ErasedSource::len), items)?;
         self.gpu.check_types(&problem.signature)?;
         state.check(items)?;
         let (from, to) = (problem.signature.item, problem.signature.output);
@@ -407,78 +475,6 @@ impl HostItems for ItemBytes {
 
     fn bytes(&self, range: Range<usize>) -> Cow<'_, [u8]> {
         (&self.bytes[range.start * self.size..range.end * self.size]).into()
-    }
-}
-
-/// A reduction as far as it has come.
-trait Reducing {
-    /// As [`ReduceState::check`].
-    fn check(&mut self, items: usize) -> Result<()>;
-
-    /// How many of the next items, of which there are `left`, make the next piece.
-    fn piece(&self, left: usize) -> usize;
-
-    /// Takes the value of a piece, as words of memory.
-    fn push(&mut self, total: &Words, items: usize) -> Result<()>;
-}
-
-/// A scan as far as it has come.
-trait Scanning {
-    /// As [`ScanState::check`].
-    fn check(&mut self, items: usize) -> Result<()>;
-
-    /// The words of what comes into the next piece, if anything does.
-    fn carry(&mut self) -> Option<Words>;
-
-    /// Sets it, from words of memory.
-    fn set_carry(&mut self, carry: &Words) -> Result<()>;
-}
-
-/// A state, and the id of the device that values are read back from.
-struct OnDevice<'a, S>(&'a mut S, &'a str);
-
-impl<A: Element, O: Operator<A>> Reducing for OnDevice<'_, ReduceState<A, O>> {
-    fn check(&mut self, items: usize) -> Result<()> {
-        self.0.check(items)
-    }
-
-    fn piece(&self, left: usize) -> usize {
-        match O::COMMUTATIVE {
-            true => self.0.piece(left),
-            // In order, windows are folded one after another: a piece of several is a value only if nobody sees how.
-            false if O::EXACT => left,
-            false => left.min(WINDOW),
-        }
-    }
-
-    fn push(&mut self, total: &Words, items: usize) -> Result<()> {
-        let total = value_of(total, self.1)?;
-        if O::COMMUTATIVE {
-            self.0.push(total, items);
-            return Ok(());
-        }
-        let operator = self.0.operator();
-        let carry = self.0.carry();
-        let before = carry.total(&operator);
-        carry.set(before.map_or(total, |before| operator.combine(before, total)), &operator);
-        Ok(())
-    }
-}
-
-impl<A: Element, O: Operator<A>> Scanning for OnDevice<'_, ScanState<A, O>> {
-    fn check(&mut self, items: usize) -> Result<()> {
-        self.0.check(items).map(drop)
-    }
-
-    fn carry(&mut self) -> Option<Words> {
-        let (problem, carry) = self.0.parts();
-        carry.total(&problem.operator).map(words)
-    }
-
-    fn set_carry(&mut self, found: &Words) -> Result<()> {
-        let (problem, carry) = self.0.parts();
-        carry.set(value_of(found, self.1)?, &problem.operator);
-        Ok(())
     }
 }
 
@@ -528,13 +524,10 @@ impl<G: Primitives> Backend for OnGpu<G> {
         A: Element,
         O: Operator<A>,
     {
-        if matches!(input, Source::Host(items) if items.len() > self.most_items(size_of::<T>())) {
-            let mut state = ReduceState::new(*problem);
-            self.reduce_next(workspace, &mut state, input)?;
-            return Ok(state.finish());
-        }
+        let state = || Box::new(ReduceState::new(*problem)) as _;
         let problem = ErasedReduce::of::<T, A, O>(problem, G::LANGUAGE);
-        value_of(&self.reduce_at_once(workspace, &input.erased(), &problem)?, self.id())
+        let found = self.reduce_erased(workspace, &input.erased(), &problem, &state)?;
+        value_of(&found, self.id())
     }
 
     #[inline(never)]
@@ -559,12 +552,8 @@ impl<G: Primitives> Backend for OnGpu<G> {
                 Ok(())
             }
             Target::Device(result) => {
-                let (input, problem) =
-                    (input.erased(), ErasedReduce::of::<T, A, O>(problem, G::LANGUAGE));
-                let work = problem.signature.work;
-                self.reducing(workspace, work, input.len(), |workspace, options| {
-                    self.gpu.reduce_into(workspace, input.clone(), result, &problem, options)
-                })
+                let problem = ErasedReduce::of::<T, A, O>(problem, G::LANGUAGE);
+                self.reduce_into_erased(workspace, &input.erased(), result, &problem)
             }
         }
     }
@@ -594,8 +583,7 @@ impl<G: Primitives> Backend for OnGpu<G> {
     {
         let problem = Reduce::new(state.operator());
         let problem = ErasedReduce::of::<T, A, O>(&problem, G::LANGUAGE);
-        let mut state = OnDevice(state, self.id());
-        self.reduce_chunk(workspace, &chunk.erased(), &problem, &mut state)
+        self.reduce_next_erased(workspace, &chunk.erased(), &problem, state)
     }
 
     #[inline(never)]
@@ -611,15 +599,10 @@ impl<G: Primitives> Backend for OnGpu<G> {
         U: Element,
         O: Operator<U::Acc>,
     {
-        check_lengths(input.len(), output.len())?;
-        let most = self.most_items(size_of::<T>().max(size_of::<U>()));
-        let host = matches!(input, Source::Host(_)) || matches!(output, Target::Host(_));
-        if host && input.len() > most {
-            let mut state = ScanState::new(*problem);
-            return self.scan_next(&mut G::Workspace::default(), &mut state, input, output);
-        }
+        let state = || Box::new(ScanState::new(*problem)) as _;
         let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, G::LANGUAGE);
-        self.scan_at_once(workspace, Some(&input.erased()), &mut output.erased(), &problem)
+        let (input, mut output) = (input.erased(), output.erased());
+        self.scan_erased(workspace, Some(&input), &mut output, &problem, &state)
     }
 
     #[inline(never)]
@@ -633,16 +616,9 @@ impl<G: Primitives> Backend for OnGpu<G> {
         T: Element + Widen<<T as Element>::Acc>,
         O: Operator<T::Acc>,
     {
-        let erased = ErasedScan::of::<T, T::Acc, T, O>(problem, G::LANGUAGE);
-        let is_long =
-            matches!(&data, Target::Host(data) if data.len() > self.most_items(size_of::<T>()));
-        if !is_long {
-            return self.scan_at_once(workspace, None, &mut data.erased(), &erased);
-        }
-        let mut state = ScanState::new(*problem);
-        let (workspace, mut state) =
-            (&mut G::Workspace::default(), OnDevice(&mut state, self.id()));
-        self.scan_chunk(workspace, None, &mut data.erased(), erased, &mut state)
+        let state = || Box::new(ScanState::new(*problem)) as _;
+        let problem = ErasedScan::of::<T, T::Acc, T, O>(problem, G::LANGUAGE);
+        self.scan_erased(workspace, None, &mut data.erased(), &problem, &state)
     }
 
     #[inline(never)]
@@ -658,11 +634,9 @@ impl<G: Primitives> Backend for OnGpu<G> {
         U: Element,
         O: Operator<U::Acc>,
     {
-        check_lengths(chunk.len(), output.len())?;
         let problem = ErasedScan::of::<T, U::Acc, U, O>(state.parts().0, G::LANGUAGE);
-        let mut state = OnDevice(state, self.id());
         let (chunk, mut output) = (chunk.erased(), output.erased());
-        self.scan_chunk(workspace, Some(&chunk), &mut output, problem, &mut state)
+        self.scan_next_erased(workspace, Some(&chunk), &mut output, problem, state)
     }
 
     fn wait(&self) -> Result<()> {

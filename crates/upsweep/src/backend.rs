@@ -6,8 +6,9 @@ use upsweep_core::{Backend, Extreme};
 use upsweep_cpu::Cpu;
 
 use crate::cuda::Cuda;
+use crate::erased::ErasedGpu;
 use crate::gpu::Wgpu;
-use crate::view::{ErasedViewMut, Items, ItemsMut};
+use crate::view::{Items, ItemsMut};
 use crate::{
     Element, Error, Number, Operator, Recording, Reduce, Result, Scan, View, ViewMut, Widen,
 };
@@ -24,6 +25,15 @@ impl Kind {
     /// Whether this is a CPU, whose memory is the host's.
     pub(crate) fn is_cpu(&self) -> bool {
         matches!(self, Self::Cpu(_))
+    }
+
+    /// The CPU, or the GPU by calls whose types are values.
+    pub(crate) fn erased(&self) -> core::result::Result<&Cpu, &dyn ErasedGpu> {
+        match self {
+            Self::Cpu(cpu) => Ok(cpu),
+            Self::Wgpu(gpu) => Err(gpu),
+            Self::Cuda(gpu) => Err(gpu),
+        }
     }
 }
 
@@ -69,110 +79,6 @@ macro_rules! on_prepared {
     };
 }
 pub(crate) use on_prepared;
-
-/// Where the values of segments go, one behind another: the keys, if they are asked for, and the number of segments.
-pub(crate) type Packed<'a, 'b> = (Option<ErasedViewMut<'a>>, ViewMut<'b, u64>);
-
-/// The calls of segments on a backend of GPUs with kernels in `$language`, in whose module of the facade this stands.
-#[cfg(any(feature = "wgpu", feature = "cuda"))]
-macro_rules! segmented_calls {
-    ($gpu:ident, $backend:ident, $language:expr) => {
-        /// An array that says where segments begin.
-        fn segments_on<'a>(
-            gpu: &$gpu,
-            segments: &'a crate::Segments<'_>,
-        ) -> Result<$backend::Segments<'a>> {
-            let (by, count, source) = segments.parts();
-            let stored = stored(gpu, source)?;
-            Ok($backend::Segments { by, kind: source.kind, count, stored })
-        }
-
-        /// A scan within segments.
-        pub(crate) fn segmented_scan<T, U, O>(
-            gpu: &$gpu,
-            items: View<'_, T>,
-            segments: &crate::Segments<'_>,
-            output: ViewMut<'_, U>,
-            problem: &Scan<U::Acc, O>,
-        ) -> Result<()>
-        where
-            T: Widen<U::Acc>,
-            U: Element,
-            O: Operator<U::Acc>,
-        {
-            let (input, mut output) = (gpu.input(items)?, gpu.output(output)?);
-            let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, $language);
-            erased_segmented_scan(gpu, input.erased(), segments, output.erased(), &problem)
-        }
-
-        fn erased_segmented_scan(
-            gpu: &$gpu,
-            input: $backend::ErasedSource<'_>,
-            segments: &crate::Segments<'_>,
-            output: $backend::ErasedTarget<'_, '_>,
-            problem: &ErasedScan,
-        ) -> Result<()> {
-            let (segments, mut workspace) = (segments_on(gpu, segments)?, Workspace::default());
-            let (gpu, options) = (gpu.gpu(), gpu.options().into());
-            gpu.segmented_scan_erased(&mut workspace, input, segments, output, problem, &options)
-        }
-
-        /// A reduction of segments; by flags or keys, to values one behind another.
-        pub(crate) fn segmented_reduce<T, U, O>(
-            gpu: &$gpu,
-            items: View<'_, T>,
-            segments: &crate::Segments<'_>,
-            output: ViewMut<'_, U>,
-            packed: Option<Packed<'_, '_>>,
-            problem: &Reduce<U::Acc, O>,
-        ) -> Result<()>
-        where
-            T: Widen<U::Acc>,
-            U: Element,
-            O: Operator<U::Acc>,
-        {
-            let (input, mut output) = (gpu.input(items)?, gpu.output(output)?);
-            let problem = ErasedReduce::in_segments::<T, U, O>(problem, $language);
-            let (input, output) = (input.erased(), output.erased());
-            erased_segmented_reduce(gpu, input, segments, output, packed, &problem)
-        }
-
-        fn erased_segmented_reduce(
-            gpu: &$gpu,
-            input: $backend::ErasedSource<'_>,
-            segments: &crate::Segments<'_>,
-            output: $backend::ErasedTarget<'_, '_>,
-            packed: Option<Packed<'_, '_>>,
-            problem: &ErasedReduce,
-        ) -> Result<()> {
-            let (segments, mut workspace) = (segments_on(gpu, segments)?, Workspace::default());
-            let options = gpu.options().into();
-            let (unique, count) =
-                packed.map_or((None, None), |(unique, count)| (unique, Some(count)));
-            let mut unique = match unique {
-                Some(unique) => Some((erased_output(gpu, unique.items)?, unique.of)),
-                None => None,
-            };
-            let unique = unique.as_mut().map(|(unique, of)| (unique.reborrow(), *of));
-            let mut count = count.map(|count| gpu.output(count)).transpose()?;
-            let packed = match &mut count {
-                Some(count) => Some($backend::ErasedPacked { unique, count: count.erased() }),
-                None => None,
-            };
-            gpu.gpu().segmented_reduce_erased(
-                &mut workspace,
-                input,
-                segments,
-                output,
-                packed,
-                problem,
-                &options,
-            )
-        }
-    };
-}
-#[cfg(any(feature = "wgpu", feature = "cuda"))]
-pub(crate) use segmented_calls;
 
 /// A backend that can look at the facade's views.
 pub(crate) trait Reach: Backend {

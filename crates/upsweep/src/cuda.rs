@@ -8,19 +8,23 @@ use std::time::Duration;
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
 use upsweep_core::{Extreme, Language, Work};
 pub(crate) use upsweep_cuda::Cuda;
-use upsweep_cuda::{
-    ErasedTarget, Gpu, Ingredients, Probe, Slice, Source, Stored, Target, Workspace,
+use upsweep_cuda::{Gpu, Ingredients, Probe, Slice, Source, Stored, Target, Workspace};
+use upsweep_gpu::bits::{Words, kind};
+use upsweep_gpu::{
+    ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, Primitives, Signature,
 };
-use upsweep_gpu::bits::kind;
-use upsweep_gpu::{ErasedReduce, ErasedScan};
 
 pub use awaited::Awaited;
 
-use crate::backend::{Kind, Packed, Reach, Record, segmented_calls, wrong_device};
-use crate::view::{ErasedItemsMut, Items, ItemsMut};
+use crate::backend::{Kind, Reach, Record, wrong_device};
+use crate::erased::{
+    ErasedChunks, ErasedGpu, ErasedItems, ErasedItemsMut, NewReduceState, NewScanState, Packed,
+    erased_gpu,
+};
+use crate::view::{Items, ItemsMut};
 use crate::{
     Array, Device, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce, Result,
-    Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
+    Scan, Segments, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
 };
 
 /// The devices that were opened, by their numbers; or why there are none.
@@ -112,42 +116,36 @@ impl Reach for Cuda {
     fn input<'a, T: Element>(&self, view: View<'a, T>) -> Result<Source<'a, T>> {
         Ok(match view.items {
             Items::Host(items) => Source::Host(items),
-            Items::Device(range) => Source::Device(on(self, range)?.on(self.gpu())?),
+            Items::Device(range) => Source::Device(on(self, range)?),
         })
     }
 
     fn output<'a, T: Element>(&self, view: ViewMut<'a, T>) -> Result<Target<'a, T>> {
         Ok(match view.items {
             ItemsMut::Host(items) => Target::Host(items),
-            ItemsMut::Device(range) => Target::Device(on(self, range)?.on(self.gpu())?),
+            ItemsMut::Device(range) => Target::Device(on(self, range)?),
         })
     }
 }
 
+/// The slice behind a range of any device's memory.
+fn on<'a>(gpu: &Cuda, range: memory::Range<'a>) -> Result<Slice<'a>> {
+    range_on(gpu, range)?.on(gpu.gpu())
+}
+
 /// The range of CUDA's memory behind one of any device's.
-fn on<'a>(gpu: &Cuda, range: memory::Range<'a>) -> Result<Range<'a>> {
+fn range_on<'a>(gpu: &Cuda, range: memory::Range<'a>) -> Result<Range<'a>> {
     match range {
         memory::Range::Cuda(range) => Ok(range),
         range => Err(wrong_device(range.device(), gpu.gpu().id())),
     }
 }
 
-/// Items to write whose type is a value.
-fn erased_output<'a>(gpu: &Cuda, items: ErasedItemsMut<'a>) -> Result<ErasedTarget<'a, 'a>> {
-    Ok(match items {
-        ErasedItemsMut::Host(items) => {
-            let all = 0..items.len();
-            ErasedTarget::Host(items, all)
-        }
-        ErasedItemsMut::Device(range) => ErasedTarget::Device(on(gpu, range)?.on(gpu.gpu())?),
-    })
-}
-
 /// The items of an array among others.
 fn stored<'a>(gpu: &Cuda, source: &'a fused::Source<'_>) -> Result<Stored<'a>> {
     Ok(match &source.stored {
         fused::Stored::Host(bytes) => Stored::Host(bytes),
-        fused::Stored::Device(range) => Stored::Device(on(gpu, *range)?.on(gpu.gpu())?),
+        fused::Stored::Device(range) => Stored::Device(on(gpu, *range)?),
     })
 }
 
@@ -208,7 +206,7 @@ where
     })
 }
 
-segmented_calls!(Cuda, upsweep_cuda, Language::Cuda);
+erased_gpu!(Cuda, upsweep_cuda, Language::Cuda);
 
 /// An array of ours.
 #[derive(Debug)]
@@ -442,7 +440,7 @@ struct Kept<'a> {
 impl<'a> Kept<'a> {
     /// The array in a range, if there is one and the recording may outlive what it is borrowed from.
     fn new(gpu: &Cuda, range: Option<memory::Range<'a>>) -> Result<Self> {
-        let range = on(gpu, range.ok_or_else(|| wrong_device("cpu", gpu.gpu().id()))?)?;
+        let range = range_on(gpu, range.ok_or_else(|| wrong_device("cpu", gpu.gpu().id()))?)?;
         let slice = range.on(gpu.gpu())?;
         if slice.is_borrowed() {
             let reason = "a recording may outlive an array of cudarc's: bind it by its address, as of_cuda_pointer";
@@ -468,6 +466,14 @@ fn bound<'a>(
     let recording = bind([arrays[0].slice, arrays[1].slice])?;
     let recording = recording.keeping(arrays.into_iter().filter_map(|array| array.memory));
     Ok(Recording { bound: recording::Bound::Cuda(Bound(recording)) })
+}
+
+fn bound_input<'a>(gpu: &Cuda, items: ErasedItems<'a>) -> Result<Kept<'a>> {
+    Kept::new(gpu, if let ErasedItems::Device(range) = items { Some(range) } else { None })
+}
+
+fn bound_output<'a>(gpu: &Cuda, items: ErasedItemsMut<'a>) -> Result<Kept<'a>> {
+    Kept::new(gpu, if let ErasedItemsMut::Device(range) = items { Some(range) } else { None })
 }
 
 fn bind_reduce(

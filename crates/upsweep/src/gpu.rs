@@ -4,17 +4,23 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use upsweep_core::{Extreme, Language, Work};
-use upsweep_gpu::bits::kind;
-use upsweep_gpu::{ErasedReduce, ErasedScan};
+use upsweep_gpu::bits::{Words, kind};
+use upsweep_gpu::{
+    ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, Primitives, Signature,
+};
 pub(crate) use upsweep_wgpu::Wgpu;
 pub use upsweep_wgpu::{DispatchProfile, RecordingProfile};
-use upsweep_wgpu::{ErasedTarget, Gpu, Ingredients, Slice, Source, Stored, Target, Workspace};
+use upsweep_wgpu::{Gpu, Ingredients, Slice, Source, Stored, Target, Workspace};
 
-use crate::backend::{Kind, Packed, Reach, Record, segmented_calls, wrong_device};
-use crate::view::{ErasedItemsMut, Items, ItemsMut};
+use crate::backend::{Kind, Reach, Record, wrong_device};
+use crate::erased::{
+    ErasedChunks, ErasedGpu, ErasedItems, ErasedItemsMut, NewReduceState, NewScanState, Packed,
+    erased_gpu,
+};
+use crate::view::{Items, ItemsMut};
 use crate::{
     Array, Device, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce, Result,
-    Scan, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
+    Scan, Segments, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
 };
 
 /// An adapter, and the device that was opened on it.
@@ -132,17 +138,6 @@ fn on<'a>(gpu: &Wgpu, range: memory::Range<'a>) -> Result<Slice<'a>> {
     }
 }
 
-/// Items to write whose type is a value.
-fn erased_output<'a>(gpu: &Wgpu, items: ErasedItemsMut<'a>) -> Result<ErasedTarget<'a, 'a>> {
-    Ok(match items {
-        ErasedItemsMut::Host(items) => {
-            let all = 0..items.len();
-            ErasedTarget::Host(items, all)
-        }
-        ErasedItemsMut::Device(range) => ErasedTarget::Device(on(gpu, range)?),
-    })
-}
-
 /// The items of an array among others.
 fn stored<'a>(gpu: &Wgpu, source: &'a fused::Source<'_>) -> Result<Stored<'a>> {
     Ok(match &source.stored {
@@ -208,7 +203,7 @@ where
     })
 }
 
-segmented_calls!(Wgpu, upsweep_wgpu, Language::Wgsl);
+erased_gpu!(Wgpu, upsweep_wgpu, Language::Wgsl);
 
 /// A buffer of ours.
 #[derive(Debug)]
@@ -449,11 +444,24 @@ fn slice_mut<'a, T: Element>(gpu: &Wgpu, view: ViewMut<'a, T>) -> Result<Slice<'
     }
 }
 
+fn bound_input<'a>(gpu: &Wgpu, items: ErasedItems<'a>) -> Result<Slice<'a>> {
+    match items {
+        ErasedItems::Device(range) => on(gpu, range),
+        ErasedItems::Host(_) => Err(wrong_device("cpu", gpu.gpu().id())),
+    }
+}
+
+fn bound_output<'a>(gpu: &Wgpu, items: ErasedItemsMut<'a>) -> Result<Slice<'a>> {
+    match items {
+        ErasedItemsMut::Device(range) => on(gpu, range),
+        ErasedItemsMut::Host(_) => Err(wrong_device("cpu", gpu.gpu().id())),
+    }
+}
+
 fn bind_reduce(
     gpu: &Wgpu,
     workspace: &mut Workspace,
-    input: Slice<'_>,
-    result: Slice<'_>,
+    [input, result]: [Slice<'_>; 2],
     problem: &ErasedReduce,
 ) -> Result<Recording> {
     let recording =
@@ -467,8 +475,7 @@ fn bind_reduce(
 fn bind_scan(
     gpu: &Wgpu,
     workspace: &mut Workspace,
-    input: Slice<'_>,
-    output: Slice<'_>,
+    [input, output]: [Slice<'_>; 2],
     problem: &ErasedScan,
 ) -> Result<Recording> {
     let recording =
@@ -494,7 +501,7 @@ impl Record for Wgpu {
     {
         let (input, result) = (slice(self, input)?, slice_mut(self, result)?);
         let problem = ErasedReduce::of::<T, A, O>(problem, Language::Wgsl);
-        bind_reduce(self, workspace, input, result, &problem)
+        bind_reduce(self, workspace, [input, result], &problem)
     }
 
     fn bind_position<T: Number>(
@@ -526,7 +533,7 @@ impl Record for Wgpu {
     {
         let (input, output) = (slice(self, input)?, slice_mut(self, output)?);
         let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Wgsl);
-        bind_scan(self, workspace, input, output, &problem)
+        bind_scan(self, workspace, [input, output], &problem)
     }
 
     /// Of a part of a buffer, all of it is read.

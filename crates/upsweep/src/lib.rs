@@ -48,6 +48,7 @@ mod backend;
 #[cfg_attr(not(feature = "cuda"), path = "no_cuda.rs")]
 mod cuda;
 mod device;
+mod erased;
 pub mod explain;
 mod fused;
 #[cfg_attr(not(feature = "wgpu"), path = "no_gpu.rs")]

@@ -2,7 +2,7 @@
 
 pub(crate) use crate::nothing::{
     NoBound as Bound, NoGpu as Cuda, NoMemory as Memory, NoRange as Range, only_make_kernels,
-    reduce_made, scan_made, segmented_reduce, segmented_scan,
+    reduce_made, scan_made,
 };
 use crate::{Error, GpuOptions, Result};
 

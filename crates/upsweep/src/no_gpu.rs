@@ -2,7 +2,6 @@
 
 pub(crate) use crate::nothing::{
     NoBound as Bound, NoGpu as Wgpu, NoMemory as Memory, NoRange as Range, reduce_made, scan_made,
-    segmented_reduce, segmented_scan,
 };
 use crate::{Error, GpuOptions, Result};
 

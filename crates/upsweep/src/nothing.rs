@@ -6,12 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use upsweep_core::{
-    Backend, Extreme, Limits, Number, Operator, Policy, Reduce, ReduceState, Rungs, Scan,
+    Backend, Extreme, Language, Limits, Number, Operator, Policy, Reduce, ReduceState, Rungs, Scan,
     ScanState, Strategy, Why, Widen, Work, WorkgroupPolicy,
 };
 
-use crate::backend::{Packed, Reach, Record};
-use crate::{Element, GpuOptions, Launch, Profile, Result, Segments, View, ViewMut, fused};
+use upsweep_gpu::bits::Words;
+use upsweep_gpu::{ErasedReduce, ErasedScan, Signature};
+
+use crate::backend::{Reach, Record};
+use crate::erased::{
+    ErasedChunks, ErasedGpu, ErasedItems, ErasedItemsMut, NewReduceState, NewScanState, Packed,
+};
+use crate::memory::Range;
+use crate::{
+    Element, GpuOptions, Launch, Profile, Recording, Result, Segments, View, ViewMut, fused,
+};
 
 /// A GPU.
 #[derive(Clone, Debug)]
@@ -81,35 +90,77 @@ pub(crate) fn scan_made<A: Element, U: Element, O: Operator<A>>(
     match gpu.0 {}
 }
 
-/// A scan within segments.
-pub(crate) fn segmented_scan<T, U, O>(
-    gpu: &NoGpu,
-    _: View<'_, T>,
-    _: &Segments<'_>,
-    _: ViewMut<'_, U>,
-    _: &Scan<U::Acc, O>,
-) -> Result<()>
-where
-    U: Element,
-    O: Operator<U::Acc>,
-{
-    match gpu.0 {}
-}
+impl ErasedGpu for NoGpu {
+    fn language(&self) -> Language {
+        match self.0 {}
+    }
 
-/// A reduction of segments.
-pub(crate) fn segmented_reduce<T, U, O>(
-    gpu: &NoGpu,
-    _: View<'_, T>,
-    _: &Segments<'_>,
-    _: ViewMut<'_, U>,
-    _: Option<Packed<'_, '_>>,
-    _: &Reduce<U::Acc, O>,
-) -> Result<()>
-where
-    U: Element,
-    O: Operator<U::Acc>,
-{
-    match gpu.0 {}
+    fn can(&self, _: &Signature) -> bool {
+        match self.0 {}
+    }
+
+    fn reduce(&self, _: ErasedItems<'_>, _: &ErasedReduce, _: NewReduceState<'_>) -> Result<Words> {
+        match self.0 {}
+    }
+
+    fn reduce_into(&self, _: ErasedItems<'_>, _: Range<'_>, _: &ErasedReduce) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn scan(
+        &self,
+        _: Option<ErasedItems<'_>>,
+        _: ErasedItemsMut<'_>,
+        _: &ErasedScan,
+        _: NewScanState<'_>,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn segmented_scan(
+        &self,
+        _: ErasedItems<'_>,
+        _: &Segments<'_>,
+        _: ErasedItemsMut<'_>,
+        _: &ErasedScan,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn segmented_reduce(
+        &self,
+        _: ErasedItems<'_>,
+        _: &Segments<'_>,
+        _: ErasedItemsMut<'_>,
+        _: Option<Packed<'_, '_>>,
+        _: &ErasedReduce,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn bind_reduce(
+        &self,
+        _: usize,
+        _: ErasedItems<'_>,
+        _: ErasedItemsMut<'_>,
+        _: &ErasedReduce,
+    ) -> Result<Recording> {
+        match self.0 {}
+    }
+
+    fn bind_scan(
+        &self,
+        _: usize,
+        _: ErasedItems<'_>,
+        _: ErasedItemsMut<'_>,
+        _: &ErasedScan,
+    ) -> Result<Recording> {
+        match self.0 {}
+    }
+
+    fn chunks(&self) -> Box<dyn ErasedChunks> {
+        match self.0 {}
+    }
 }
 
 /// A recording.

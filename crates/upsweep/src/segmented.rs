@@ -1,13 +1,14 @@
 //! Segments: neighbouring items that are combined apart from all others.
 
 use upsweep_core::{SegmentedBy, segments};
+use upsweep_gpu::{ErasedReduce, ErasedScan};
 
-use crate::backend::{Kind, Reach};
+use crate::backend::Reach;
+use crate::erased::{ErasedItemsMut, ErasedViewMut};
 use crate::fused::{Source, Stored};
-use crate::view::{ErasedItemsMut, ErasedViewMut, Items};
+use crate::view::Items;
 use crate::{
     Array, Device, Element, Error, Number, Operator, Reduce, Result, Scan, View, ViewMut, Widen,
-    cuda, gpu,
 };
 
 /// A number that says where something is: a segment's beginning, or an item among others.
@@ -96,7 +97,7 @@ impl<'a> Segments<'a> {
     }
 
     /// The same on the host, checked against so many items.
-    fn on_host(&self, items: usize) -> Result<upsweep_core::Segments<'_>> {
+    pub(crate) fn on_host(&self, items: usize) -> Result<upsweep_core::Segments<'_>> {
         self.check(items)?;
         match &self.source.stored {
             Stored::Host(bytes) => {
@@ -107,7 +108,7 @@ impl<'a> Segments<'a> {
     }
 
     /// What can be seen of the array without waiting for it.
-    fn check(&self, items: usize) -> Result<()> {
+    pub(crate) fn check(&self, items: usize) -> Result<()> {
         segments::check_array(self.by, self.source.kind, self.count, items)?;
         match &self.source.stored {
             Stored::Host(bytes) => {
@@ -117,8 +118,14 @@ impl<'a> Segments<'a> {
         }
     }
 
+    /// Whether values of a reduction go one behind another, wherever segments lie.
+    #[cfg(feature = "any")]
+    pub(crate) fn packs(&self) -> bool {
+        self.by != SegmentedBy::Offsets
+    }
+
     /// How many values a reduction may have.
-    fn most(&self, items: usize) -> usize {
+    pub(crate) fn most(&self, items: usize) -> usize {
         if self.by == SegmentedBy::Offsets { self.count.saturating_sub(1) } else { items }
     }
 }
@@ -233,7 +240,7 @@ where
     U: Element,
     O: Operator<U::Acc>,
 {
-    let (items, output) = (items.into(), output.into());
+    let (items, mut output) = (items.into(), output.into());
     segments.check(items.len())?;
     if segments.by != SegmentedBy::Offsets {
         let reason = "how many values there are is known by offsets only".to_owned();
@@ -241,14 +248,16 @@ where
     }
     check_length(segments.most(items.len()), output.len())?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
-    match device.kind() {
-        Kind::Cpu(cpu) => {
+    match device.kind().erased() {
+        Ok(cpu) => {
             let (input, segments) = (cpu.input(items)?, segments.on_host(items.len())?);
             let found = cpu.segmented_reduce(input, segments, None, cpu.output(output)?, problem);
             found.map(drop)
         }
-        Kind::Wgpu(gpu) => gpu::segmented_reduce(gpu, items, segments, output, None, problem),
-        Kind::Cuda(gpu) => cuda::segmented_reduce(gpu, items, segments, output, None, problem),
+        Err(gpu) => {
+            let problem = ErasedReduce::in_segments::<T, U, O>(problem, gpu.language());
+            gpu.segmented_reduce(items.erased(), segments, output.erased().items, None, &problem)
+        }
     }
 }
 
@@ -314,17 +323,19 @@ where
     U: Element,
     O: Operator<U::Acc>,
 {
-    let (items, output) = (items.into(), output.into());
+    let (items, mut output) = (items.into(), output.into());
     segments.check(items.len())?;
     check_length(items.len(), output.len())?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
-    match device.kind() {
-        Kind::Cpu(cpu) => {
+    match device.kind().erased() {
+        Ok(cpu) => {
             let (input, segments) = (cpu.input(items)?, segments.on_host(items.len())?);
             cpu.segmented_scan(input, segments, cpu.output(output)?, problem)
         }
-        Kind::Wgpu(gpu) => gpu::segmented_scan(gpu, items, segments, output, problem),
-        Kind::Cuda(gpu) => cuda::segmented_scan(gpu, items, segments, output, problem),
+        Err(gpu) => {
+            let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, gpu.language());
+            gpu.segmented_scan(items.erased(), segments, output.erased().items, &problem)
+        }
     }
 }
 
@@ -459,7 +470,7 @@ fn pack<T, U, O>(
     device: &Device,
     items: View<'_, T>,
     segments: &Segments<'_>,
-    (output, unique, count): (ViewMut<'_, U>, Option<ErasedViewMut<'_>>, ViewMut<'_, u64>),
+    (mut output, unique, mut count): (ViewMut<'_, U>, Option<ErasedViewMut<'_>>, ViewMut<'_, u64>),
     problem: &Reduce<U::Acc, O>,
 ) -> Result<()>
 where
@@ -474,8 +485,8 @@ where
         return Err(Error::ResultLength { items: count.len() });
     }
     let device = device.at_home(|| items.home().or_else(|| output.home()));
-    match device.kind() {
-        Kind::Cpu(cpu) => {
+    match device.kind().erased() {
+        Ok(cpu) => {
             let (input, segments) = (cpu.input(items)?, segments.on_host(items.len())?);
             let (output, count) = (cpu.output(output)?, cpu.output(count)?);
             let mut reduce = |unique: Option<&mut [u8]>| {
@@ -493,11 +504,10 @@ where
             }
             Ok(())
         }
-        Kind::Wgpu(gpu) => {
-            gpu::segmented_reduce(gpu, items, segments, output, Some((unique, count)), problem)
-        }
-        Kind::Cuda(gpu) => {
-            cuda::segmented_reduce(gpu, items, segments, output, Some((unique, count)), problem)
+        Err(gpu) => {
+            let packed = Some((unique, count.erased().items));
+            let problem = ErasedReduce::in_segments::<T, U, O>(problem, gpu.language());
+            gpu.segmented_reduce(items.erased(), segments, output.erased().items, packed, &problem)
         }
     }
 }

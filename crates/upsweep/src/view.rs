@@ -1,8 +1,8 @@
 //! Views of items without copying.
 
-#[cfg(any(feature = "wgpu", feature = "cuda"))]
 use upsweep_gpu::ErasedType;
-use upsweep_gpu::HostItemsMut;
+
+use crate::erased::{ErasedItems, ErasedItemsMut, ErasedViewMut};
 
 use crate::memory::Range;
 use crate::{Device, Element};
@@ -65,24 +65,12 @@ pub(crate) enum ItemsMut<'a, T> {
     Device(Range<'a>),
 }
 
-/// The same, where the type is a value.
-pub(crate) struct ErasedViewMut<'a> {
-    #[cfg(any(feature = "wgpu", feature = "cuda"))]
-    pub(crate) of: ErasedType,
-    pub(crate) items: ErasedItemsMut<'a>,
-}
-
-pub(crate) enum ErasedItemsMut<'a> {
-    Host(&'a mut dyn HostItemsMut),
-    Device(Range<'a>),
-}
-
-impl ErasedViewMut<'_> {
-    /// Number of items.
-    pub(crate) fn len(&self) -> usize {
+impl<T: Element> View<'_, T> {
+    /// The same without Rust's type.
+    pub(crate) fn erased(&self) -> ErasedItems<'_> {
         match &self.items {
-            ErasedItemsMut::Host(items) => items.len(),
-            ErasedItemsMut::Device(range) => range.len(),
+            Items::Host(items) => ErasedItems::Host(items),
+            Items::Device(range) => ErasedItems::Device(*range),
         }
     }
 }
@@ -94,11 +82,7 @@ impl<T: Element> ViewMut<'_, T> {
             ItemsMut::Host(items) => ErasedItemsMut::Host(items),
             ItemsMut::Device(range) => ErasedItemsMut::Device(*range),
         };
-        ErasedViewMut {
-            #[cfg(any(feature = "wgpu", feature = "cuda"))]
-            of: ErasedType::of::<T>(),
-            items,
-        }
+        ErasedViewMut { of: ErasedType::of::<T>(), items }
     }
 }
 

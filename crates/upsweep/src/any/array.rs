@@ -3,11 +3,14 @@
 use core::any::Any;
 use core::fmt;
 use core::ops::Range;
+use std::borrow::Cow;
 
 use bytemuck::{cast_slice, cast_slice_mut, try_cast_slice, try_cast_slice_mut};
+use upsweep_gpu::{HostItems, HostItemsMut};
 
 use super::{Scalar, with_dtype};
 use crate::backend::wrong_device;
+use crate::erased::{ErasedItems, ErasedItemsMut};
 use crate::view::{Items, ItemsMut};
 use crate::{Array, Device, Dtype, Error, Number, Result, View, ViewMut, memory};
 
@@ -154,6 +157,14 @@ impl<'a> AnyView<'a> {
         }
     }
 
+    /// The same for a GPU.
+    pub(super) fn erased(&self) -> ErasedItems<'_> {
+        match self.place {
+            Place::Host(_) => ErasedItems::Host(self),
+            Place::Device(range) => ErasedItems::Device(range),
+        }
+    }
+
     /// The id of the device where the items are.
     pub(super) fn device(&self) -> &str {
         match &self.place {
@@ -227,6 +238,30 @@ impl<'a> AnyViewMut<'a> {
         Self { dtype, place }
     }
 
+    /// The device where the items are, if that is known.
+    pub(super) fn home(&self) -> Option<Device> {
+        match self.place {
+            PlaceMut::Host(_) => None,
+            PlaceMut::Device(range) => range.home(),
+        }
+    }
+
+    /// The same for a GPU.
+    pub(super) fn erased(&mut self) -> ErasedItemsMut<'_> {
+        match self.place {
+            PlaceMut::Host(_) => ErasedItemsMut::Host(self),
+            PlaceMut::Device(range) => ErasedItemsMut::Device(range),
+        }
+    }
+
+    /// The id of the device where the items are.
+    pub(super) fn device(&self) -> &str {
+        match &self.place {
+            PlaceMut::Host(_) => "cpu",
+            PlaceMut::Device(range) => range.device(),
+        }
+    }
+
     pub(super) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         match &mut self.place {
             PlaceMut::Host(bytes) => Some(bytes),
@@ -240,6 +275,52 @@ pub(super) fn on_host<T>(view: View<'_, T>) -> Result<&[T]> {
     match view.items {
         Items::Host(items) => Ok(items),
         Items::Device(range) => Err(wrong_device(range.device(), "cpu")),
+    }
+}
+
+/// The items of a view of host memory, to overwrite.
+pub(super) fn on_host_mut<T>(view: ViewMut<'_, T>) -> Result<&mut [T]> {
+    match view.items {
+        ItemsMut::Host(items) => Ok(items),
+        ItemsMut::Device(range) => Err(wrong_device(range.device(), "cpu")),
+    }
+}
+
+impl HostItems for AnyView<'_> {
+    fn len(&self) -> usize {
+        AnyView::len(self)
+    }
+
+    fn bytes(&self, range: Range<usize>) -> Cow<'_, [u8]> {
+        let size = self.dtype.size();
+        let bytes = AnyView::bytes(self).unwrap_or_default();
+        bytes[range.start * size..range.end * size].into()
+    }
+}
+
+impl HostItems for AnyViewMut<'_> {
+    fn len(&self) -> usize {
+        AnyViewMut::len(self)
+    }
+
+    fn bytes(&self, range: Range<usize>) -> Cow<'_, [u8]> {
+        let size = self.dtype.size();
+        match &self.place {
+            PlaceMut::Host(bytes) => bytes[range.start * size..range.end * size].into(),
+            PlaceMut::Device(_) => Cow::default(),
+        }
+    }
+}
+
+impl HostItemsMut for AnyViewMut<'_> {
+    fn fill(
+        &mut self,
+        range: Range<usize>,
+        fill: &mut dyn FnMut(&mut [u8]) -> Result<()>,
+    ) -> Result<()> {
+        let size = self.dtype.size();
+        let bytes = self.bytes_mut().unwrap_or_default();
+        fill(&mut bytes[range.start * size..range.end * size])
     }
 }
 
@@ -350,6 +431,7 @@ trait Typed: Send + Sync {
     fn to_bytes(&self) -> Result<Vec<u8>>;
     fn copy_from(&mut self, items: AnyView<'_>) -> Result<()>;
     fn bits_as(self: Box<Self>, dtype: Dtype) -> AnyArray;
+    fn truncated(self: Box<Self>, len: usize) -> AnyArray;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
@@ -381,8 +463,15 @@ impl<T: Number> Typed for Array<T> {
     }
 
     fn bits_as(self: Box<Self>, dtype: Dtype) -> AnyArray {
-        debug_assert_eq!(dtype.size(), T::DTYPE.size());
-        with_dtype!(dtype, U => Array::bits_as::<U>(*self).into())
+        with_dtype!(dtype, U => if const { size_of::<T>() == size_of::<U>() } {
+            Array::bits_as::<U>(*self).into()
+        } else {
+            unreachable!("only types of one size have the same bits")
+        })
+    }
+
+    fn truncated(self: Box<Self>, len: usize) -> AnyArray {
+        Array::truncated(*self, len).into()
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
@@ -455,6 +544,23 @@ impl AnyArray {
     /// The same bits as items of another type of the same size.
     pub(super) fn bits_as(self, dtype: Dtype) -> Self {
         if dtype == self.dtype() { self } else { self.0.bits_as(dtype) }
+    }
+
+    /// The first items alone.
+    pub(super) fn truncated(self, len: usize) -> Self {
+        if len == self.len() { self } else { self.0.truncated(len) }
+    }
+
+    /// An array with room for as many items of this type, holding anything.
+    pub(super) fn room_for(device: &Device, items: AnyView<'_>) -> Result<Self> {
+        with_dtype!(items.dtype, T => {
+            Array::<T>::room_for(device, items.typed()?).map(Self::from)
+        })
+    }
+
+    /// An array on a GPU with room for so many items, holding anything.
+    pub(super) fn with_room(device: &Device, dtype: Dtype, len: usize) -> Result<Self> {
+        with_dtype!(dtype, T => Array::<T>::with_room(device, len).map(Self::from))
     }
 
     /// The array with the type of its items.

@@ -1,34 +1,19 @@
-//! What is known of calls before they run, and what they say of themselves.
+//! What calls say of themselves.
 
-use super::array::{AnyView, AnyViewMut};
-use super::reduce::seen_as;
-use super::{Op, Reduce, Scan, with_dtype};
-use crate::explain::Report;
-use crate::{CpuPolicy, CpuShape, Device, Dtype, Policy, Recording, Result, Strategy};
+use std::hint::black_box;
 
-/// Calls `$body` with `$type` standing for the Rust type of an unsigned [`Dtype`].
-macro_rules! with_unsigned {
-    ($dtype:expr, $type:ident => $body:expr) => {
-        match $dtype {
-            Dtype::U8 => {
-                type $type = u8;
-                $body
-            }
-            Dtype::U16 => {
-                type $type = u16;
-                $body
-            }
-            Dtype::U32 => {
-                type $type = u32;
-                $body
-            }
-            _ => {
-                type $type = u64;
-                $body
-            }
-        }
-    };
-}
+use upsweep_core::Work;
+use upsweep_cpu::Cpu;
+
+use super::array::{AnyArray, AnyView};
+use super::kernel::{ScanKernel, widened_to};
+use super::{
+    Op, Reduce, Scalar, Scan, bind_probe_copy, bind_probe_read, bind_reduce, bind_scan,
+    reduce_into, reduce_shape, scan_into, with_dtype,
+};
+use crate::explain::{Explained, Facts, Report, explain};
+use crate::profile::Traffic;
+use crate::{Bounds, Device, Dtype, Recording, Result};
 
 /// Explains a reduction, a mean as its sum: see [`explain::reduce`](crate::explain::reduce).
 ///
@@ -40,16 +25,30 @@ pub fn explain_reduce<'a>(
     problem: &Reduce,
 ) -> Result<Report> {
     let input = input.into();
+    problem.check(input.dtype())?;
     if problem.op.is_position() {
-        problem.check(input.dtype())?;
         let largest = problem.op == Op::ArgMax;
         return with_dtype!(input.dtype(), T => {
             crate::explain::position(device, input.typed::<T>()?, largest)
         });
     }
-    let (code, [seen, from], init) = problem.code(input.dtype(), device)?;
+    let kernel = problem.kernel(input.dtype(), device.limits().int64)?;
     let mut buffer = Vec::new();
-    code.explain(device, seen_as(input, seen, &mut buffer)?.bits_as(from), init)
+    let input = widened_to(input, kernel.widened_to, &mut buffer)?.bits_as(kernel.from);
+    let op = if problem.op == Op::Mean { Op::Sum } else { problem.op };
+    let problem = Reduce { op, acc: Some(kernel.to), init: kernel.init(problem.init) };
+    let [from, to] = [kernel.from, kernel.to];
+    let facts = Facts {
+        primitive: "reduce",
+        operator: op.name(),
+        types: [from, to].map(|dtype| dtype.name().to_owned()),
+        work: Some(Work { operator: op.name(), item: from, output: to }),
+        writes: false,
+        item_bytes: [from, to].map(Dtype::size),
+        shape: reduce_shape(device, from, input.len()),
+        choice: with_dtype!(from, T => |cpu: &Cpu, bytes| cpu.choice::<T>(Traffic::Reads, bytes)),
+    };
+    explain(&facts, &Call { input, out: to, problem: Problem::Reduce(problem) }, device)
 }
 
 /// Explains a scan into an array with items of type `out`: see [`explain::scan`](crate::explain::scan).
@@ -63,78 +62,98 @@ pub fn explain_scan<'a>(
     problem: &Scan,
 ) -> Result<Report> {
     let input = input.into();
-    let (code, [seen, from]) = problem.code(input.dtype(), out)?;
+    problem.check(input.dtype(), out)?;
+    let kernel = ScanKernel::new(problem.op, input.dtype(), out)?;
     let mut buffer = Vec::new();
-    code.explain(device, seen_as(input, seen, &mut buffer)?.bits_as(from), problem)
+    let input = widened_to(input, kernel.widened_to, &mut buffer)?.bits_as(kernel.from);
+    let [from, to] = [kernel.from, kernel.to];
+    let facts = Facts {
+        primitive: match problem.bounds {
+            Bounds::Inclusive => "inclusive_scan",
+            Bounds::Exclusive => "exclusive_scan",
+        },
+        operator: problem.op.name(),
+        types: [from, to].map(|dtype| dtype.name().to_owned()),
+        work: Some(Work { operator: problem.op.name(), item: from, output: to }),
+        writes: true,
+        item_bytes: [from, to].map(Dtype::size),
+        shape: device.kind().erased().ok().map(|cpu| kernel.code.shape(cpu, input.len())),
+        choice: with_dtype!(to, U => |cpu: &Cpu, bytes| cpu.choice::<U>(Traffic::Copies, bytes)),
+    };
+    explain(&facts, &Call { input, out: to, problem: Problem::Scan(*problem) }, device)
 }
 
-/// All of an array read, and nothing done with it: see [`Device::bind_probe_read`].
-///
-/// # Errors
-/// Those of that call.
-pub fn bind_probe_read<'a>(device: &Device, input: impl Into<AnyView<'a>>) -> Result<Recording> {
-    let input = input.into();
-    with_dtype!(input.dtype(), T => device.bind_probe_read(input.typed::<T>()?))
-}
-
-/// All bytes of an array copied to another: see [`Device::bind_probe_copy`].
-///
-/// # Errors
-/// Those of that call.
-pub fn bind_probe_copy<'a, 'b>(
-    device: &Device,
-    input: impl Into<AnyView<'a>>,
-    output: impl Into<AnyViewMut<'b>>,
-) -> Result<Recording> {
-    let (input, output) = (input.into(), output.into());
-    // What bytes stand for makes no difference.
-    let (from, to) = (unsigned(input.dtype()), unsigned(output.dtype()));
-    let (input, output) = (input.bits_as(from), output.bits_as(to));
-    with_unsigned!(from, T => with_unsigned!(to, U => {
-        device.bind_probe_copy(input.typed::<T>()?, output.typed::<U>()?)
-    }))
-}
-
-/// The strategy and policy that a reduction of so many items gets: see [`Device::reduce_choice_of`].
-pub fn reduce_choice(device: &Device, item: Dtype, items: usize) -> (Strategy, Policy) {
-    with_dtype!(item, T => device.reduce_choice_of::<T>(items))
-}
-
-/// The strategy and policy that a scan of so many items gets: see [`Device::scan_choice_of`].
-pub fn scan_choice(device: &Device, item: Dtype, out: Dtype, items: usize) -> (Strategy, Policy) {
-    // Of what is read, only the size counts.
-    with_unsigned!(unsigned(item), T => with_dtype!(out, U => device.scan_choice_of::<T, U>(items)))
-}
-
-/// What the numbers of a CPU come to for a reduction of so many items; nothing on a GPU: see [`Device::reduce_shape`].
-pub fn reduce_shape(device: &Device, item: Dtype, items: usize) -> Option<CpuShape> {
-    with_dtype!(item, T => device.reduce_shape::<T>(items))
-}
-
-/// What the numbers of a CPU come to for a scan of so many items; nothing on a GPU, and of what there is not: see
-/// [`Device::scan_shape`].
-pub fn scan_shape(
-    device: &Device,
-    op: Op,
-    item: Dtype,
+/// A call whose types are values.
+struct Call<'a> {
+    input: AnyView<'a>,
+    /// The type of the output.
     out: Dtype,
-    items: usize,
-) -> Option<CpuShape> {
-    let (code, _) = Scan::inclusive(op).code(item, out).ok()?;
-    code.shape(device, items)
+    problem: Problem,
 }
 
-/// The numbers of a CPU for items of this type; nothing on a GPU: see [`Device::cpu_policy`].
-pub fn cpu_policy(device: &Device, dtype: Dtype) -> Option<CpuPolicy> {
-    with_dtype!(dtype, T => device.cpu_policy::<T>())
+enum Problem {
+    Reduce(Reduce),
+    Scan(Scan),
 }
 
-/// The unsigned type of the same size.
-fn unsigned(dtype: Dtype) -> Dtype {
-    match dtype.size() {
-        1 => Dtype::U8,
-        2 => Dtype::U16,
-        4 => Dtype::U32,
-        _ => Dtype::U64,
+impl Explained for Call<'_> {
+    type Input = AnyArray;
+    type Output = AnyArray;
+
+    fn items(&self) -> usize {
+        self.input.len()
+    }
+
+    fn place(&self) -> Option<&str> {
+        self.input.bytes().is_none().then(|| self.input.device())
+    }
+
+    fn run(&self, device: &Device, items: usize, output: &mut AnyArray) -> Result<()> {
+        let input = black_box(self.input.slice(0..items)?);
+        match &self.problem {
+            Problem::Reduce(problem) => reduce_into(device, input, output, problem),
+            Problem::Scan(problem) => scan_into(device, input, output, problem),
+        }
+    }
+
+    fn copy(&self, device: &Device) -> Result<Option<AnyArray>> {
+        match self.input.bytes() {
+            Some(_) => AnyArray::from_view(device, self.input).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn room(&self, device: &Device, items: usize) -> Result<AnyArray> {
+        AnyArray::with_room(device, self.input.dtype(), items)
+    }
+
+    fn output(&self, device: &Device, items: usize) -> Result<AnyArray> {
+        AnyArray::filled(device, items, Scalar::of_bytes(self.out, &[0; 8]))
+    }
+
+    fn bind(
+        &self,
+        device: &Device,
+        input: Option<&AnyArray>,
+        output: &mut AnyArray,
+    ) -> Result<Recording> {
+        let input = input.map_or(self.input, AnyArray::view);
+        match &self.problem {
+            Problem::Reduce(problem) => bind_reduce(device, input, output, problem),
+            Problem::Scan(problem) => bind_scan(device, input, output, problem),
+        }
+    }
+
+    fn probe(
+        &self,
+        device: &Device,
+        input: Option<&AnyArray>,
+        target: &mut AnyArray,
+    ) -> Result<Recording> {
+        let input = input.map_or(self.input, AnyArray::view);
+        match self.problem {
+            Problem::Scan(_) => bind_probe_copy(device, input, target),
+            Problem::Reduce(_) => bind_probe_read(device, input),
+        }
     }
 }

@@ -28,35 +28,37 @@
 //! host memory only. All kernels are compiled in the library: a call from here compiles nothing.
 
 mod array;
+mod bind;
+mod choices;
 mod convert;
 mod explain;
+mod kernel;
 mod op;
 mod pairs;
+mod position;
 mod reduce;
 mod scalar;
 mod scan;
 mod segmented;
+mod stream;
 
 pub use array::{AnyArray, AnyView, AnyViewMut};
+pub use bind::{
+    bind_probe_copy, bind_probe_read, bind_reduce, bind_reduce_up_to, bind_scan, bind_scan_up_to,
+};
+pub use choices::{cpu_policy, reduce_choice, reduce_shape, scan_choice, scan_shape};
 pub use convert::{check_accumulator, convert, holds};
-pub use explain::{
-    bind_probe_copy, bind_probe_read, cpu_policy, explain_reduce, explain_scan, reduce_choice,
-    reduce_shape, scan_choice, scan_shape,
-};
+pub use explain::{explain_reduce, explain_scan};
+pub use kernel::{Kernel, accumulator, combined_in, reduce_kernel, scan_kernel};
 pub use op::Op;
-pub use reduce::{
-    Kernel, Reduce, ReduceCall, ReduceStream, accumulator, bind_reduce, bind_reduce_up_to,
-    combined_in, reduce, reduce_into, reduce_kernel, reference_reduce,
-};
+pub use reduce::{Reduce, ReduceCall, reduce, reduce_into, reference_reduce};
 pub use scalar::Scalar;
-pub use scan::{
-    Scan, ScanCall, ScanStream, bind_scan, bind_scan_up_to, reference_scan, scan, scan_in_place,
-    scan_into, scan_kernel,
-};
+pub use scan::{Scan, ScanCall, reference_scan, scan, scan_in_place, scan_into};
 pub use segmented::{
     reduce_by_key, segmented_reduce, segmented_scan, segments_by_flags, segments_by_keys,
     segments_by_offsets,
 };
+pub use stream::{ReduceStream, ScanStream};
 
 /// Calls `$body` with `$type` standing for the Rust type of a [`Dtype`](crate::Dtype).
 macro_rules! with_dtype {
@@ -76,3 +78,38 @@ macro_rules! with_dtype {
     };
 }
 use with_dtype;
+
+/// Calls `$body` with `$type` standing for the Rust type of an unsigned [`Dtype`].
+macro_rules! with_unsigned {
+    ($dtype:expr, $type:ident => $body:expr) => {
+        match $dtype {
+            $crate::Dtype::U8 => {
+                type $type = u8;
+                $body
+            }
+            $crate::Dtype::U16 => {
+                type $type = u16;
+                $body
+            }
+            $crate::Dtype::U32 => {
+                type $type = u32;
+                $body
+            }
+            _ => {
+                type $type = u64;
+                $body
+            }
+        }
+    };
+}
+use with_unsigned;
+
+/// The unsigned type of the same size.
+fn unsigned(dtype: crate::Dtype) -> crate::Dtype {
+    match dtype.size() {
+        1 => crate::Dtype::U8,
+        2 => crate::Dtype::U16,
+        4 => crate::Dtype::U32,
+        _ => crate::Dtype::U64,
+    }
+}

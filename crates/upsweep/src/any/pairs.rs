@@ -1,4 +1,7 @@
 //! From an operator and two types to code: the table of `upsweep_core`, looked up by value.
+//!
+//! A CPU has an instance of its kernels for each pair. A GPU needs of a pair the problem without Rust's types, and for arrays that
+//! come in chunks the state between them; all else of its calls is compiled once.
 
 #![cfg_attr(
     test,
@@ -10,117 +13,118 @@
 
 use core::marker::PhantomData;
 
+use upsweep_core::{Backend, Language, ReduceState, ScanState, segments};
 use upsweep_core::{reduction_pairs, scan_pairs, segmented_pairs};
+use upsweep_cpu::Cpu;
+use upsweep_gpu::{ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState};
 
-use super::array::{AnyArray, AnyView, AnyViewMut, on_host};
+use super::array::{AnyArray, AnyView, AnyViewMut, on_host, on_host_mut};
 use super::{Op, Scalar, Scan};
-use crate::explain::{self, Report};
 use crate::{
-    Array, BitAnd, BitOr, BitXor, CpuShape, Device, Dtype, Max, Min, Number, Operator, Product,
-    Recording, ReducePlan, ReduceStream, Result, ScanPlan, ScanStream, Segments, Sum, Widen, bf16,
-    f16, reduce_by_key, reduce_into_with, reduce_with, reference, scan_in_place_with,
-    scan_into_with, segmented_reduce_with, segmented_scan_into,
+    Array, BitAnd, BitOr, BitXor, CpuShape, Dtype, Element, Max, Min, Number, Operator, Product,
+    Result, Sum, Widen, bf16, f16, reference,
 };
 
 /// A reduction of items of one type in another, both of which the caller knows by value.
 pub(super) trait ReducePair: Sync {
-    fn reduce(&self, device: &Device, input: AnyView<'_>, init: Option<Scalar>) -> Result<Scalar>;
+    /// The problem for kernels in this language.
+    fn problem(&self, init: Option<Scalar>, language: Language) -> ErasedReduce;
 
-    fn reduce_into(
-        &self,
-        device: &Device,
-        input: AnyView<'_>,
-        result: AnyViewMut<'_>,
-        init: Option<Scalar>,
-    ) -> Result<()>;
+    /// Combines items in the host's memory.
+    fn reduce(&self, cpu: &Cpu, input: AnyView<'_>, init: Option<Scalar>) -> Result<Scalar>;
 
-    fn stream(&self, device: &Device, init: Option<Scalar>) -> Result<Box<dyn ReduceChunks>>;
+    /// What is known between chunks.
+    fn chunks(&self, init: Option<Scalar>) -> Box<dyn ReduceChunks>;
 
-    /// Binds a plan for at most so many items.
-    fn bind(
-        &self,
-        device: &Device,
-        items: usize,
-        input: AnyView<'_>,
-        result: AnyViewMut<'_>,
-        init: Option<Scalar>,
-    ) -> Result<Recording>;
-
+    /// The sequential answer.
     fn reference(&self, input: AnyView<'_>, init: Option<Scalar>) -> Result<Scalar>;
-
-    fn explain(&self, device: &Device, input: AnyView<'_>, init: Option<Scalar>) -> Result<Report>;
 }
 
-/// A reduction that takes chunk by chunk.
+/// A reduction of an array that comes in chunks, as far as it has come.
 pub(super) trait ReduceChunks: Send {
-    fn push(&mut self, chunk: AnyView<'_>) -> Result<()>;
+    /// Takes a chunk in the host's memory.
+    fn push(&mut self, cpu: &Cpu, chunk: AnyView<'_>) -> Result<()>;
+
+    /// The value so far.
     fn finish(&self) -> Scalar;
+
+    /// The same for a GPU.
+    fn erased(&mut self) -> &mut dyn ErasedReduceState;
+
+    /// The same for a GPU, for itself.
+    fn into_erased(self: Box<Self>) -> Box<dyn ErasedReduceState>;
 }
 
 /// A scan of items of one type into another.
 pub(super) trait ScanPair: Sync {
-    fn scan_into(
+    /// The problem for kernels in this language.
+    fn problem(&self, problem: &Scan, language: Language) -> ErasedScan;
+
+    /// Scans items in the host's memory.
+    fn scan(
         &self,
-        device: &Device,
+        cpu: &Cpu,
         input: AnyView<'_>,
         output: AnyViewMut<'_>,
         problem: &Scan,
     ) -> Result<()>;
 
-    fn stream(&self, device: &Device, problem: &Scan) -> Result<Box<dyn ScanChunks>>;
+    /// What is known between chunks.
+    fn chunks(&self, problem: &Scan) -> Box<dyn ScanChunks>;
 
-    /// Binds a plan for at most so many items.
-    fn bind(
-        &self,
-        device: &Device,
-        items: usize,
-        input: AnyView<'_>,
-        output: AnyViewMut<'_>,
-        problem: &Scan,
-    ) -> Result<Recording>;
-
+    /// The sequential answer.
     fn reference(&self, input: AnyView<'_>, problem: &Scan) -> Result<AnyArray>;
 
-    fn explain(&self, device: &Device, input: AnyView<'_>, problem: &Scan) -> Result<Report>;
-
-    fn shape(&self, device: &Device, items: usize) -> Option<CpuShape>;
+    /// What the numbers of a CPU come to.
+    fn shape(&self, cpu: &Cpu, items: usize) -> CpuShape;
 }
 
-/// A scan of items of one type in place.
-pub(super) trait InPlace: Sync {
-    fn scan(&self, device: &Device, data: AnyViewMut<'_>, problem: &Scan) -> Result<()>;
-}
-
-/// A scan that takes chunk by chunk.
+/// A scan of an array that comes in chunks, as far as it has come.
 pub(super) trait ScanChunks: Send {
-    fn next(&mut self, chunk: AnyView<'_>, output: AnyViewMut<'_>) -> Result<()>;
+    /// Scans a chunk in the host's memory.
+    fn next(&mut self, cpu: &Cpu, chunk: AnyView<'_>, output: AnyViewMut<'_>) -> Result<()>;
+
+    /// The same for a GPU.
+    fn erased(&mut self) -> &mut dyn ErasedScanState;
+
+    /// The same for a GPU, for itself.
+    fn into_erased(self: Box<Self>) -> Box<dyn ErasedScanState>;
+}
+
+/// A scan in place of items in the host's memory.
+pub(super) trait InPlace: Sync {
+    fn scan(&self, cpu: &Cpu, data: AnyViewMut<'_>, problem: &Scan) -> Result<()>;
 }
 
 /// Reductions and scans within segments.
 pub(super) trait SegmentedPair: Sync {
-    fn reduce(
-        &self,
-        device: &Device,
-        items: AnyView<'_>,
-        segments: &Segments<'_>,
-        init: Option<Scalar>,
-    ) -> Result<AnyArray>;
+    /// A reduction for kernels in this language.
+    fn reduction(&self, init: Option<Scalar>, language: Language) -> ErasedReduce;
 
-    fn scan_into(
+    /// A scan for kernels in this language.
+    fn scan(&self, problem: &Scan, language: Language) -> ErasedScan;
+
+    /// Reduces items in the host's memory; by keys or flags it writes the bytes of the keys, if they are asked for, and returns how
+    /// many segments there are.
+    fn reduce_on(
         &self,
-        device: &Device,
+        cpu: &Cpu,
         items: AnyView<'_>,
-        segments: &Segments<'_>,
+        segments: segments::Segments<'_>,
+        unique: Option<&mut [u8]>,
+        output: AnyViewMut<'_>,
+        init: Option<Scalar>,
+    ) -> Result<usize>;
+
+    /// Scans items in the host's memory.
+    fn scan_on(
+        &self,
+        cpu: &Cpu,
+        items: AnyView<'_>,
+        segments: segments::Segments<'_>,
         output: AnyViewMut<'_>,
         problem: &Scan,
     ) -> Result<()>;
-
-    fn by_key(
-        &self,
-        device: &Device,
-        keys: AnyView<'_>,
-        items: AnyView<'_>,
-    ) -> Result<(AnyArray, AnyArray)>;
 }
 
 /// A built-in operator that has a name as a value.
@@ -142,20 +146,23 @@ named! { Sum Sum, Product Product, Min Min, Max Max, BitAnd And, BitOr Or, BitXo
 struct Typed<T, A, O>(PhantomData<fn(T, O) -> A>);
 
 /// A reduction that is stated with types.
-fn typed_reduce<A: Number, O>(operator: O, init: Option<Scalar>) -> crate::Reduce<A, O> {
-    let mut problem = crate::Reduce::new(operator);
+fn typed_reduce<A: Number, O: Default>(init: Option<Scalar>) -> crate::Reduce<A, O> {
+    let mut problem = crate::Reduce::new(O::default());
     problem.init = init.map(|init| init.bits());
     problem
 }
 
 /// A scan that is stated with types.
-fn typed_scan<A: Number, O>(operator: O, problem: &Scan) -> crate::Scan<A, O> {
-    let mut typed = crate::Scan::inclusive(operator);
+fn typed_scan<A: Number, O: Default>(problem: &Scan) -> crate::Scan<A, O> {
+    let mut typed = crate::Scan::inclusive(O::default());
     typed.bounds = problem.bounds;
     typed.direction = problem.direction;
     typed.init = problem.init.map(|init| init.bits());
     typed
 }
+
+/// The state of a reduction or a scan, and the type of the items.
+struct Chunks<T, S>(S, PhantomData<fn(T)>);
 
 impl<T, A, O> ReducePair for Typed<T, A, O>
 where
@@ -163,42 +170,22 @@ where
     A: Number,
     O: Operator<A> + Default,
 {
-    fn reduce(&self, device: &Device, input: AnyView<'_>, init: Option<Scalar>) -> Result<Scalar> {
-        reduce_with(device, input.typed::<T>()?, &typed_reduce(O::default(), init))
-            .map(Scalar::new::<A>)
+    fn problem(&self, init: Option<Scalar>, language: Language) -> ErasedReduce {
+        ErasedReduce::of::<T, A, O>(&typed_reduce(init), language)
     }
 
-    fn reduce_into(
-        &self,
-        device: &Device,
-        input: AnyView<'_>,
-        result: AnyViewMut<'_>,
-        init: Option<Scalar>,
-    ) -> Result<()> {
-        let problem = typed_reduce(O::default(), init);
-        reduce_into_with(device, input.typed::<T>()?, result.typed::<A>()?, &problem)
+    fn reduce(&self, cpu: &Cpu, input: AnyView<'_>, init: Option<Scalar>) -> Result<Scalar> {
+        let (mut workspace, items) = (cpu.workspace(0, 0)?, on_host(input.typed::<T>()?)?);
+        cpu.reduce(&mut workspace, items, &typed_reduce::<A, O>(init)).map(Scalar::new)
     }
 
-    fn stream(&self, device: &Device, init: Option<Scalar>) -> Result<Box<dyn ReduceChunks>> {
-        let stream = ReduceStream::<T, A, O>::new(device, typed_reduce(O::default(), init))?;
-        Ok(Box::new(stream))
-    }
-
-    fn bind(
-        &self,
-        device: &Device,
-        items: usize,
-        input: AnyView<'_>,
-        result: AnyViewMut<'_>,
-        init: Option<Scalar>,
-    ) -> Result<Recording> {
-        let problem = typed_reduce(O::default(), init);
-        let mut plan = ReducePlan::<T, A, O>::new(device, items, problem)?;
-        plan.bind(input.typed::<T>()?, result.typed::<A>()?)
+    fn chunks(&self, init: Option<Scalar>) -> Box<dyn ReduceChunks> {
+        let state = ReduceState::new(typed_reduce::<A, O>(init));
+        Box::new(Chunks::<T, _>(state, PhantomData))
     }
 
     fn reference(&self, input: AnyView<'_>, init: Option<Scalar>) -> Result<Scalar> {
-        let problem = typed_reduce::<A, O>(O::default(), init);
+        let problem = typed_reduce::<A, O>(init);
         let items = on_host(input.typed::<T>()?)?;
         Ok(Scalar::new(if O::EXACT {
             reference::reduce(items, &problem)
@@ -206,24 +193,29 @@ where
             reference::specified::reduce(items, &problem)
         }))
     }
-
-    fn explain(&self, device: &Device, input: AnyView<'_>, init: Option<Scalar>) -> Result<Report> {
-        explain::reduce(device, input.typed::<T>()?, &typed_reduce::<A, O>(O::default(), init))
-    }
 }
 
-impl<T, A, O> ReduceChunks for ReduceStream<T, A, O>
+impl<T, A, O> ReduceChunks for Chunks<T, ReduceState<A, O>>
 where
     T: Number + Widen<A>,
     A: Number,
     O: Operator<A>,
 {
-    fn push(&mut self, chunk: AnyView<'_>) -> Result<()> {
-        ReduceStream::push(self, chunk.typed::<T>()?)
+    fn push(&mut self, cpu: &Cpu, chunk: AnyView<'_>) -> Result<()> {
+        let (mut workspace, items) = (cpu.workspace(0, 0)?, on_host(chunk.typed::<T>()?)?);
+        cpu.reduce_next(&mut workspace, &mut self.0, items)
     }
 
     fn finish(&self) -> Scalar {
-        Scalar::new(ReduceStream::finish(self))
+        Scalar::new(self.0.finish())
+    }
+
+    fn erased(&mut self) -> &mut dyn ErasedReduceState {
+        &mut self.0
+    }
+
+    fn into_erased(self: Box<Self>) -> Box<dyn ErasedReduceState> {
+        Box::new(self.0)
     }
 }
 
@@ -234,37 +226,29 @@ where
     U::Acc: Number,
     O: Operator<U::Acc> + Default,
 {
-    fn scan_into(
+    fn problem(&self, problem: &Scan, language: Language) -> ErasedScan {
+        ErasedScan::of::<T, U::Acc, U, O>(&typed_scan(problem), language)
+    }
+
+    fn scan(
         &self,
-        device: &Device,
+        cpu: &Cpu,
         input: AnyView<'_>,
         output: AnyViewMut<'_>,
         problem: &Scan,
     ) -> Result<()> {
-        let problem = typed_scan(O::default(), problem);
-        scan_into_with(device, input.typed::<T>()?, output.typed::<U>()?, &problem)
+        let (input, output) = (on_host(input.typed::<T>()?)?, on_host_mut(output.typed::<U>()?)?);
+        let problem = typed_scan::<U::Acc, O>(problem);
+        cpu.scan::<T, U, O>(&mut cpu.workspace(0, 0)?, input, output, &problem)
     }
 
-    fn stream(&self, device: &Device, problem: &Scan) -> Result<Box<dyn ScanChunks>> {
-        let stream = ScanStream::<T, U, O>::new(device, typed_scan(O::default(), problem))?;
-        Ok(Box::new(stream))
-    }
-
-    fn bind(
-        &self,
-        device: &Device,
-        items: usize,
-        input: AnyView<'_>,
-        output: AnyViewMut<'_>,
-        problem: &Scan,
-    ) -> Result<Recording> {
-        let problem = typed_scan(O::default(), problem);
-        let mut plan = ScanPlan::<T, U, O>::new(device, items, problem)?;
-        plan.bind(input.typed::<T>()?, output.typed::<U>()?)
+    fn chunks(&self, problem: &Scan) -> Box<dyn ScanChunks> {
+        let state = ScanState::new(typed_scan::<U::Acc, O>(problem));
+        Box::new(Chunks::<fn(T) -> U, _>(state, PhantomData))
     }
 
     fn reference(&self, input: AnyView<'_>, problem: &Scan) -> Result<AnyArray> {
-        let problem = typed_scan(O::default(), problem);
+        let problem = typed_scan::<U::Acc, O>(problem);
         let items = on_host(input.typed::<T>()?)?;
         let output: Vec<U> = if O::EXACT {
             reference::scan(items, &problem)
@@ -274,12 +258,29 @@ where
         Ok(Array::from_host(output).into())
     }
 
-    fn explain(&self, device: &Device, input: AnyView<'_>, problem: &Scan) -> Result<Report> {
-        explain::scan::<T, U, O>(device, input.typed::<T>()?, &typed_scan(O::default(), problem))
+    fn shape(&self, cpu: &Cpu, items: usize) -> CpuShape {
+        cpu.scan_shape::<T, U, O>(items)
+    }
+}
+
+impl<T, U, O> ScanChunks for Chunks<fn(T) -> U, ScanState<<U as Element>::Acc, O>>
+where
+    T: Number + Widen<U::Acc>,
+    U: Number,
+    U::Acc: Number,
+    O: Operator<U::Acc>,
+{
+    fn next(&mut self, cpu: &Cpu, chunk: AnyView<'_>, output: AnyViewMut<'_>) -> Result<()> {
+        let (chunk, output) = (on_host(chunk.typed::<T>()?)?, on_host_mut(output.typed::<U>()?)?);
+        cpu.scan_next::<T, U, O>(&mut cpu.workspace(0, 0)?, &mut self.0, chunk, output)
     }
 
-    fn shape(&self, device: &Device, items: usize) -> Option<CpuShape> {
-        device.scan_shape::<T, U, O>(items)
+    fn erased(&mut self) -> &mut dyn ErasedScanState {
+        &mut self.0
+    }
+
+    fn into_erased(self: Box<Self>) -> Box<dyn ErasedScanState> {
+        Box::new(self.0)
     }
 }
 
@@ -289,20 +290,9 @@ where
     T::Acc: Number,
     O: Operator<T::Acc> + Default,
 {
-    fn scan(&self, device: &Device, data: AnyViewMut<'_>, problem: &Scan) -> Result<()> {
-        scan_in_place_with(device, data.typed::<T>()?, &typed_scan(O::default(), problem))
-    }
-}
-
-impl<T, U, O> ScanChunks for ScanStream<T, U, O>
-where
-    T: Number + Widen<U::Acc>,
-    U: Number,
-    U::Acc: Number,
-    O: Operator<U::Acc>,
-{
-    fn next(&mut self, chunk: AnyView<'_>, output: AnyViewMut<'_>) -> Result<()> {
-        ScanStream::next(self, chunk.typed::<T>()?, output.typed::<U>()?)
+    fn scan(&self, cpu: &Cpu, data: AnyViewMut<'_>, problem: &Scan) -> Result<()> {
+        let data = on_host_mut(data.typed::<T>()?)?;
+        cpu.scan_in_place(&mut cpu.workspace(0, 0)?, data, &typed_scan::<T::Acc, O>(problem))
     }
 }
 
@@ -312,56 +302,38 @@ where
     T::Acc: Number,
     O: Operator<T::Acc> + Default,
 {
-    fn reduce(
-        &self,
-        device: &Device,
-        items: AnyView<'_>,
-        segments: &Segments<'_>,
-        init: Option<Scalar>,
-    ) -> Result<AnyArray> {
-        let (items, problem) = (items.typed::<T>()?, typed_reduce(O::default(), init));
-        segmented_reduce_with::<T, T, O>(device, items, segments, &problem).map(AnyArray::from)
+    fn reduction(&self, init: Option<Scalar>, language: Language) -> ErasedReduce {
+        ErasedReduce::in_segments::<T, T, O>(&typed_reduce(init), language)
     }
 
-    fn scan_into(
+    fn scan(&self, problem: &Scan, language: Language) -> ErasedScan {
+        ErasedScan::of::<T, T::Acc, T, O>(&typed_scan(problem), language)
+    }
+
+    fn reduce_on(
         &self,
-        device: &Device,
+        cpu: &Cpu,
         items: AnyView<'_>,
-        segments: &Segments<'_>,
+        segments: segments::Segments<'_>,
+        unique: Option<&mut [u8]>,
+        output: AnyViewMut<'_>,
+        init: Option<Scalar>,
+    ) -> Result<usize> {
+        let (items, output) = (on_host(items.typed::<T>()?)?, on_host_mut(output.typed::<T>()?)?);
+        let problem = typed_reduce::<T::Acc, O>(init);
+        cpu.segmented_reduce::<T, T, O>(items, segments, unique, output, &problem)
+    }
+
+    fn scan_on(
+        &self,
+        cpu: &Cpu,
+        items: AnyView<'_>,
+        segments: segments::Segments<'_>,
         output: AnyViewMut<'_>,
         problem: &Scan,
     ) -> Result<()> {
-        let (items, output) = (items.typed::<T>()?, output.typed::<T>()?);
-        segmented_scan_into(device, items, segments, output, &typed_scan(O::default(), problem))
-    }
-
-    fn by_key(
-        &self,
-        device: &Device,
-        keys: AnyView<'_>,
-        items: AnyView<'_>,
-    ) -> Result<(AnyArray, AnyArray)> {
-        let (dtype, items) = (keys.dtype(), items.typed::<T>()?);
-        // Keys are compared bit for bit, so that four types stand for all.
-        macro_rules! keys {
-            ($($unsigned:ident: $($dtype:ident)*;)*) => {
-                match dtype {
-                    $($(Dtype::$dtype)|* => {
-                        let keys = keys.bits_as(<$unsigned as Number>::DTYPE);
-                        let keys = keys.typed::<$unsigned>()?;
-                        let (unique, values) = reduce_by_key(device, keys, items, O::default())?;
-                        Ok((AnyArray::from(unique).bits_as(dtype), values.into()))
-                    })*
-                    other => unreachable!("{other} has no Rust type"),
-                }
-            };
-        }
-        keys! {
-            u8: U8 I8;
-            u16: U16 I16 F16 Bf16;
-            u32: U32 I32 F32;
-            u64: U64 I64 F64;
-        }
+        let (items, output) = (on_host(items.typed::<T>()?)?, on_host_mut(output.typed::<T>()?)?);
+        cpu.segmented_scan::<T, T, O>(items, segments, output, &typed_scan(problem))
     }
 }
 
@@ -411,22 +383,4 @@ pub(super) fn segmented(op: Op, dtype: Dtype) -> Option<&'static dyn SegmentedPa
     #[cfg(not(test))]
     segmented_pairs!(find_same! key);
     None
-}
-
-/// The types whose code gives the same bits as combining `from` in `to`: where the sign of an integer cannot be seen, the
-/// unsigned ones.
-pub(super) fn same_bits(op: Op, from: Dtype, to: Dtype) -> (Dtype, Dtype) {
-    let unsigned = |dtype| match dtype {
-        Dtype::I8 => Dtype::U8,
-        Dtype::I16 => Dtype::U16,
-        Dtype::I32 => Dtype::U32,
-        Dtype::I64 => Dtype::U64,
-        other => other,
-    };
-    let sign_shows = matches!(op, Op::Min | Op::Max);
-    if sign_shows || (from != to && from.is_signed_integer()) {
-        (from, to)
-    } else {
-        (unsigned(from), unsigned(to))
-    }
 }

@@ -4,10 +4,11 @@ use core::fmt;
 
 use super::array::{AnyArray, AnyView, AnyViewMut};
 use super::convert::check_accumulator;
-use super::pairs::{self, ScanChunks, same_bits};
-use super::reduce::{Kernel, combined_in, seen_as};
-use super::{Op, Scalar};
-use crate::{Bounds, Device, Direction, Dtype, Error, Recording, Result};
+use super::kernel::{ScanKernel, combined_in, same_bits, widened_to};
+use super::stream::ScanStream;
+use super::{Op, Scalar, pairs};
+use crate::profile::Traffic;
+use crate::{Bounds, Device, Direction, Dtype, Error, Result};
 
 /// A scan of items whose type is a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,17 +47,6 @@ impl Scan {
         Self { init: Some(init), ..self }
     }
 
-    /// The code for items of this type, and the types that they are seen as and read as.
-    pub(super) fn code(
-        &self,
-        item: Dtype,
-        out: Dtype,
-    ) -> Result<(&'static dyn pairs::ScanPair, [Dtype; 2])> {
-        self.check(item, out)?;
-        let way = Way::new(self.op, item, out)?;
-        Ok((way.code, [way.seen, way.from]))
-    }
-
     /// Refuses what there is not.
     pub(super) fn check(&self, item: Dtype, out: Dtype) -> Result<()> {
         if !self.op.scans() {
@@ -75,39 +65,14 @@ impl Scan {
     }
 }
 
-/// The types of a kernel, and the type that items are widened to if it is not theirs.
-struct Way {
-    seen: Dtype,
-    from: Dtype,
-    to: Dtype,
-    code: &'static dyn pairs::ScanPair,
-}
-
-impl Way {
-    fn new(op: Op, item: Dtype, out: Dtype) -> Result<Self> {
-        let of = |seen: Dtype| {
-            let (from, to) = same_bits(op, seen, out);
-            pairs::scan(op, from, to).map(|code| Self { seen, from, to, code })
-        };
-        let missing = Error::OperatorElement { operator: op.name(), dtype: item };
-        of(item).or_else(|| of(out)).ok_or(missing)
-    }
-}
-
-/// The kernel of a scan; `None` if there is no such scan.
-pub fn scan_kernel(op: Op, item: Dtype, out: Dtype) -> Option<Kernel> {
-    Scan::inclusive(op).check(item, out).ok()?;
-    let way = Way::new(op, item, out).ok()?;
-    Some(Kernel { op, item: way.from, out: way.to, converts: way.seen != item })
-}
-
 /// Writes every prefix of `input`, combined, to an array of its own with items of type `out`.
 ///
 /// # Result
 /// As [`scan_into_with`](crate::scan_into_with).
 ///
 /// # Cost
-/// Reads and writes each item once. Items that are widened first take a buffer of a MiB of items.
+/// Reads and writes each item once. Items that are widened first take a buffer for 2^16 of them, and
+/// for all of them where the output is in the memory of a GPU.
 ///
 /// # Errors
 /// [`Error::OperatorElement`] for what is not defined; [`Error::Accumulator`] for an output that does not hold every item;
@@ -151,7 +116,16 @@ pub fn scan_into<'a, 'b>(
     scan_views(device, input.into(), output.into(), problem)
 }
 
-/// A scan whose kernel is looked up once: what is called again and again costs no more than with types.
+fn scan_views(
+    device: &Device,
+    input: AnyView<'_>,
+    output: AnyViewMut<'_>,
+    problem: &Scan,
+) -> Result<()> {
+    ScanCall::new(input.dtype(), output.dtype(), problem)?.run_into(device, input, output)
+}
+
+/// A scan whose kernel is looked up once, for calls on short arrays again and again.
 ///
 /// # Examples
 /// ```
@@ -166,7 +140,7 @@ pub struct ScanCall {
     problem: Scan,
     item: Dtype,
     out: Dtype,
-    way: Way,
+    kernel: ScanKernel,
 }
 
 impl ScanCall {
@@ -176,7 +150,7 @@ impl ScanCall {
     /// Those of [`scan`].
     pub fn new(item: Dtype, out: Dtype, problem: &Scan) -> Result<Self> {
         problem.check(item, out)?;
-        Ok(Self { problem: *problem, item, out, way: Way::new(problem.op, item, out)? })
+        Ok(Self { problem: *problem, item, out, kernel: ScanKernel::new(problem.op, item, out)? })
     }
 
     /// Writes every prefix of `input`, combined, to `output`.
@@ -194,17 +168,19 @@ impl ScanCall {
     }
 
     fn run_views(&self, device: &Device, input: AnyView<'_>, output: AnyViewMut<'_>) -> Result<()> {
-        let Self { problem, item, out, way } = self;
+        let Self { problem, item, out, kernel } = self;
         for (found, wanted) in [(input.dtype(), *item), (output.dtype(), *out)] {
             if found != wanted {
                 return Err(Error::WrongDtype { found, wanted });
             }
         }
-        if way.seen == *item {
-            let (input, output) = (input.bits_as(way.from), output.bits_as(way.to));
-            return way.code.scan_into(device, input, output, problem);
+        if input.len() != output.len() {
+            return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }
-        scan_views(device, input, output, problem)
+        if kernel.widened_to == *item {
+            return kernel.run(device, input, output, problem);
+        }
+        scan_widened(device, kernel, input, output, problem)
     }
 }
 
@@ -218,31 +194,56 @@ impl fmt::Debug for ScanCall {
     }
 }
 
-fn scan_views(
+impl ScanKernel {
+    /// Whether a device can run it.
+    pub(super) fn is_on(&self, device: &Device, problem: &Scan) -> bool {
+        match device.kind().erased() {
+            Ok(_) => true,
+            Err(gpu) => gpu.can(&self.code.problem(problem, gpu.language()).signature),
+        }
+    }
+
+    /// Scans items, which have the type that they are widened to.
+    fn run(
+        &self,
+        device: &Device,
+        input: AnyView<'_>,
+        output: AnyViewMut<'_>,
+        problem: &Scan,
+    ) -> Result<()> {
+        let (code, input) = (self.code, input.bits_as(self.from));
+        let mut output = output.bits_as(self.to);
+        let bytes = || input.len() * (self.from.size() + self.to.size());
+        let home = || input.home().or_else(|| output.home());
+        let can = |device: &Device| self.is_on(device, problem);
+        let device = device.for_call(home, Traffic::Copies, bytes, can);
+        match device.kind().erased() {
+            Ok(cpu) => code.scan(cpu, input, output, problem),
+            Err(gpu) => {
+                let erased = code.problem(problem, gpu.language());
+                let state = || code.chunks(problem).into_erased();
+                gpu.scan(Some(input.erased()), output.erased(), &erased, &state)
+            }
+        }
+    }
+}
+
+/// Scans items that are widened first.
+fn scan_widened(
     device: &Device,
+    kernel: &ScanKernel,
     input: AnyView<'_>,
     mut output: AnyViewMut<'_>,
     problem: &Scan,
 ) -> Result<()> {
-    let (item, out) = (input.dtype(), output.dtype());
-    problem.check(item, out)?;
-    if input.len() != output.len() {
-        return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
-    }
-    let way = Way::new(problem.op, item, out)?;
-    if way.seen == item {
-        let (input, output) = (input.bits_as(way.from), output.bits_as(way.to));
-        return way.code.scan_into(device, input, output, problem);
-    }
-    let size = out.size();
+    let (out, size) = (output.dtype(), output.dtype().size());
     let Some(bytes) = output.bytes_mut() else {
         // Widened items are the output's: they are brought to it whole, and scanned there.
         let mut buffer = Vec::new();
-        let all = seen_as(input, way.seen, &mut buffer)?;
-        let (all, output) = (all.bits_as(way.from), output.bits_as(way.to));
-        return way.code.scan_into(device, all, output, problem);
+        let all = widened_to(input, kernel.widened_to, &mut buffer)?;
+        return kernel.run(device, all, output, problem);
     };
-    let mut stream = ScanStream::new(device, item, out, problem)?;
+    let mut stream = ScanStream::new(device, input.dtype(), out, problem)?;
     let mut begin = |start: usize, end: usize| {
         let output = AnyViewMut::from_bytes(out, &mut bytes[start * size..end * size])?;
         stream.next(input.slice(start..end)?, output)
@@ -290,135 +291,21 @@ pub fn scan_in_place<'a>(
     let dtype = data.dtype();
     problem.check(dtype, dtype)?;
     let (same, _) = same_bits(problem.op, dtype, dtype);
-    let missing = Error::OperatorElement { operator: problem.op.name(), dtype };
-    let code = pairs::scan_in_place(problem.op, same).ok_or(missing)?;
-    code.scan(device, data.bits_as(same), problem)
-}
-
-/// Binds a scan to arrays of a GPU, to be run as often as wanted: see [`ScanPlan::bind`](crate::ScanPlan::bind).
-///
-/// # Errors
-/// Those of [`scan_into`]; [`Error::NoCommands`] on a CPU; [`Error::OperatorElement`] for pairs of types that have no kernel.
-pub fn bind_scan<'a, 'b>(
-    device: &Device,
-    input: impl Into<AnyView<'a>>,
-    output: impl Into<AnyViewMut<'b>>,
-    problem: &Scan,
-) -> Result<Recording> {
-    let input = input.into();
-    bind_views(device, input.len(), input, output.into(), problem)
-}
-
-/// Binds the scan that arrays of as many as `items` items get, to shorter ones: see [`ScanPlan`](crate::ScanPlan).
-///
-/// Kernels are made before there are arrays of that length.
-///
-/// # Errors
-/// Those of [`bind_scan`]; [`Error::PlanTooSmall`] if there are more items.
-pub fn bind_scan_up_to<'a, 'b>(
-    device: &Device,
-    items: usize,
-    input: impl Into<AnyView<'a>>,
-    output: impl Into<AnyViewMut<'b>>,
-    problem: &Scan,
-) -> Result<Recording> {
-    bind_views(device, items, input.into(), output.into(), problem)
-}
-
-fn bind_views(
-    device: &Device,
-    items: usize,
-    input: AnyView<'_>,
-    output: AnyViewMut<'_>,
-    problem: &Scan,
-) -> Result<Recording> {
-    let (item, out) = (input.dtype(), output.dtype());
-    problem.check(item, out)?;
-    let (from, to) = same_bits(problem.op, item, out);
-    let missing = Error::OperatorElement { operator: problem.op.name(), dtype: item };
-    let code = pairs::scan(problem.op, from, to).ok_or(missing)?;
-    code.bind(device, items, input.bits_as(from), output.bits_as(to), problem)
-}
-
-/// A scan of an array that comes in chunks: first chunk first, or, in reverse, last chunk first.
-///
-/// # Examples
-/// ```
-/// use upsweep::{Device, Dtype, any::{Op, Scan, ScanStream}};
-/// let (items, mut output) = (vec![1u8; 70_000], vec![0u32; 70_000]);
-/// let problem = Scan::inclusive(Op::Sum);
-/// let mut stream = ScanStream::new(&Device::cpu(), Dtype::U8, Dtype::U32, &problem)?;
-/// for (chunk, output) in items.chunks(ScanStream::CHUNK).zip(output.chunks_mut(ScanStream::CHUNK)) {
-///     stream.next(chunk, output)?;
-/// }
-/// assert_eq!(output[69_999], 70_000);
-/// # Ok::<(), upsweep::Error>(())
-/// ```
-pub struct ScanStream {
-    item: Dtype,
-    out: Dtype,
-    way: Way,
-    chunks: Box<dyn ScanChunks>,
-    direction: Direction,
-    /// Room for items that are widened first.
-    buffer: Vec<u64>,
-}
-
-impl ScanStream {
-    /// Every chunk but the last to come must have a multiple of this many items.
-    pub const CHUNK: usize = crate::summation::WINDOW;
-
-    /// A stream of items of type `item` into items of type `out` that has seen nothing.
-    ///
-    /// # Errors
-    /// Those of [`scan`].
-    pub fn new(device: &Device, item: Dtype, out: Dtype, problem: &Scan) -> Result<Self> {
-        problem.check(item, out)?;
-        let way = Way::new(problem.op, item, out)?;
-        let chunks = way.code.stream(device, problem)?;
-        let (direction, buffer) = (problem.direction, Vec::new());
-        Ok(Self { item, out, way, chunks, direction, buffer })
-    }
-
-    /// From which end chunks are taken.
-    pub fn direction(&self) -> Direction {
-        self.direction
-    }
-
-    /// Writes the prefixes of the next chunk to `output`.
-    ///
-    /// # Errors
-    /// [`Error::WrongDtype`] if items or outputs are of other types; [`Error::LengthMismatch`] if the lengths differ;
-    /// [`Error::ChunkLength`] if an earlier chunk was the last; [`Error::WrongDevice`] if items in the memory of a GPU would have
-    /// to be widened first.
-    pub fn next<'a, 'b>(
-        &mut self,
-        chunk: impl Into<AnyView<'a>>,
-        output: impl Into<AnyViewMut<'b>>,
-    ) -> Result<()> {
-        self.next_views(chunk.into(), output.into())
-    }
-
-    fn next_views(&mut self, chunk: AnyView<'_>, output: AnyViewMut<'_>) -> Result<()> {
-        if chunk.dtype() != self.item {
-            return Err(Error::WrongDtype { found: chunk.dtype(), wanted: self.item });
+    let mut data = data.bits_as(same);
+    let kernel = ScanKernel::new(problem.op, same, same)?;
+    let bytes = || 2 * data.len() * same.size();
+    let can = |device: &Device| kernel.is_on(device, problem);
+    let device = device.for_call(|| data.home(), Traffic::Copies, bytes, can);
+    match device.kind().erased() {
+        Ok(cpu) => {
+            let missing = Error::OperatorElement { operator: problem.op.name(), dtype };
+            pairs::scan_in_place(problem.op, same).ok_or(missing)?.scan(cpu, data, problem)
         }
-        if output.dtype() != self.out {
-            return Err(Error::WrongDtype { found: output.dtype(), wanted: self.out });
+        Err(gpu) => {
+            let erased = kernel.code.problem(problem, gpu.language());
+            let state = || kernel.code.chunks(problem).into_erased();
+            gpu.scan(None, data.erased(), &erased, &state)
         }
-        let output = output.bits_as(self.way.to);
-        let chunk = seen_as(chunk, self.way.seen, &mut self.buffer)?;
-        self.chunks.next(chunk.bits_as(self.way.from), output)
-    }
-}
-
-impl fmt::Debug for ScanStream {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScanStream")
-            .field("item", &self.item)
-            .field("out", &self.out)
-            .field("direction", &self.direction)
-            .finish_non_exhaustive()
     }
 }
 
@@ -434,8 +321,8 @@ pub fn reference_scan<'a>(
     let input = input.into();
     let item = input.dtype();
     problem.check(item, out)?;
-    let way = Way::new(problem.op, item, out)?;
+    let kernel = ScanKernel::new(problem.op, item, out)?;
     let mut buffer = Vec::new();
-    let seen = seen_as(input, way.seen, &mut buffer)?;
-    Ok(way.code.reference(seen.bits_as(way.from), problem)?.bits_as(out))
+    let seen = widened_to(input, kernel.widened_to, &mut buffer)?;
+    Ok(kernel.code.reference(seen.bits_as(kernel.from), problem)?.bits_as(out))
 }

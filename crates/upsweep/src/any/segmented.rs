@@ -1,11 +1,12 @@
 //! Reductions and scans within segments.
 
 use bytemuck::cast_slice_mut;
+use upsweep_gpu::ErasedType;
 
-use super::array::{AnyArray, AnyView};
-use super::pairs::{self, SegmentedPair, same_bits};
-use super::reduce::{combined_in, narrowed, seen_as};
+use super::array::{AnyArray, AnyView, AnyViewMut};
+use super::kernel::{SegmentedKernel, narrowed};
 use super::{Op, Reduce, Scalar, Scan, with_dtype};
+use crate::erased::ErasedViewMut;
 use crate::{Device, Dtype, Error, Result, Segments};
 
 /// Segments that begin where these offsets say: see [`Segments::by_offsets`].
@@ -39,55 +40,61 @@ pub fn segments_by_keys<'a>(keys: impl Into<AnyView<'a>>) -> Result<Segments<'a>
     with_dtype!(keys.dtype(), T => Ok(Segments::by_keys(keys.typed::<T>()?)))
 }
 
-/// The type of the kernel for results of type `out`, and its code.
-struct Way {
-    /// The type that items are widened to if it is not theirs.
-    seen: Dtype,
-    kernel: Dtype,
-    code: &'static dyn SegmentedPair,
-}
-
-impl Way {
-    /// Integers are combined in their own type or in the next wider one that has a kernel, of whose bits those that were asked
-    /// for are the lower ones.
-    fn new(op: Op, out: Dtype) -> Result<Self> {
-        let wider = match out {
-            Dtype::U8 | Dtype::U16 | Dtype::U32 => [Dtype::U32, Dtype::U64],
-            Dtype::I8 | Dtype::I16 | Dtype::I32 => [Dtype::I32, Dtype::I64],
-            other => [combined_in(other); 2],
-        };
-        let found = wider.into_iter().find_map(|seen| {
-            let (kernel, _) = same_bits(op, seen, seen);
-            pairs::segmented(op, kernel).map(|code| Self { seen, kernel, code })
-        });
-        found.ok_or(Error::OperatorElement { operator: op.name(), dtype: out })
-    }
-
-    /// The items as the kernel reads them.
-    fn items<'b>(&self, items: AnyView<'b>, buffer: &'b mut Vec<u64>) -> Result<AnyView<'b>> {
-        Ok(seen_as(items, self.seen, buffer)?.bits_as(self.kernel))
-    }
-
-    /// A start value as the kernel takes it.
-    fn init(&self, init: Option<Scalar>) -> Option<Scalar> {
-        init.and_then(|init| init.widened(self.seen))
-    }
-
+impl SegmentedKernel {
     /// The kernel's results in the type that was asked for.
     fn results(&self, device: &Device, results: AnyArray, op: Op, out: Dtype) -> Result<AnyArray> {
-        let results = results.bits_as(self.seen);
-        if out == self.seen {
+        let results = results.bits_as(self.widened_to);
+        if out == self.widened_to {
             return Ok(results);
         }
         let wide = results.to_bytes()?;
         let mut narrow = vec![0u64; results.len().div_ceil(8 / out.size())];
         let narrow: &mut [u8] = &mut cast_slice_mut(&mut narrow)[..results.len() * out.size()];
-        let items = wide.chunks_exact(self.seen.size()).zip(narrow.chunks_exact_mut(out.size()));
+        let size = self.widened_to.size();
+        let items = wide.chunks_exact(size).zip(narrow.chunks_exact_mut(out.size()));
         for (wide, narrow) in items {
-            let value = Scalar::of_bytes(self.seen, wide);
+            let value = Scalar::of_bytes(self.widened_to, wide);
             narrow.copy_from_slice(narrowest(value, op, out).bytes());
         }
         AnyArray::from_view(device, AnyView::from_bytes(out, narrow)?)
+    }
+
+    /// Reduces segments to an array of its own; by keys or flags the keys go to `unique`, if they are asked for.
+    fn reduce(
+        &self,
+        device: &Device,
+        items: AnyView<'_>,
+        segments: &Segments<'_>,
+        mut unique: Option<AnyViewMut<'_>>,
+        init: Option<Scalar>,
+    ) -> Result<AnyArray> {
+        segments.check(items.len())?;
+        let most = segments.most(items.len());
+        let mut output = AnyArray::filled(device, most, Scalar::of_bytes(self.dtype, &[0; 8]))?;
+        let (code, mut found) = (self.code, [most as u64]);
+        match device.kind().erased() {
+            Ok(cpu) => {
+                let segments = segments.on_host(items.len())?;
+                let unique = unique.as_mut().and_then(AnyViewMut::bytes_mut);
+                let output = output.view_mut();
+                let count = code.reduce_on(cpu, items, segments, unique, output, init)?;
+                found = [count as u64];
+            }
+            Err(gpu) => {
+                let problem = code.reduction(init, gpu.language());
+                let (mut results, mut count) = (output.view_mut(), AnyViewMut::from(&mut found));
+                let packed = segments.packs().then(|| {
+                    let unique = unique.as_mut().map(|unique| ErasedViewMut {
+                        of: with_dtype!(unique.dtype(), T => ErasedType::of::<T>()),
+                        items: unique.erased(),
+                    });
+                    (unique, count.erased())
+                });
+                let results = results.erased();
+                gpu.segmented_reduce(items.erased(), segments, results, packed, &problem)?;
+            }
+        }
+        Ok(output.truncated(usize::try_from(found[0]).unwrap_or(most)))
     }
 }
 
@@ -132,12 +139,12 @@ pub fn segmented_reduce<'a>(
     let items = items.into();
     problem.check(items.dtype())?;
     let out = problem.result(items.dtype());
-    let way = Way::new(problem.op, out)?;
+    let kernel = SegmentedKernel::new(problem.op, out)?;
     let mut buffer = Vec::new();
-    let seen = way.items(items, &mut buffer)?;
+    let seen = kernel.items(items, &mut buffer)?;
     let home = device.at_home(|| items.home());
-    let results = way.code.reduce(&home, seen, segments, way.init(problem.init))?;
-    way.results(&home, results, problem.op, out)
+    let results = kernel.reduce(&home, seen, segments, None, kernel.init(problem.init)?)?;
+    kernel.results(&home, results, problem.op, out)
 }
 
 /// A scan of each segment: see [`segmented_scan`](crate::segmented_scan()).
@@ -170,15 +177,25 @@ pub fn segmented_scan<'a>(
 ) -> Result<AnyArray> {
     let items = items.into();
     problem.check(items.dtype(), out)?;
-    let way = Way::new(problem.op, out)?;
+    let kernel = SegmentedKernel::new(problem.op, out)?;
     let mut buffer = Vec::new();
-    let seen = way.items(items, &mut buffer)?;
+    let seen = kernel.items(items, &mut buffer)?;
     let home = device.at_home(|| items.home());
-    let zero = Scalar::of_bytes(way.kernel, &[0; 8]);
-    let mut output = AnyArray::filled(&home, items.len(), zero)?;
-    let problem = Scan { init: way.init(problem.init), ..*problem };
-    way.code.scan_into(&home, seen, segments, output.view_mut(), &problem)?;
-    way.results(&home, output, problem.op, out)
+    let mut output = AnyArray::filled(&home, items.len(), Scalar::of_bytes(kernel.dtype, &[0; 8]))?;
+    let problem = Scan { init: kernel.init(problem.init)?, ..*problem };
+    segments.check(items.len())?;
+    match home.kind().erased() {
+        Ok(cpu) => {
+            let marks = segments.on_host(items.len())?;
+            kernel.code.scan_on(cpu, seen, marks, output.view_mut(), &problem)?;
+        }
+        Err(gpu) => {
+            let erased = kernel.code.scan(&problem, gpu.language());
+            let mut results = output.view_mut();
+            gpu.segmented_scan(seen.erased(), segments, results.erased(), &erased)?;
+        }
+    }
+    kernel.results(&home, output, problem.op, out)
 }
 
 /// A reduction of each run of equal keys: see [`reduce_by_key`](crate::reduce_by_key).
@@ -190,7 +207,7 @@ pub fn segmented_scan<'a>(
 /// As [`segmented_reduce`]; waits for how many runs there are.
 ///
 /// # Errors
-/// Those of [`segmented_reduce`]; [`Error::OperatorElement`] for a start value, which runs have none of.
+/// Those of [`segmented_reduce`].
 ///
 /// # Examples
 /// ```
@@ -209,14 +226,14 @@ pub fn reduce_by_key<'a, 'b>(
 ) -> Result<(AnyArray, AnyArray)> {
     let (keys, items) = (keys.into(), items.into());
     problem.check(items.dtype())?;
-    if problem.init.is_some() {
-        return Err(Error::OperatorElement { operator: problem.op.name(), dtype: items.dtype() });
-    }
     let out = problem.result(items.dtype());
-    let way = Way::new(problem.op, out)?;
+    let kernel = SegmentedKernel::new(problem.op, out)?;
     let mut buffer = Vec::new();
-    let seen = way.items(items, &mut buffer)?;
+    let seen = kernel.items(items, &mut buffer)?;
     let home = device.at_home(|| items.home());
-    let (unique, results) = way.code.by_key(&home, keys, seen)?;
-    Ok((unique, way.results(&home, results, problem.op, out)?))
+    let (segments, init) = (segments_by_keys(keys)?, kernel.init(problem.init)?);
+    let mut unique = AnyArray::room_for(&home, keys)?;
+    let results = kernel.reduce(&home, seen, &segments, Some(unique.view_mut()), init)?;
+    let found = results.len();
+    Ok((unique.truncated(found), kernel.results(&home, results, problem.op, out)?))
 }

@@ -1,19 +1,17 @@
 //! The calls: their arrays, and how they are done on a CPU and on a GPU.
 
 use std::hint::black_box;
-use std::sync::Arc;
 use std::time::Instant;
 
 use upsweep_core::{Bounds, Extreme, Traffic, Work};
 
 use super::Report;
-use super::facts::{Facts, Jobs, Times, WhyOf};
-use crate::backend::Kind;
+use super::facts::{Facts, Jobs, Times};
+use crate::backend::{Kind, wrong_device};
 use crate::view::Items;
 use crate::{
-    Array, Device, Element, Error, Number, Operator, PositionPlan, Profile, Recording, Reduce,
-    ReducePlan, Result, Scan, ScanPlan, View, Widen, argmax, argmin, reduce_into_with,
-    scan_into_with,
+    Array, Device, Element, Number, Operator, PositionPlan, Recording, Reduce, ReducePlan, Result,
+    Scan, ScanPlan, View, Widen, argmax, argmin, reduce_into_with, scan_into_with,
 };
 
 /// Explains a reduction: see [`reduce_with`](crate::reduce_with).
@@ -43,10 +41,12 @@ where
         writes: false,
         item_bytes: [size_of::<T>(), size_of::<A>()],
         // Whatever does not commute is done as a scan is, in windows of the order of summation.
-        shape: if O::COMMUTATIVE { Device::reduce_shape::<T> } else { |_, _| None },
+        shape: device.reduce_shape::<T>(input.len()).filter(|_| O::COMMUTATIVE),
+        choice: |cpu, bytes| cpu.choice::<T>(Traffic::Reads, bytes),
     };
-    Call {
-        facts,
+    let call = Typed {
+        input,
+        writes: facts.writes,
         filling: problem.operator.identity(),
         run: &|device: &Device, items: &[T], result: &mut Array<A>| {
             reduce_into_with(device, items, result, problem)
@@ -54,8 +54,8 @@ where
         bind: &|device: &Device, input: View<'_, T>, result: &mut Array<A>| {
             ReducePlan::<T, A, O>::new(device, input.len(), *problem)?.bind(input, result)
         },
-    }
-    .explain(device, input)
+    };
+    explain(&facts, &call, device)
 }
 
 /// Explains a search for the first position of an extreme: see [`argmin`](crate::argmin) and [`argmax`](crate::argmax).
@@ -79,10 +79,12 @@ pub fn position<'a, T: Number>(
         work: Some(Work::of_position::<T>(extreme)),
         writes: false,
         item_bytes: [size_of::<T>(), size_of::<u64>()],
-        shape: Device::reduce_shape::<T>,
+        shape: device.reduce_shape::<T>(input.len()),
+        choice: |cpu, bytes| cpu.choice::<T>(Traffic::Reads, bytes),
     };
-    Call {
-        facts,
+    let call = Typed {
+        input,
+        writes: facts.writes,
         filling: 0u64,
         run: &|device: &Device, items: &[T], result: &mut Array<u64>| {
             let found = if largest { argmax(device, items) } else { argmin(device, items) };
@@ -95,8 +97,8 @@ pub fn position<'a, T: Number>(
             };
             plan?.bind(input, result)
         },
-    }
-    .explain(device, input)
+    };
+    explain(&facts, &call, device)
 }
 
 /// Explains a scan into an array of its own with items of type `U`: see [`scan_into_with`].
@@ -124,10 +126,12 @@ where
         work: Work::of::<T, U, O, U::Acc>(),
         writes: true,
         item_bytes: [size_of::<T>(), size_of::<U>()],
-        shape: Device::scan_shape::<T, U, O>,
+        shape: device.scan_shape::<T, U, O>(input.len()),
+        choice: |cpu, bytes| cpu.choice::<U>(Traffic::Copies, bytes),
     };
-    Call {
-        facts,
+    let call = Typed {
+        input,
+        writes: facts.writes,
         filling: U::from_acc(problem.operator.identity()),
         run: &|device: &Device, items: &[T], output: &mut Array<U>| {
             scan_into_with(device, items, output, problem)
@@ -135,8 +139,8 @@ where
         bind: &|device: &Device, input: View<'_, T>, output: &mut Array<U>| {
             ScanPlan::<T, U, O>::new(device, input.len(), *problem)?.bind(input, output)
         },
-    }
-    .explain(device, input)
+    };
+    explain(&facts, &call, device)
 }
 
 /// The names of two types.
@@ -151,90 +155,173 @@ type Run<'a, T, U> = &'a dyn Fn(&Device, &[T], &mut Array<U>) -> Result<()>;
 /// A call bound to its arrays on a GPU.
 type Bind<'a, T, U> = &'a dyn Fn(&Device, View<'_, T>, &mut Array<U>) -> Result<Recording>;
 
-/// What is called, and how: `run` on a CPU, `bind` on a GPU. The operator is theirs alone, so that all else is compiled once for all
+/// A call with Rust's types: `run` on a CPU, `bind` on a GPU. The operator is theirs alone, so that all else is compiled once for all
 /// operators on two types.
-struct Call<'a, T, U> {
-    facts: Facts,
+struct Typed<'a, T, U> {
+    input: View<'a, T>,
+    writes: bool,
     /// What outputs hold before.
     filling: U,
     run: Run<'a, T, U>,
     bind: Bind<'a, T, U>,
 }
 
-impl<T: Element, U: Element> Call<'_, T, U> {
-    #[inline(never)]
-    fn explain(self, device: &Device, input: View<'_, T>) -> Result<Report> {
-        let (work, items) = (self.facts.work, input.len());
-        match device.kind() {
-            Kind::Cpu(cpu) => {
-                let Items::Host(items) = input.items else {
-                    return Err(Error::WrongDevice {
-                        array: input.device().to_owned(),
-                        device: device.id().to_owned(),
-                    });
-                };
-                // As the call itself counts them, the wider output of a scan included.
-                let bytes = usize::try_from(self.facts.bytes(items.len())).unwrap_or(usize::MAX);
-                let chosen = match self.facts.writes {
-                    false => cpu.choice::<T>(Traffic::Reads, bytes),
-                    true => cpu.choice::<U>(Traffic::Copies, bytes),
-                };
-                let times = self.on_cpu(device, items)?;
-                Ok(self.facts.of_cpu(device, cpu, items.len(), chosen, times))
-            }
-            Kind::Wgpu(gpu) => {
-                self.on_gpu(device, input, gpu.profile(), &|done| gpu.why(work, items as u64, done))
-            }
-            Kind::Cuda(gpu) => {
-                self.on_gpu(device, input, gpu.profile(), &|done| gpu.why(work, items as u64, done))
-            }
+impl<T: Element, U: Element> Explained for Typed<'_, T, U> {
+    type Input = Array<T>;
+    type Output = Array<U>;
+
+    fn items(&self) -> usize {
+        self.input.len()
+    }
+
+    fn place(&self) -> Option<&str> {
+        matches!(self.input.items, Items::Device(_)).then(|| self.input.device())
+    }
+
+    fn run(&self, device: &Device, items: usize, output: &mut Array<U>) -> Result<()> {
+        match self.input.items {
+            Items::Host(all) => (self.run)(device, black_box(&all[..items]), output),
+            Items::Device(range) => Err(wrong_device(range.device(), device.id())),
         }
     }
 
-    fn on_cpu(&self, device: &Device, items: &[T]) -> Result<Times> {
-        let output = |items| Array::filled(device, self.facts.outputs(items), self.filling);
-        let one = &items[..items.len().min(1)];
-        let (mut whole_output, mut one_output) = (output(items.len())?, output(one.len())?);
-        self.facts.on_cpu(
-            device,
-            items.len(),
-            &mut || (self.run)(device, black_box(items), &mut whole_output),
-            &mut || (self.run)(device, black_box(one), &mut one_output),
-        )
+    fn copy(&self, device: &Device) -> Result<Option<Array<T>>> {
+        match self.input.items {
+            Items::Host(items) => Array::from_slice(device, items).map(Some),
+            Items::Device(_) => Ok(None),
+        }
     }
 
-    fn on_gpu(
+    fn room(&self, device: &Device, items: usize) -> Result<Array<T>> {
+        Array::with_room(device, items)
+    }
+
+    fn output(&self, device: &Device, items: usize) -> Result<Array<U>> {
+        Array::filled(device, items, self.filling)
+    }
+
+    fn bind(
         &self,
         device: &Device,
-        input: View<'_, T>,
-        profile: Option<&Arc<Profile>>,
-        why: WhyOf<'_>,
-    ) -> Result<Report> {
-        let items = input.len();
-        let begun = Instant::now();
-        let copied = match input.items {
-            Items::Host(items) => Some(Array::from_slice(device, items)?),
-            Items::Device(_) => None,
-        };
-        device.wait()?;
-        let upload = copied.as_ref().map(|_| begun.elapsed());
-        let input = copied.as_ref().map_or(input, Array::view);
-        let one = Array::<T>::with_room(device, items.min(1))?;
-        let output = |items| Array::filled(device, self.facts.outputs(items), self.filling);
-        let (mut whole_output, mut one_output) = (output(items)?, output(one.len())?);
-        let begun = Instant::now();
-        let job = (self.bind)(device, input, &mut whole_output)?;
-        job.submit()?;
-        device.wait()?;
-        let first = begun.elapsed();
-        let least = (self.bind)(device, one.view(), &mut one_output)?;
-        let target = Array::<T>::with_room(device, if self.facts.writes { items } else { 0 })?;
-        let limit = match self.facts.writes {
-            _ if items == 0 => None,
-            true => Some(device.bind_probe_copy(input, &mut { target })?),
-            false => Some(device.bind_probe_read(input)?),
-        };
-        let jobs = Jobs { job, least, limit, first, upload };
-        self.facts.on_gpu(device, items, &jobs, profile, why)
+        input: Option<&Array<T>>,
+        output: &mut Array<U>,
+    ) -> Result<Recording> {
+        (self.bind)(device, input.map_or(self.input, Array::view), output)
     }
+
+    fn probe(
+        &self,
+        device: &Device,
+        input: Option<&Array<T>>,
+        target: &mut Array<T>,
+    ) -> Result<Recording> {
+        let input = input.map_or(self.input, Array::view);
+        match self.writes {
+            true => device.bind_probe_copy(input, target),
+            false => device.bind_probe_read(input),
+        }
+    }
+}
+
+/// A call that can be explained: its arrays, and what is done with them.
+pub(crate) trait Explained {
+    /// An array of items to read.
+    type Input;
+    /// An array of what is written.
+    type Output;
+
+    /// How many items are read.
+    fn items(&self) -> usize;
+
+    /// The device in whose memory they are; `None` in the host's.
+    fn place(&self) -> Option<&str>;
+
+    /// Does the call on the first of the items on a CPU.
+    fn run(&self, device: &Device, items: usize, output: &mut Self::Output) -> Result<()>;
+
+    /// A copy on a GPU of items of the host's.
+    fn copy(&self, device: &Device) -> Result<Option<Self::Input>>;
+
+    /// An array on a GPU with room for so many items, holding anything.
+    fn room(&self, device: &Device, items: usize) -> Result<Self::Input>;
+
+    /// An array for so many items of the output.
+    fn output(&self, device: &Device, items: usize) -> Result<Self::Output>;
+
+    /// Binds the call to an array, or to the one it is made on.
+    fn bind(
+        &self,
+        device: &Device,
+        input: Option<&Self::Input>,
+        output: &mut Self::Output,
+    ) -> Result<Recording>;
+
+    /// Binds the copy of an array to `target`, or reads it, if nothing as long is written.
+    fn probe(
+        &self,
+        device: &Device,
+        input: Option<&Self::Input>,
+        target: &mut Self::Input,
+    ) -> Result<Recording>;
+}
+
+/// Does a call, and says what it was.
+///
+/// # Errors
+/// Those of the call.
+pub(crate) fn explain<C: Explained>(facts: &Facts, call: &C, device: &Device) -> Result<Report> {
+    let (work, items) = (facts.work, call.items());
+    match device.kind() {
+        Kind::Cpu(cpu) => {
+            if let Some(place) = call.place() {
+                return Err(wrong_device(place, device.id()));
+            }
+            let times = on_cpu(facts, call, device)?;
+            Ok(facts.of_cpu(device, cpu, items, times))
+        }
+        Kind::Wgpu(gpu) => {
+            let why = |done| gpu.why(work, items as u64, done);
+            facts.on_gpu(device, items, &jobs(facts, call, device)?, gpu.profile(), &why)
+        }
+        Kind::Cuda(gpu) => {
+            let why = |done| gpu.why(work, items as u64, done);
+            facts.on_gpu(device, items, &jobs(facts, call, device)?, gpu.profile(), &why)
+        }
+    }
+}
+
+fn on_cpu<C: Explained>(facts: &Facts, call: &C, device: &Device) -> Result<Times> {
+    let items = call.items();
+    let output = |items| call.output(device, facts.outputs(items));
+    let one = items.min(1);
+    let (mut whole_output, mut one_output) = (output(items)?, output(one)?);
+    facts.on_cpu(device, items, &mut || call.run(device, items, &mut whole_output), &mut || {
+        call.run(device, one, &mut one_output)
+    })
+}
+
+/// The call on a GPU, bound and run once, with what it is held against.
+fn jobs<C: Explained>(facts: &Facts, call: &C, device: &Device) -> Result<Jobs> {
+    let items = call.items();
+    let begun = Instant::now();
+    let copied = call.copy(device)?;
+    device.wait()?;
+    let upload = copied.as_ref().map(|_| begun.elapsed());
+    let one = call.room(device, items.min(1))?;
+    let output = |items| call.output(device, facts.outputs(items));
+    let (mut whole_output, mut one_output) = (output(items)?, output(items.min(1))?);
+    let begun = Instant::now();
+    let job = call.bind(device, copied.as_ref(), &mut whole_output)?;
+    job.submit()?;
+    device.wait()?;
+    let first = begun.elapsed();
+    let least = call.bind(device, Some(&one), &mut one_output)?;
+    let limit = match items {
+        0 => None,
+        _ => {
+            let mut target = call.room(device, if facts.writes { items } else { 0 })?;
+            Some(call.probe(device, copied.as_ref(), &mut target)?)
+        }
+    };
+    Ok(Jobs { job, least, limit, first, upload })
 }

@@ -17,18 +17,20 @@ use crate::{
 const LIMIT_BYTES: usize = 1 << 30;
 
 /// What is called.
-pub(super) struct Facts {
-    pub(super) primitive: &'static str,
-    pub(super) operator: &'static str,
-    pub(super) types: [String; 2],
+pub(crate) struct Facts {
+    pub(crate) primitive: &'static str,
+    pub(crate) operator: &'static str,
+    pub(crate) types: [String; 2],
     /// As profiles know it.
-    pub(super) work: Option<Work>,
+    pub(crate) work: Option<Work>,
     /// Whether the output is as long as the input, or one item.
-    pub(super) writes: bool,
+    pub(crate) writes: bool,
     /// Bytes of an item of the input and of one of the output.
-    pub(super) item_bytes: [usize; 2],
-    /// What the numbers of a CPU come to.
-    pub(super) shape: fn(&Device, usize) -> Option<CpuShape>,
+    pub(crate) item_bytes: [usize; 2],
+    /// What the numbers of a CPU come to for this call.
+    pub(crate) shape: Option<CpuShape>,
+    /// What a CPU chooses for so many bytes.
+    pub(crate) choice: fn(&Cpu, usize) -> (CpuStrategy, CpuPolicy),
 }
 
 /// What was measured.
@@ -111,14 +113,10 @@ impl Facts {
     }
 
     /// What a call of the CPU took, and why it was done so.
-    pub(super) fn of_cpu(
-        &self,
-        device: &Device,
-        cpu: &Cpu,
-        items: usize,
-        (strategy, policy): (CpuStrategy, CpuPolicy),
-        times: Times,
-    ) -> Report {
+    pub(super) fn of_cpu(&self, device: &Device, cpu: &Cpu, items: usize, times: Times) -> Report {
+        // As the call itself counts them, the wider output of a scan included.
+        let bytes = usize::try_from(self.bytes(items)).unwrap_or(usize::MAX);
+        let (strategy, policy) = (self.choice)(cpu, bytes);
         let found = profile::find(device.limits());
         let tuned = found.profile.as_ref().and_then(|p| profile::numbers_of(p, cpu));
         let why = match tuned {
@@ -200,7 +198,7 @@ impl Facts {
             items: items as u64,
             strategy,
             policy,
-            shape: (self.shape)(device, items),
+            shape: self.shape.clone(),
             why,
             profile: None,
             bytes: self.bytes(items),

@@ -22,7 +22,11 @@ use std::time::Duration;
 
 use crate::{CpuShape, Launch, Policy, Quartiles, Strategy, Why};
 
+#[cfg(feature = "any")]
+pub(crate) use calls::{Explained, explain};
 pub use calls::{position, reduce, scan};
+#[cfg(feature = "any")]
+pub(crate) use facts::Facts;
 
 /// What a call did, and how long it took. Displayed, it is a page of text.
 #[derive(Clone, Debug, PartialEq)]
