@@ -454,6 +454,9 @@ fn runs_of_keys_of_every_type() -> Result<()> {
         assert_eq!((unique.dtype(), unique.to_bytes()?), (dtype, [a, b, a].concat()));
         assert_eq!(sums.into_typed::<u64>()?.into_vec()?, [3, 3, 4]);
     }
+    let from = Reduce::new(Op::Sum).init(Scalar::new(100u64));
+    let (_, sums) = any::reduce_by_key(&device, &[1u8, 1, 2], &items, &from)?;
+    assert_eq!(sums.into_typed::<u64>()?.into_vec()?, [103, 107]);
     let segments = any::segments_by_keys(&[1u8, 1, 2])?;
     let items = [f16::from_f32(1.5), f16::from_f32(2.5), f16::from_f32(8.0)];
     let least = any::segmented_reduce(&device, &items, &segments, &Reduce::new(Op::Min))?;
@@ -471,6 +474,8 @@ fn mistakes_are_named() -> Result<()> {
     let init = reduce(Reduce::new(Op::Sum).init(Scalar::new(1u8)));
     let wanted = Error::WrongDtype { found: Dtype::U8, wanted: Dtype::U64 };
     assert_eq!(init, Err(wanted));
+    let init = reduce(Reduce::new(Op::ArgMin).init(Scalar::new(1u8)));
+    assert_eq!(init, Err(Error::NoInit { operator: "argmin" }));
     let bits = any::reduce(&device, &[1.0f32], &Reduce::new(Op::And));
     assert_eq!(bits, Err(Error::OperatorElement { operator: "and", dtype: Dtype::F32 }));
     let mean = reduce(Reduce::new(Op::Mean).acc(Dtype::U32));
