@@ -73,7 +73,11 @@ pub fn explain_scan<'a>(
 /// # Errors
 /// Those of that call.
 pub fn bind_probe_read<'a>(device: &Device, input: impl Into<AnyView<'a>>) -> Result<Recording> {
-    let input = input.into();
+    bind_probe_read_of_view(device, input.into())
+}
+
+// Not generic, so that callers do not compile it.
+fn bind_probe_read_of_view(device: &Device, input: AnyView<'_>) -> Result<Recording> {
     with_dtype!(input.dtype(), T => device.bind_probe_read(input.typed::<T>()?))
 }
 
@@ -86,7 +90,15 @@ pub fn bind_probe_copy<'a, 'b>(
     input: impl Into<AnyView<'a>>,
     output: impl Into<AnyViewMut<'b>>,
 ) -> Result<Recording> {
-    let (input, output) = (input.into(), output.into());
+    bind_probe_copy_of_views(device, input.into(), output.into())
+}
+
+// Not generic, so that callers do not compile it.
+fn bind_probe_copy_of_views(
+    device: &Device,
+    input: AnyView<'_>,
+    output: AnyViewMut<'_>,
+) -> Result<Recording> {
     // What bytes stand for makes no difference.
     let (from, to) = (unsigned(input.dtype()), unsigned(output.dtype()));
     let (input, output) = (input.bits_as(from), output.bits_as(to));
