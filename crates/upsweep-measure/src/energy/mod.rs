@@ -4,6 +4,7 @@
 //! programs' work is in them, and what the device draws when nobody works, which is said beside.
 
 mod nvml;
+mod nvml_library;
 mod per_call;
 mod powercap;
 

@@ -1,7 +1,8 @@
 //! The energy counters of NVIDIA's GPUs, by NVML, which comes with the driver and is looked for when it is asked for.
 
-use nvml_wrapper::Nvml as Library;
 use upsweep::Device;
+
+use super::nvml_library::Library;
 
 /// A GPU's counter.
 pub(crate) struct Nvml {
@@ -13,8 +14,8 @@ pub(crate) struct Nvml {
 impl Nvml {
     /// The counter of this GPU: of CUDA's by its identity, of others by their name, if no two have it.
     pub(super) fn open(device: &Device) -> Result<Self, String> {
-        let library = Library::init().map_err(|error| format!("there is no NVML: {error}"))?;
-        let failed = |error: nvml_wrapper::error::NvmlError| format!("NVML says: {error}");
+        let library = Library::open().map_err(|error| format!("there is no NVML: {error}"))?;
+        let failed = |error: String| format!("NVML says: {error}");
         let count = library.device_count().map_err(failed)?;
         let identity = identity(device);
         let name = &device.limits().name;

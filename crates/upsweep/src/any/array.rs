@@ -493,7 +493,11 @@ impl AnyArray {
     /// # Errors
     /// Those of [`Array::from_slice`]; [`Error::WrongDevice`] if the items are in the memory of a GPU.
     pub fn from_view<'a>(device: &Device, items: impl Into<AnyView<'a>>) -> Result<Self> {
-        let items = items.into();
+        Self::copied(device, items.into())
+    }
+
+    // Not generic, so that callers do not compile it.
+    fn copied(device: &Device, items: AnyView<'_>) -> Result<Self> {
         with_dtype!(items.dtype, T => match items.typed::<T>()?.items {
             Items::Host(items) => Array::from_slice(device, items).map(Self::from),
             Items::Device(range) => Err(wrong_device(range.device(), "cpu")),

@@ -140,8 +140,13 @@ fn bind_a_scan(
 /// # Errors
 /// Those of that call.
 pub fn bind_probe_read<'a>(device: &Device, input: impl Into<AnyView<'a>>) -> Result<Recording> {
-    let input = input.into();
-    with_dtype!(input.dtype(), T => device.bind_probe_read(input.typed::<T>()?))
+    probe_read(device, input.into())
+}
+
+fn probe_read(device: &Device, input: AnyView<'_>) -> Result<Recording> {
+    // What bytes stand for makes no difference.
+    let same = unsigned(input.dtype());
+    with_unsigned!(same, T => device.bind_probe_read(input.bits_as(same).typed::<T>()?))
 }
 
 /// All bytes of an array copied to another: see [`Device::bind_probe_copy`].
@@ -153,8 +158,10 @@ pub fn bind_probe_copy<'a, 'b>(
     input: impl Into<AnyView<'a>>,
     output: impl Into<AnyViewMut<'b>>,
 ) -> Result<Recording> {
-    let (input, output) = (input.into(), output.into());
-    // What bytes stand for makes no difference.
+    probe_copy(device, input.into(), output.into())
+}
+
+fn probe_copy(device: &Device, input: AnyView<'_>, output: AnyViewMut<'_>) -> Result<Recording> {
     let (from, to) = (unsigned(input.dtype()), unsigned(output.dtype()));
     let (input, output) = (input.bits_as(from), output.bits_as(to));
     with_unsigned!(from, T => with_unsigned!(to, U => {

@@ -325,7 +325,11 @@ pub fn reference_reduce<'a>(
     input: impl Into<AnyView<'a>>,
     problem: &Reduce,
 ) -> Result<Option<Scalar>> {
-    let input = input.into();
+    reference_of_view(input.into(), problem)
+}
+
+// Not generic, so that callers do not compile it.
+fn reference_of_view(input: AnyView<'_>, problem: &Reduce) -> Result<Option<Scalar>> {
     let item = input.dtype();
     problem.check(item)?;
     if problem.op.is_position() {
