@@ -16,11 +16,13 @@
 //! do not fit the registers (64-bit ones, on AVX2) cut in two halves of a row: that reads every
 //! other half kilobyte. Both were measured at a third of the speed out of cache.
 
+use core::hint::black_box;
+
 use fearless_simd::Simd;
 use upsweep_core::summation::{LANES, TILE};
 use upsweep_core::{Element, Operator, Tree, Widen};
 
-use crate::isa::Kernel;
+use crate::isa::{self, Kernel};
 use crate::simd::half;
 
 /// Folds items in the order of the specification. There must be at least one item.
@@ -41,12 +43,44 @@ where
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) -> A {
         let Self { items, operator, .. } = self;
+        if const { isa::is_plain::<S>() } {
+            return fold_plainly(items, &operator);
+        }
         let mut tree = Tree::<A>::new(&operator);
         for tile in items.chunks(TILE) {
             tree.push(fold_tile(simd, tile, &operator), &operator);
         }
         tree.total(&operator)
     }
+}
+
+/// All items, in loops that the compiler does not unroll.
+#[inline(never)]
+pub(crate) fn fold_plainly<T, A, O>(items: &[T], operator: &O) -> A
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    let mut tree = Tree::<A>::new(operator);
+    for tile in items.chunks(TILE) {
+        let mut lanes = [operator.padding(); LANES];
+        for row in tile.chunks(LANES) {
+            for (lane, item) in lanes.iter_mut().zip(row) {
+                *lane = operator.combine(*lane, item.widen());
+            }
+        }
+        let mut half = black_box(LANES) / 2;
+        while half > 0 {
+            let (left, right) = lanes.split_at_mut(half);
+            for (left, right) in left.iter_mut().zip(right) {
+                *left = operator.combine(*left, *right);
+            }
+            half /= 2;
+        }
+        tree.push(lanes[0], operator);
+    }
+    tree.total(operator)
 }
 
 /// One tile of `[1, TILE]` items.
@@ -84,10 +118,10 @@ where
         }
         return fold_lanes(lanes, operator);
     }
-    let mut lanes: [A; LANES] = first.map(
-        #[inline(always)]
-        |item| item.widen(),
-    );
+    let mut lanes = [operator.padding(); LANES];
+    for (lane, item) in lanes.iter_mut().zip(first) {
+        *lane = item.widen();
+    }
     for row in others {
         for lane in 0..LANES {
             lanes[lane] = operator.combine(lanes[lane], row[lane].widen());

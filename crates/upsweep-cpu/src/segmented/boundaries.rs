@@ -2,9 +2,11 @@
 
 use core::ops::Range;
 
+use fearless_simd::{Level, Simd};
 use upsweep_core::{Result, SegmentedBy, Segments};
 
 use super::offsets::Offsets;
+use crate::isa::{self, Kernel};
 
 /// In front of which items segments begin: number `i` is the boundary between items `i - 1` and `i`. Those in front of the first
 /// and behind the last item always are boundaries.
@@ -115,6 +117,22 @@ fn mark_words<const N: usize, W: PartialEq + Default>(
 #[inline(always)]
 pub(super) fn any(marks: &[u8]) -> bool {
     marks.iter().fold(0, |all, mark| all | mark) != 0
+}
+
+/// The same by the vectors of a level.
+pub(super) fn any_at(level: Level, marks: &[u8]) -> bool {
+    struct Any<'a>(&'a [u8]);
+
+    impl Kernel for Any<'_> {
+        type Output = bool;
+
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) -> bool {
+            any(self.0)
+        }
+    }
+
+    isa::run(level, Any(marks))
 }
 
 /// How many are.

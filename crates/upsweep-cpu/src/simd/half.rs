@@ -1,11 +1,10 @@
 //! `f16` to `f32`, a row at a time, with the conversion instruction where there is one.
 
-#[cfg(target_arch = "x86_64")]
 use castaway::cast;
-#[cfg(target_arch = "x86_64")]
-use fearless_simd::Level;
-use fearless_simd::Simd;
+use fearless_simd::{Level, Simd};
 use upsweep_core::{Element, Widen, f16};
+
+use crate::isa::{self, Kernel};
 
 /// Whether [`widen_row`] has an instruction for this conversion; a constant of the types.
 #[inline(always)]
@@ -64,6 +63,48 @@ where
     }
 }
 
+/// Items as they are combined, compiled once for two types.
+#[inline(never)]
+pub(crate) fn widen_at<T: Widen<A>, A: Element>(level: Level, items: &[T], values: &mut [A]) {
+    struct All<'a, T, A>(&'a [T], &'a mut [A]);
+
+    impl<T: Widen<A>, A: Element> Kernel for All<'_, T, A> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) {
+            widen(simd, self.0, self.1);
+        }
+    }
+
+    match cast!(items, &[A]) {
+        Ok(items) => values.copy_from_slice(items),
+        Err(items) => isa::run(level, All(items, values)),
+    }
+}
+
+/// Results as they are stored, compiled once for a type.
+#[inline(never)]
+pub(crate) fn narrow_at<U: Element>(level: Level, values: &[U::Acc], items: &mut [U]) {
+    struct All<'a, U: Element>(&'a [U::Acc], &'a mut [U]);
+
+    impl<U: Element> Kernel for All<'_, U> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) {
+            for (item, &value) in self.1.iter_mut().zip(self.0) {
+                *item = U::from_acc(value);
+            }
+        }
+    }
+
+    match cast!(values, &[U]) {
+        Ok(values) => items.copy_from_slice(values),
+        Err(values) => isa::run(level, All(values, items)),
+    }
+}
+
 /// F16C, which every CPU has whose level is [`converts`]'s.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -86,7 +127,6 @@ fn f16c<S: Simd, const N: usize>(simd: S, halves: &[f16; N]) -> [f32; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{self, Kernel};
     use crate::tests::levels;
 
     struct WidenRow([f16; 16]);
