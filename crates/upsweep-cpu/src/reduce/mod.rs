@@ -12,7 +12,7 @@ use core::marker::PhantomData;
 
 use castaway::cast;
 use fearless_simd::Level;
-use upsweep_core::summation::TILE;
+use upsweep_core::summation::{LANES, TILE};
 use upsweep_core::{
     ArgMax, ArgMin, Carry, Element, Extreme, Number, Operator, Tree, Widen, bf16, f16,
 };
@@ -26,7 +26,7 @@ use crate::team::Team;
 use crate::{isa, signed};
 use position::PositionOperator;
 use position::{Best, FindBest, FindFirst};
-use tile::FoldTiles;
+use tile::{FoldTiles, FoldUneven};
 
 /// The value of all items, of which there is at least one. Compiled once for all that call it.
 #[inline(never)]
@@ -87,7 +87,22 @@ where
             None => unreachable!("these are all extremes that have a kernel of their own"),
         }
     }
-    isa::run(level, FoldTiles { items, operator, acc: PhantomData })
+    if isa::is_plain_at(level) {
+        return tile::fold_plainly(items, &operator);
+    }
+    let rest = items.len() % LANES;
+    let (items, last) = match rest {
+        0 => (items, None),
+        _ => {
+            let (items, tile) = items.split_at(items.len() / TILE * TILE);
+            let uneven = FoldUneven { tile, operator, acc: PhantomData };
+            (items, Some(isa::run(level, uneven)))
+        }
+    };
+    match last {
+        Some(last) if items.is_empty() => last,
+        _ => isa::run(level, FoldTiles { items, last, operator, acc: PhantomData }),
+    }
 }
 
 /// Items that a thread takes at once: a power of two of tiles; all there are if the caller is alone.

@@ -5,6 +5,7 @@
 //! are staged in the first-level cache, a piece of a tile at a time.
 
 use core::any::TypeId;
+use core::mem::MaybeUninit;
 use core::ops::Range;
 
 use castaway::cast;
@@ -18,6 +19,7 @@ use crate::erased::ErasedOperator;
 use crate::isa::{self, Kernel};
 use crate::reduce;
 use crate::simd::half::{narrow_at, widen_at};
+use crate::simd::lanes::{copy_at, reverse_at};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::rows;
 use crate::simd::stream::{Ahead, Lines};
@@ -185,17 +187,17 @@ pub(crate) fn scan_range<T, U>(
         let mut lines = Lines::new(output, direction, level);
         let is_stored = TypeId::of::<U>() == TypeId::of::<U::Acc>();
         let target = Target::Lines { lines: &mut lines, item_bytes: size_of::<U>(), is_stored };
-        run(target, &mut Memory { level, source, output: &mut [], stage: None });
+        run(target, &mut Memory { level, source, output: &mut [], stage: Stage::new() });
         lines.finish();
         return;
     }
     match cast!(output, &mut [U::Acc]) {
         Ok(prefixes) => {
-            let memory = &mut Memory { level, source, output: &mut [], stage: None };
+            let memory = &mut Memory { level, source, output: &mut [], stage: Stage::new() };
             run(Target::Slice(prefixes), memory);
         }
         Err(output) => {
-            run(Target::Memory, &mut Memory { level, source, output, stage: None });
+            run(Target::Memory, &mut Memory { level, source, output, stage: Stage::new() });
         }
     }
 }
@@ -205,15 +207,27 @@ const PIECE: usize = 4 * LANES;
 
 const _: () = assert!(TILE.is_multiple_of(PIECE) && ROWS == 16);
 
-/// A piece in the first-level cache, aligned to its lines.
+/// A piece in the first-level cache, aligned to its lines. Nothing is written there before it is needed: short scans need little.
 #[repr(align(64))]
-struct Stage<A>([A; PIECE]);
+struct Stage<A> {
+    items: [MaybeUninit<A>; PIECE],
+    /// Items that are written, from the first on.
+    ready: usize,
+}
 
-impl<A: Element> Stage<A> {
-    /// The stage, made if it is not there yet: short scans want none.
-    #[inline(always)]
-    fn ready(stage: &mut Option<Self>, padding: A) -> &mut Self {
-        stage.get_or_insert_with(|| Stage([padding; PIECE]))
+impl<A: Copy> Stage<A> {
+    fn new() -> Self {
+        Self { items: [const { MaybeUninit::uninit() }; PIECE], ready: 0 }
+    }
+
+    /// The first `items` items, which hold anything.
+    fn first(&mut self, items: usize, padding: A) -> &mut [A] {
+        if self.ready < items {
+            self.items[self.ready..items].fill(MaybeUninit::new(padding));
+            self.ready = items;
+        }
+        // SAFETY: as many have been written, and nothing makes them uninitialised again.
+        unsafe { self.items[..items].assume_init_mut() }
     }
 }
 
@@ -234,7 +248,7 @@ struct Memory<'a, T, U> {
     source: Source<'a, T>,
     /// Empty if it goes past the caches, or holds prefixes as they are.
     output: &'a mut [U],
-    stage: Option<Stage<U>>,
+    stage: Stage<U>,
 }
 
 impl<T, U> Typed<U::Acc> for Memory<'_, T, U>
@@ -259,8 +273,7 @@ where
 
     fn push(&mut self, prefixes: &[U::Acc], lines: &mut Lines<'_>, ahead: Ahead<'_>) {
         let Some(first) = prefixes.first() else { return };
-        let stage = Stage::ready(&mut self.stage, U::from_acc(*first));
-        let outputs = &mut stage.0[..prefixes.len()];
+        let outputs = self.stage.first(prefixes.len(), U::from_acc(*first));
         narrow_at(self.level, prefixes, outputs);
         lines.push_at(self.level, outputs, ahead);
     }
@@ -306,11 +319,10 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
     // From the order of memory to that of the scan, and back.
     let turn = |values: &mut [A]| {
         if direction == Direction::Reverse {
-            values.reverse();
+            reverse_at(level, values);
         }
     };
-    // Made when they are first needed.
-    let (mut items_stage, mut prefixes_stage) = (None, None);
+    let (mut items_stage, mut prefixes_stage) = (Stage::new(), Stage::new());
     let mut tile = TileCarry::new(carry, operator);
     let mut done = 0;
     while done < items {
@@ -348,13 +360,12 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
         let input = match input {
             Some(input) if len.is_multiple_of(LANES) => &input[at.clone()],
             _ => {
-                let stage = Stage::ready(&mut items_stage, padding);
-                let rows = &mut stage.0[..len.next_multiple_of(LANES)];
+                let rows = items_stage.first(len.next_multiple_of(LANES), padding);
                 let (values, rest) = rows.split_at_mut(len);
                 match (input, &target) {
                     (Some(input), _) => values.copy_from_slice(&input[at.clone()]),
                     (None, Target::Slice(output)) if in_place => {
-                        values.copy_from_slice(&output[at.clone()]);
+                        copy_at(level, &output[at.clone()], values);
                     }
                     _ => memory.read(at.clone(), values),
                 }
@@ -370,7 +381,7 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
             tile.scan(settings, input, &mut output[at], carry);
             continue;
         }
-        let prefixes = &mut Stage::ready(&mut prefixes_stage, padding).0[..input.len()];
+        let prefixes = prefixes_stage.first(input.len(), padding);
         tile.scan(settings, input, prefixes, carry);
         let prefixes = &mut prefixes[..len];
         turn(prefixes);
@@ -517,7 +528,7 @@ fn total_of_items<T: Widen<A>, A: Element>(
         let (values, rest) = stage.split_at_mut(len);
         widen_at(level, &items[at..at + len], values);
         if reverse {
-            values.reverse();
+            reverse_at(level, values);
         }
         rest.fill(operator.padding());
         // Of a tile that is not full: rows of padding change nothing.

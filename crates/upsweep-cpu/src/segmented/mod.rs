@@ -127,7 +127,7 @@ where
             &every
         }
         Wanted::LastByItems(segments) => {
-            by_items = ByItems { segments, operator, init };
+            by_items = ByItems { level: kernels.settings.level, segments, operator, init };
             &by_items
         }
         Wanted::LastByOffsets(offsets) => {

@@ -2,6 +2,7 @@
 
 use core::ops::Range;
 
+use fearless_simd::Level;
 use upsweep_core::{Element, Operator, Segments};
 
 use super::boundaries::{count, for_each};
@@ -60,6 +61,7 @@ where
 
 /// A value for each segment, side by side, and its key.
 pub(super) struct ByItems<'a, A> {
+    pub(super) level: Level,
     pub(super) segments: Segments<'a>,
     pub(super) operator: ErasedOperator<A>,
     pub(super) init: Option<A>,
@@ -79,12 +81,12 @@ where
     }
 
     fn take(&self, items: Range<usize>, marks: &[u8], prefixes: &mut [A], part: &mut Part<'_, U>) {
-        let Self { segments, operator, init } = *self;
+        let Self { segments, operator, init, .. } = *self;
         let with_init = |value| init.map_or(value, |init| operator.combine(init, value));
         let all = part.output.len();
         let first = part.written;
         let mut outputs = part.output[first..].iter_mut();
-        for_each(&marks[1..], |item| {
+        for_each(self.level, &marks[1..], |item| {
             if let Some(output) = outputs.next() {
                 *output = U::from_acc(with_init(prefixes[item]));
             }
@@ -94,7 +96,7 @@ where
             let size = segments.kind.size();
             let keys = &segments.bytes[items.start * size..items.end * size];
             let mut unique = part.unique[first * size..].chunks_exact_mut(size);
-            for_each(&marks[1..], |item| {
+            for_each(self.level, &marks[1..], |item| {
                 if let Some(unique) = unique.next() {
                     unique.copy_from_slice(&keys[item * size..(item + 1) * size]);
                 }

@@ -13,6 +13,7 @@ use crate::isa::{self, Kernel};
 use crate::scan::Source;
 use crate::scan::range::{Settings, scan_range};
 use crate::simd::half::narrow_at;
+use crate::simd::lanes::reverse_at;
 use crate::simd::stream::{Ahead, Lines, fence};
 
 /// Every prefix goes to the place of its item.
@@ -85,7 +86,7 @@ where
             isa::run(level, Begin { prefixes: &mut *prefixes, marks, first });
         }
         if reverse {
-            prefixes.reverse();
+            reverse_at(level, prefixes);
         }
         // Pieces come in the order of the scan, each in that of memory.
         let Some(lines) = &mut part.lines else {

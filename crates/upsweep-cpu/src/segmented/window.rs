@@ -23,6 +23,7 @@ use crate::isa::{self, Kernel};
 use crate::scan::range::{Settings, TileCarry};
 use crate::scan::row;
 use crate::simd::half::widen_at;
+use crate::simd::lanes::reverse_at;
 
 /// What becomes of prefixes.
 pub(super) trait Prefixes<T, A, U>: Sync {
@@ -139,7 +140,7 @@ where
                 let (values, rest) = rows.split_at_mut(len);
                 widen_at(level, &items[at.clone()], values);
                 if reverse {
-                    values.reverse();
+                    reverse_at(level, values);
                 }
                 rest.fill(operator.padding());
                 rows

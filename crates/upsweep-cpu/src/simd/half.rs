@@ -77,10 +77,7 @@ pub(crate) fn widen_at<T: Widen<A>, A: Element>(level: Level, items: &[T], value
         }
     }
 
-    match cast!(items, &[A]) {
-        Ok(items) => values.copy_from_slice(items),
-        Err(items) => isa::run(level, All(items, values)),
-    }
+    isa::run(level, All(items, values));
 }
 
 /// Results as they are stored, compiled once for a type.

@@ -1,7 +1,9 @@
 //! Vectors of numbers: the built-in operators on them, and the shift across lanes.
 
-use fearless_simd::{Bytes, ExtractToken, Select, Simd, SimdBase, SimdFrom, SimdMask};
+use fearless_simd::{Bytes, ExtractToken, Level, Select, Simd, SimdBase, SimdFrom, SimdMask};
 use upsweep_core::{BitAnd, BitOr, BitXor, Max, Min, Number, Operator, Product, Sum};
+
+use crate::isa::{self, Kernel};
 
 /// A number that vectors hold.
 pub(crate) trait Lane: Number {
@@ -62,6 +64,45 @@ pub(crate) fn shift_in<S: Simd, V: SimdBase<S>, const DISTANCE: usize>(
         };
     }
     arms!(1 2 3 4 6 7 8 12 14 15 16 24 28 30 31 32 48 56 60 62 63)
+}
+
+/// Copies values, few enough that a call of the system's copy takes its time.
+#[inline(never)]
+pub(crate) fn copy_at<A: Copy>(level: Level, from: &[A], to: &mut [A]) {
+    struct All<'a, A>(&'a [A], &'a mut [A]);
+
+    impl<A: Copy> Kernel for All<'_, A> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) {
+            let (rows, rest) = self.0.as_chunks::<32>();
+            let (to_rows, to_rest) = self.1.as_chunks_mut::<32>();
+            for (to, row) in to_rows.iter_mut().zip(rows) {
+                *to = *row;
+            }
+            to_rest.copy_from_slice(rest);
+        }
+    }
+
+    isa::run(level, All(from, to));
+}
+
+/// Turns values round.
+#[inline(never)]
+pub(crate) fn reverse_at<A>(level: Level, values: &mut [A]) {
+    struct All<'a, A>(&'a mut [A]);
+
+    impl<A> Kernel for All<'_, A> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) {
+            self.0.reverse();
+        }
+    }
+
+    isa::run(level, All(values));
 }
 
 macro_rules! lane {
@@ -175,7 +216,6 @@ float_extreme! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{self, Kernel};
     use crate::tests::levels;
 
     struct CombineAll<'a, A, O>(&'a [A], O);
