@@ -19,7 +19,7 @@ use crate::erased::ErasedOperator;
 use crate::isa::{self, Kernel};
 use crate::reduce;
 use crate::simd::half::{narrow_at, widen_at};
-use crate::simd::lanes::{copy_at, reverse_at};
+use crate::simd::lanes::{copy_at, fill_at, reverse_at};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::rows;
 use crate::simd::stream::{Ahead, Lines};
@@ -203,7 +203,7 @@ pub(crate) fn scan_range<T, U>(
 }
 
 /// Items of a piece of a tile: few, so that what is staged leaves room in the first-level cache.
-const PIECE: usize = 4 * LANES;
+const PIECE: usize = 8 * LANES;
 
 const _: () = assert!(TILE.is_multiple_of(PIECE) && ROWS == 16);
 
@@ -221,9 +221,9 @@ impl<A: Copy> Stage<A> {
     }
 
     /// The first `items` items, which hold anything.
-    fn first(&mut self, items: usize, padding: A) -> &mut [A] {
+    fn first(&mut self, level: Level, items: usize, padding: A) -> &mut [A] {
         if self.ready < items {
-            self.items[self.ready..items].fill(MaybeUninit::new(padding));
+            fill_at(level, &mut self.items[self.ready..items], MaybeUninit::new(padding));
             self.ready = items;
         }
         // SAFETY: as many have been written, and nothing makes them uninitialised again.
@@ -273,7 +273,7 @@ where
 
     fn push(&mut self, prefixes: &[U::Acc], lines: &mut Lines<'_>, ahead: Ahead<'_>) {
         let Some(first) = prefixes.first() else { return };
-        let outputs = self.stage.first(prefixes.len(), U::from_acc(*first));
+        let outputs = self.stage.first(self.level, prefixes.len(), U::from_acc(*first));
         narrow_at(self.level, prefixes, outputs);
         lines.push_at(self.level, outputs, ahead);
     }
@@ -360,7 +360,7 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
         let input = match input {
             Some(input) if len.is_multiple_of(LANES) => &input[at.clone()],
             _ => {
-                let rows = items_stage.first(len.next_multiple_of(LANES), padding);
+                let rows = items_stage.first(level, len.next_multiple_of(LANES), padding);
                 let (values, rest) = rows.split_at_mut(len);
                 match (input, &target) {
                     (Some(input), _) => values.copy_from_slice(&input[at.clone()]),
@@ -381,7 +381,7 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
             tile.scan(settings, input, &mut output[at], carry);
             continue;
         }
-        let prefixes = prefixes_stage.first(input.len(), padding);
+        let prefixes = prefixes_stage.first(level, input.len(), padding);
         tile.scan(settings, input, prefixes, carry);
         let prefixes = &mut prefixes[..len];
         turn(prefixes);

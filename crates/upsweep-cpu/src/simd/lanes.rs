@@ -88,6 +88,23 @@ pub(crate) fn copy_at<A: Copy>(level: Level, from: &[A], to: &mut [A]) {
     isa::run(level, All(from, to));
 }
 
+/// Writes a value to all places.
+#[inline(never)]
+pub(crate) fn fill_at<A: Copy>(level: Level, values: &mut [A], value: A) {
+    struct All<'a, A>(&'a mut [A], A);
+
+    impl<A: Copy> Kernel for All<'_, A> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) {
+            self.0.fill(self.1);
+        }
+    }
+
+    isa::run(level, All(values, value));
+}
+
 /// Turns values round.
 #[inline(never)]
 pub(crate) fn reverse_at<A>(level: Level, values: &mut [A]) {
