@@ -18,8 +18,8 @@ use super::slide::{self, ScanSlice};
 use crate::erased::ErasedOperator;
 use crate::isa::{self, Kernel};
 use crate::reduce;
-use crate::simd::half::{narrow_at, widen_at};
-use crate::simd::lanes::{copy_at, fill_at, reverse_at};
+use crate::simd::half::{narrow_at, widen_at, widen_to};
+use crate::simd::lanes::{copy_to, fill_at, reverse_at};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::rows;
 use crate::simd::stream::{Ahead, Lines};
@@ -232,9 +232,12 @@ impl<A: Copy> Stage<A> {
 }
 
 /// Where items and outputs of other types than `A`, in which they are combined, are read and written: a piece at a time.
-trait Typed<A> {
-    /// Reads the items `at`, in the order of memory.
-    fn read(&mut self, at: Range<usize>, values: &mut [A]);
+///
+/// # Safety
+/// [`read`](Self::read) writes all that it says.
+unsafe trait Typed<A> {
+    /// Reads the items `at`, in the order of memory: writes all of `values`, which are as many.
+    fn read(&mut self, at: Range<usize>, values: &mut [MaybeUninit<A>]);
 
     /// Writes the outputs `at`, in the order of memory.
     fn write(&mut self, at: Range<usize>, prefixes: &[A]);
@@ -251,17 +254,18 @@ struct Memory<'a, T, U> {
     stage: Stage<U>,
 }
 
-impl<T, U> Typed<U::Acc> for Memory<'_, T, U>
+// SAFETY: `widen_to` writes as many values as it is given places.
+unsafe impl<T, U> Typed<U::Acc> for Memory<'_, T, U>
 where
     T: Widen<U::Acc>,
     U: Element,
 {
-    fn read(&mut self, at: Range<usize>, values: &mut [U::Acc]) {
+    fn read(&mut self, at: Range<usize>, values: &mut [MaybeUninit<U::Acc>]) {
         match self.source {
-            Source::Separate(items) => widen_at(self.level, &items[at], values),
+            Source::Separate(items) => widen_to(self.level, &items[at], values),
             // Items in place are of the type of the output.
             Source::InPlace => match cast!(&self.output[at], &[T]) {
-                Ok(items) => widen_at(self.level, items, values),
+                Ok(items) => widen_to(self.level, items, values),
                 Err(_) => unreachable!("a scan in place has one type of items"),
             },
         }
@@ -360,17 +364,19 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
         let input = match input {
             Some(input) if len.is_multiple_of(LANES) => &input[at.clone()],
             _ => {
-                let rows = items_stage.first(level, len.next_multiple_of(LANES), padding);
+                let rows = &mut items_stage.items[..len.next_multiple_of(LANES)];
                 let (values, rest) = rows.split_at_mut(len);
                 match (input, &target) {
-                    (Some(input), _) => values.copy_from_slice(&input[at.clone()]),
+                    (Some(input), _) => copy_to(level, &input[at.clone()], values),
                     (None, Target::Slice(output)) if in_place => {
-                        copy_at(level, &output[at.clone()], values);
+                        copy_to(level, &output[at.clone()], values);
                     }
                     _ => memory.read(at.clone(), values),
                 }
-                turn(values);
-                rest.fill(padding);
+                rest.fill(MaybeUninit::new(padding));
+                // SAFETY: `copy_to` and `read` write all they are given, and all others are filled.
+                let rows = unsafe { rows.assume_init_mut() };
+                turn(&mut rows[..len]);
                 rows
             }
         };

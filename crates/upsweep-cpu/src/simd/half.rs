@@ -1,5 +1,7 @@
 //! `f16` to `f32`, a row at a time, with the conversion instruction where there is one.
 
+use core::mem::MaybeUninit;
+
 use castaway::cast;
 use fearless_simd::{Level, Simd};
 use upsweep_core::{Element, Widen, f16};
@@ -63,21 +65,42 @@ where
     }
 }
 
-/// Items as they are combined, compiled once for two types.
+/// Items as they are combined, as many as there are places, all of which are written. Compiled once for two types.
 #[inline(never)]
-pub(crate) fn widen_at<T: Widen<A>, A: Element>(level: Level, items: &[T], values: &mut [A]) {
-    struct All<'a, T, A>(&'a [T], &'a mut [A]);
+pub(crate) fn widen_to<T: Widen<A>, A: Element>(
+    level: Level,
+    items: &[T],
+    values: &mut [MaybeUninit<A>],
+) {
+    struct All<'a, T, A>(&'a [T], &'a mut [MaybeUninit<A>]);
 
     impl<T: Widen<A>, A: Element> Kernel for All<'_, T, A> {
         type Output = ();
 
         #[inline(always)]
         fn run<S: Simd>(self, simd: S) {
-            widen(simd, self.0, self.1);
+            let (rows, rest) = self.0.as_chunks::<32>();
+            let (value_rows, value_rest) = self.1.as_chunks_mut::<32>();
+            for (values, row) in value_rows.iter_mut().zip(rows) {
+                let row: [A; 32] = widen_row(simd, row);
+                // SAFETY: there is place for as many values.
+                unsafe { values.as_mut_ptr().cast::<[A; 32]>().write(row) };
+            }
+            for (value, item) in value_rest.iter_mut().zip(rest) {
+                value.write(item.widen());
+            }
         }
     }
 
+    assert_eq!(items.len(), values.len());
     isa::run(level, All(items, values));
+}
+
+/// The same to places that hold something.
+pub(crate) fn widen_at<T: Widen<A>, A: Element>(level: Level, items: &[T], values: &mut [A]) {
+    // SAFETY: a value may be where none need be, and nothing but values is written there.
+    let values = unsafe { &mut *(core::ptr::from_mut(values) as *mut [MaybeUninit<A>]) };
+    widen_to(level, items, values);
 }
 
 /// Results as they are stored, compiled once for a type.

@@ -1,5 +1,7 @@
 //! Vectors of numbers: the built-in operators on them, and the shift across lanes.
 
+use core::mem::MaybeUninit;
+
 use fearless_simd::{Bytes, ExtractToken, Level, Select, Simd, SimdBase, SimdFrom, SimdMask};
 use upsweep_core::{BitAnd, BitOr, BitXor, Max, Min, Number, Operator, Product, Sum};
 
@@ -66,10 +68,10 @@ pub(crate) fn shift_in<S: Simd, V: SimdBase<S>, const DISTANCE: usize>(
     arms!(1 2 3 4 6 7 8 12 14 15 16 24 28 30 31 32 48 56 60 62 63)
 }
 
-/// Copies values, few enough that a call of the system's copy takes its time.
+/// Copies values, as many as there are places, all of which are written: few enough that a call of the system's copy takes its time.
 #[inline(never)]
-pub(crate) fn copy_at<A: Copy>(level: Level, from: &[A], to: &mut [A]) {
-    struct All<'a, A>(&'a [A], &'a mut [A]);
+pub(crate) fn copy_to<A: Copy>(level: Level, from: &[A], to: &mut [MaybeUninit<A>]) {
+    struct All<'a, A>(&'a [A], &'a mut [MaybeUninit<A>]);
 
     impl<A: Copy> Kernel for All<'_, A> {
         type Output = ();
@@ -79,12 +81,16 @@ pub(crate) fn copy_at<A: Copy>(level: Level, from: &[A], to: &mut [A]) {
             let (rows, rest) = self.0.as_chunks::<32>();
             let (to_rows, to_rest) = self.1.as_chunks_mut::<32>();
             for (to, row) in to_rows.iter_mut().zip(rows) {
-                *to = *row;
+                // SAFETY: there is place for as many values.
+                unsafe { to.as_mut_ptr().cast::<[A; 32]>().write(*row) };
             }
-            to_rest.copy_from_slice(rest);
+            for (to, value) in to_rest.iter_mut().zip(rest) {
+                to.write(*value);
+            }
         }
     }
 
+    assert_eq!(from.len(), to.len());
     isa::run(level, All(from, to));
 }
 
