@@ -7,6 +7,7 @@
 use core::any::TypeId;
 use core::mem::MaybeUninit;
 use core::ops::Range;
+use core::ptr;
 
 use castaway::cast;
 use fearless_simd::{Level, Simd};
@@ -125,12 +126,15 @@ impl<A: Element, O: Operator<A>> Kernel for ScanPlain<'_, A, O> {
         if const { isa::is_plain::<S>() } {
             return scan_rows_plainly(input, output, exclusive, tile, carry, &operator);
         }
+        // Of their own, so that no store to the output can be one to them.
+        let (mut own_tile, mut own_carry) = (*tile, *carry);
         let outputs = output.as_chunks_mut::<LANES>().0;
         for (row, prefixes) in input.as_chunks::<LANES>().0.iter().zip(outputs) {
-            let before = tile.before_next(&operator);
+            let before = own_tile.before_next(&operator);
             let total = scan_row(row, prefixes, before, exclusive, &operator);
-            tile.push(total, 0, carry, &operator);
+            own_tile.push(total, 0, &mut own_carry, &operator);
         }
+        (*tile, *carry) = (own_tile, own_carry);
     }
 }
 
@@ -227,8 +231,17 @@ impl<A: Copy> Stage<A> {
             self.ready = items;
         }
         // SAFETY: as many have been written, and nothing makes them uninitialised again.
-        unsafe { self.items[..items].assume_init_mut() }
+        unsafe { written(&mut self.items[..items]) }
     }
+}
+
+/// Places as what was written to them.
+///
+/// # Safety
+/// All of them have been written.
+unsafe fn written<A>(places: &mut [MaybeUninit<A>]) -> &mut [A] {
+    // SAFETY: the caller's; a place has the size and the alignment of a value.
+    unsafe { &mut *(ptr::from_mut(places) as *mut [A]) }
 }
 
 /// Where items and outputs of other types than `A`, in which they are combined, are read and written: a piece at a time.
@@ -375,7 +388,7 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
                 }
                 rest.fill(MaybeUninit::new(padding));
                 // SAFETY: `copy_to` and `read` write all they are given, and all others are filled.
-                let rows = unsafe { rows.assume_init_mut() };
+                let rows = unsafe { written(rows) };
                 turn(&mut rows[..len]);
                 rows
             }

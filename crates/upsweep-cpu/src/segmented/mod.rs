@@ -36,7 +36,7 @@ use fold::Folded;
 use marked::Marked;
 use offsets::Offsets;
 use reduce::{ByItems, ByOffsets};
-use scan::{EveryPrefix, prepend};
+use scan::{EveryPrefix, PutInFront, prepend};
 use window::{Kernels, Prefixes, take_rows};
 use windows::{Rest, take_all};
 
@@ -111,7 +111,7 @@ fn take_marked<T, U>(
     work: &Work<'_, T, ErasedOperator<U::Acc>>,
     kernels: Kernels<'_, U::Acc>,
     total: &(dyn Fn(&[T], bool) -> U::Acc + Sync),
-    prepend: &(dyn Fn(U::Acc, &mut [U::Acc]) + Sync),
+    prepend: &PutInFront<'_, U::Acc>,
     (wanted, init): (Wanted<'_>, Option<U::Acc>),
     rest: Rest<'_, U>,
 ) -> usize

@@ -16,13 +16,16 @@ use crate::simd::half::narrow_at;
 use crate::simd::lanes::reverse_at;
 use crate::simd::stream::{Ahead, Lines, fence};
 
+/// Puts a value in front of each prefix.
+pub(super) type PutInFront<'a, A> = dyn Fn(A, &mut [A]) + Sync + 'a;
+
 /// Every prefix goes to the place of its item.
 pub(super) struct EveryPrefix<'a, A> {
     /// Of a scan of all items without segments.
     pub(super) settings: Settings<'a, A>,
     pub(super) init: Option<A>,
     /// Puts a value in front of each prefix.
-    pub(super) prepend: &'a (dyn Fn(A, &mut [A]) + Sync),
+    pub(super) prepend: &'a PutInFront<'a, A>,
 }
 
 impl<T, A, U> Prefixes<T, A, U> for EveryPrefix<'_, A>

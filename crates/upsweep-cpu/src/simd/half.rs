@@ -1,6 +1,7 @@
 //! `f16` to `f32`, a row at a time, with the conversion instruction where there is one.
 
 use core::mem::MaybeUninit;
+use core::ptr;
 
 use castaway::cast;
 use fearless_simd::{Level, Simd};
@@ -99,7 +100,7 @@ pub(crate) fn widen_to<T: Widen<A>, A: Element>(
 /// The same to places that hold something.
 pub(crate) fn widen_at<T: Widen<A>, A: Element>(level: Level, items: &[T], values: &mut [A]) {
     // SAFETY: a value may be where none need be, and nothing but values is written there.
-    let values = unsafe { &mut *(core::ptr::from_mut(values) as *mut [MaybeUninit<A>]) };
+    let values = unsafe { &mut *(ptr::from_mut(values) as *mut [MaybeUninit<A>]) };
     widen_to(level, items, values);
 }
 

@@ -264,7 +264,7 @@ mod tests {
         }
     }
 
-    fn check<A: Lane>(samples: &[A], operators: impl Fn(fearless_simd::Level, &[A])) {
+    fn check<A: Lane>(samples: &[A], operators: impl Fn(Level, &[A])) {
         // A whole number of the widest vector.
         let repeated: Vec<A> = samples.iter().copied().cycle().take(128).collect();
         for level in levels() {
