@@ -223,7 +223,7 @@ impl Cpu {
         bytes: usize,
         work: impl FnOnce(&Means<'_>) -> R,
     ) -> R {
-        self.with_means_of(Traffic::Reads, self.policies.of::<T>(), bytes, work)
+        work(&self.means(Traffic::Reads, self.policies.of::<T>(), bytes))
     }
 
     /// The same for a scan that reads and writes `bytes` bytes, and writes items of this type.
@@ -233,17 +233,11 @@ impl Cpu {
         bytes: usize,
         work: impl FnOnce(&Means<'_>) -> R,
     ) -> R {
-        self.with_means_of(Traffic::Copies, self.policies.of::<U>(), bytes, work)
+        work(&self.means(Traffic::Copies, self.policies.of::<U>(), bytes))
     }
 
-    #[inline]
-    fn with_means_of<R>(
-        &self,
-        traffic: Traffic,
-        policy: &CpuPolicy,
-        bytes: usize,
-        work: impl FnOnce(&Means<'_>) -> R,
-    ) -> R {
+    /// The means for so many bytes.
+    fn means<'a>(&'a self, traffic: Traffic, policy: &'a CpuPolicy, bytes: usize) -> Means<'a> {
         let forced = self.strategy == Some(CpuStrategy::SimdThreads);
         let alone_below = alone_below(policy, traffic);
         let team = match &self.pool {
@@ -257,7 +251,7 @@ impl Cpu {
             }
             _ => Team::ALONE,
         };
-        work(&Means { level: self.level, team, policy })
+        Means { level: self.level, team, policy }
     }
 
     pub(crate) fn is_scalar(&self) -> bool {

@@ -106,6 +106,23 @@ pub(crate) fn half_lines(level: Level) -> Level {
     level
 }
 
+/// Whether kernels with the vectors of `S` are plain loops that nobody unrolls: on an x86-64 without AVX2, of which hardly any is left.
+/// Their results are the same.
+pub(crate) const fn is_plain<S: Simd>() -> bool {
+    cfg!(target_arch = "x86_64") && size_of::<S::f32s>() <= 16
+}
+
+/// The same of a level.
+pub(crate) fn is_plain_at(level: Level) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return !matches!(level, Level::Avx2(_) | Level::Avx512(_));
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = level;
+        false
+    }
+}
+
 /// A piece of work that is compiled once for each instruction set.
 ///
 /// Its body, and everything called from it, must be `#[inline(always)]`: only then is it part of

@@ -6,6 +6,7 @@
 //! - `isa` compiles every kernel once for each instruction set and chooses at run time.
 
 mod device;
+mod erased;
 mod fused;
 #[cfg(not(test))]
 mod instances;

@@ -5,11 +5,15 @@
 
 use core::hint::black_box;
 
+use fearless_simd::Level;
 use upsweep_core::summation::{LANES, ROWS, TILE};
-use upsweep_core::{Bounds, Carry, Direction, Element, Flipped, Operator, Scan, Tree, Widen};
+use upsweep_core::{Carry, Direction, Element, Flipped, Operator, Scan, Tree, Widen};
 
+use crate::erased::ErasedOperator;
+use crate::reduce::tile::fold_plainly;
 use crate::scan::Source;
-use crate::scan::row::scan_row;
+use crate::scan::range::{ScanKernel, Settings, scan_range, scan_rows_plainly};
+use crate::scan::row::total_row_plainly;
 
 /// An operator that the compiler cannot see through, so that it cannot combine several items at
 /// once.
@@ -44,40 +48,21 @@ where
     O: Operator<A>,
 {
     let operator = Opaque(operator);
-    if !O::COMMUTATIVE {
-        let mut carry = Carry::new(None, &operator);
-        let mut row = [operator.padding(); LANES];
-        for tile in items.chunks(TILE) {
-            let mut rows = Tree::<A, ROW_LEVELS>::new(&operator);
-            for items in tile.chunks(LANES) {
-                row.fill(operator.padding());
-                row.iter_mut().zip(items).for_each(|(value, item)| *value = item.widen());
-                let mut prefixes = row;
-                let padding = operator.padding();
-                rows.push(scan_row(&row, &mut prefixes, padding, false, &operator), &operator);
-            }
-            carry.push(rows.total(&operator), 0, &operator);
-        }
-        return carry.before_next(&operator);
+    if O::COMMUTATIVE {
+        return fold_plainly(items, &operator);
     }
-    let mut tiles = Tree::<A>::new(&operator);
+    let mut carry = Carry::new(None, &operator);
+    let mut row = [operator.padding(); LANES];
     for tile in items.chunks(TILE) {
-        let mut lanes = [operator.padding(); LANES];
-        for row in tile.chunks(LANES) {
-            for (lane, item) in lanes.iter_mut().zip(row) {
-                *lane = operator.combine(*lane, item.widen());
-            }
+        let mut rows = Tree::<A, ROW_LEVELS>::new(&operator);
+        for items in tile.chunks(LANES) {
+            row.fill(operator.padding());
+            row.iter_mut().zip(items).for_each(|(value, item)| *value = item.widen());
+            rows.push(total_row_plainly(&row, &operator), &operator);
         }
-        let mut half = LANES / 2;
-        while half > 0 {
-            for lane in 0..half {
-                lanes[lane] = operator.combine(lanes[lane], lanes[lane + half]);
-            }
-            half /= 2;
-        }
-        tiles.push(lanes[0], &operator);
+        carry.push(rows.total(&operator), 0, &operator);
     }
-    tiles.total(&operator)
+    carry.before_next(&operator)
 }
 
 /// Levels of the tree over the rows of a tile.
@@ -91,52 +76,34 @@ where
     O: Operator<U::Acc>,
 {
     if O::COMMUTATIVE || problem.direction == Direction::Forward {
-        scan_with(source, output, problem, &Opaque(problem.operator));
+        scan_by(source, output, problem, Opaque(problem.operator));
     } else {
-        scan_with(source, output, problem, &Opaque(Flipped(problem.operator)));
+        scan_by(source, output, problem, Opaque(Flipped(problem.operator)));
     }
 }
 
-fn scan_with<T, U, O, P>(
+fn scan_by<T, U, O, P>(
     source: Source<'_, T>,
     output: &mut [U],
     problem: &Scan<U::Acc, O>,
-    operator: &P,
+    operator: P,
 ) where
     T: Widen<U::Acc>,
     U: Element,
     P: Operator<U::Acc>,
 {
-    let items = output.len();
-    let mut carry = Carry::new(problem.init, operator);
-    let mut rows = Tree::<U::Acc, ROW_LEVELS>::new(operator);
-    let mut row = [operator.padding(); LANES];
-    let mut prefixes = row;
-    let mut done = 0;
-    while done < items {
-        let len = LANES.min(items - done);
-        let at = |i: usize| match problem.direction {
-            Direction::Forward => done + i,
-            Direction::Reverse => items - 1 - (done + i),
-        };
-        row.fill(operator.padding());
-        for (i, value) in row[..len].iter_mut().enumerate() {
-            *value = match source {
-                Source::Separate(items) => items[at(i)].widen(),
-                Source::InPlace => output[at(i)].to_acc(),
-            };
-        }
-        let before = operator.combine(carry.before_next(operator), rows.total(operator));
-        let exclusive = problem.bounds == Bounds::Exclusive;
-        let total = scan_row(&row, &mut prefixes, before, exclusive, operator);
-        for (i, &prefix) in prefixes[..len].iter().enumerate() {
-            output[at(i)] = U::from_acc(prefix);
-        }
-        rows.push(total, operator);
-        done += len;
-        if done.is_multiple_of(TILE) {
-            carry.push(rows.total(operator), 0, operator);
-            rows = Tree::new(operator);
-        }
-    }
+    let plain = |input: &[_], output: &mut [_], exclusive, tile: &mut _, carry: &mut _| {
+        scan_rows_plainly(input, output, exclusive, tile, carry, &operator);
+    };
+    let Scan { init, bounds, direction, .. } = *problem;
+    let settings = Settings {
+        level: Level::baseline(),
+        // SAFETY: the operator stays where it is until this returns.
+        operator: unsafe { ErasedOperator::new(&operator) },
+        kernel: ScanKernel::Plain(&plain),
+        bounds,
+        direction,
+        streaming: false,
+    };
+    scan_range(&settings, source, output, &mut Carry::new(init, &operator), &[]);
 }

@@ -21,23 +21,31 @@ pub(crate) const fn is_found<T: Element, A: Element, O: Operator<A>>() -> bool {
     )
 }
 
+/// A value of a type that is the other one.
+fn expect<A: Element, B: Element>(value: A) -> B {
+    match cast!(value, B) {
+        Ok(value) => value,
+        Err(_) => unreachable!("both are one signed type"),
+    }
+}
+
 macro_rules! unsigned {
     ($($signed:ident $unsigned:ident $total:ident $scan:ident,)*) => {
-        /// The value of all items, of which there is at least one.
+        /// The value of all items, of which there is at least one, of types and by an operator that are found.
         pub(crate) fn total<T: Element, A: Element>(
             means: &Means<'_>,
             items: &[T],
             operator: Option<Builtin>,
-        ) -> Option<A> {
-            let operator = operator?;
+        ) -> A {
+            let Some(operator) = operator else { unreachable!("built-in operators are found") };
             $(if let Ok(items) = cast!(items, &[$signed]) {
                 let total = $total(means, bytemuck::cast_slice(items), operator);
-                return cast!(total.cast_signed(), A).ok();
+                return expect::<$signed, A>(total.cast_signed());
             })*
-            None
+            unreachable!("these are all the signed types")
         }
 
-        /// Scans all items. `carry` is what comes in, and afterwards what goes out.
+        /// Scans all items, of types and by an operator that are found. `carry` is what comes in, and afterwards what goes out.
         pub(crate) fn scan<T, U, O>(
             means: &Means<'_>,
             source: Source<'_, T>,
@@ -50,24 +58,27 @@ macro_rules! unsigned {
             O: Operator<U::Acc>,
         {
             let operator = &problem.operator;
-            let (Some(builtin), before) = (O::BUILTIN, carry.total(operator)) else { return };
+            let Some(builtin) = O::BUILTIN else { unreachable!("built-in operators are found") };
+            let before = carry.total(operator);
             let (bounds, direction) = (problem.bounds, problem.direction);
             $(if let Ok(output) = cast!(&mut *output, &mut [$signed]) {
                 let source = match source {
                     Source::InPlace => Source::InPlace,
                     Source::Separate(items) => match cast!(items, &[$signed]) {
                         Ok(items) => Source::Separate(bytemuck::cast_slice(items)),
-                        Err(_) => return,
+                        Err(_) => unreachable!("items are of the type that they are combined in"),
                     },
                 };
-                let before = before.and_then(|value| cast!(value, $signed).ok());
-                let before = before.map($signed::cast_unsigned);
+                let before = before.map(|value| expect::<U::Acc, $signed>(value).cast_unsigned());
                 let output = bytemuck::cast_slice_mut(output);
-                let after = $scan(means, source, output, builtin, bounds, direction, before);
-                if let Some(Ok(value)) = after.map(|after| cast!(after.cast_signed(), U::Acc)) {
-                    carry.set(value, operator);
+                if let Some(after) =
+                    $scan(means, source, output, builtin, bounds, direction, before)
+                {
+                    carry.set(expect::<$signed, U::Acc>(after.cast_signed()), operator);
                 }
+                return;
             })*
+            unreachable!("these are all the signed types, which outputs are combined in")
         }
 
         $(

@@ -10,11 +10,24 @@ use core::any::TypeId;
 
 use castaway::cast;
 use fearless_simd::{Bytes, Level, Simd, SimdBase, SimdFrom};
-use upsweep_core::{ArgMax, ArgMin, Element, Max, Min, Operator, Widen};
+use upsweep_core::{ArgMax, ArgMin, Builtin, Dtype, Element, Max, Min, Operator, Widen};
 
 use super::position::PositionOperator;
 use crate::isa::{self, Kernel};
 use crate::simd::lanes::Lane;
+
+/// Whether [`value`] gives one, known when a call is compiled.
+pub(crate) const fn is_found<T: Element, A: Element, O: Operator<A>>() -> bool {
+    let (Some(item), Some(combined)) = (T::KIND.number(), A::KIND.number()) else { return false };
+    matches!(O::BUILTIN, Some(Builtin::Min | Builtin::Max))
+        && matches!(
+            (item, combined),
+            (Dtype::F32, Dtype::F32)
+                | (Dtype::F64, Dtype::F64)
+                | (Dtype::U64, Dtype::U64)
+                | (Dtype::I64, Dtype::I64)
+        )
+}
 
 /// The extreme of all items, of which there is at least one, if this is a problem of the kind.
 #[inline(always)]

@@ -12,22 +12,24 @@ use core::marker::PhantomData;
 
 use castaway::cast;
 use fearless_simd::Level;
-use upsweep_core::summation::TILE;
+use upsweep_core::summation::{LANES, TILE};
 use upsweep_core::{
     ArgMax, ArgMin, Carry, Element, Extreme, Number, Operator, Tree, Widen, bf16, f16,
 };
 
 use crate::device::Means;
+use crate::erased::ErasedOperator;
 use crate::scan::total_in_order;
 use crate::shape::CpuShape;
 use crate::simd::lanes::Lane;
+use crate::team::Team;
 use crate::{isa, signed};
 use position::PositionOperator;
 use position::{Best, FindBest, FindFirst};
-use tile::FoldTiles;
+use tile::{FoldTiles, FoldUneven};
 
-/// The value of all items, of which there is at least one.
-#[inline]
+/// The value of all items, of which there is at least one. Compiled once for all that call it.
+#[inline(never)]
 pub(crate) fn total<T, A, O>(means: &Means<'_>, items: &[T], operator: O) -> A
 where
     T: Widen<A>,
@@ -35,10 +37,7 @@ where
     O: Operator<A>,
 {
     if const { signed::is_found::<T, A, O>() } {
-        match signed::total(means, items, O::BUILTIN) {
-            Some(total) => return total,
-            None => unreachable!("these are all the signed types"),
-        }
+        return signed::total(means, items, O::BUILTIN);
     }
     if !O::COMMUTATIVE {
         let mut carry = Carry::new(None, &operator);
@@ -49,13 +48,23 @@ where
     if items.len() <= block {
         return fold(means.level, items, operator);
     }
-    let mut tree = <Tree<A>>::new(&operator);
-    means.team.fold(
-        items.len().div_ceil(block),
-        |index| fold(means.level, block_of(items, block, index), operator),
-        |value| tree.push_subtree(value, (block / TILE).ilog2(), &operator),
-    );
-    tree.total(&operator)
+    let fold = |index| fold(means.level, block_of(items, block, index), operator);
+    // SAFETY: the operator stays where it is until this returns.
+    let erased = unsafe { ErasedOperator::new(&operator) };
+    total_of_blocks(means.team, items.len().div_ceil(block), block / TILE, &fold, &erased)
+}
+
+/// The value of so many blocks of `tiles` tiles, a power of two, from that of each.
+fn total_of_blocks<A: Element>(
+    team: Team<'_>,
+    blocks: usize,
+    tiles: usize,
+    fold: &(dyn Fn(usize) -> A + Sync),
+    operator: &ErasedOperator<A>,
+) -> A {
+    let mut tree = <Tree<A>>::new(operator);
+    team.fold(blocks, fold, |value| tree.push_subtree(value, tiles.ilog2(), operator));
+    tree.total(operator)
 }
 
 /// The value of all items, of which there is at least one, on this thread. Compiled once for all that call it.
@@ -66,13 +75,34 @@ where
     A: Element,
     O: Operator<A>,
 {
-    if let Some(sum) = narrow::sum(level, items, operator) {
-        return sum;
+    if const { narrow::is_found::<T, A, O>() } {
+        match narrow::sum(level, items, operator) {
+            Some(sum) => return sum,
+            None => unreachable!("these are all sums of short integers in 64 bits"),
+        }
     }
-    if let Some(value) = extreme::value::<T, A, O>(level, items) {
-        return value;
+    if const { extreme::is_found::<T, A, O>() } {
+        match extreme::value::<T, A, O>(level, items) {
+            Some(value) => return value,
+            None => unreachable!("these are all extremes that have a kernel of their own"),
+        }
     }
-    isa::run(level, FoldTiles { items, operator, acc: PhantomData })
+    if isa::is_plain_at(level) {
+        return tile::fold_plainly(items, &operator);
+    }
+    let rest = items.len() % LANES;
+    let (items, last) = match rest {
+        0 => (items, None),
+        _ => {
+            let (items, tile) = items.split_at(items.len() / TILE * TILE);
+            let uneven = FoldUneven { tile, operator, acc: PhantomData };
+            (items, Some(isa::run(level, uneven)))
+        }
+    };
+    match last {
+        Some(last) if items.is_empty() => last,
+        _ => isa::run(level, FoldTiles { items, last, operator, acc: PhantomData }),
+    }
 }
 
 /// Items that a thread takes at once: a power of two of tiles; all there are if the caller is alone.
@@ -135,18 +165,31 @@ where
     O: PositionOperator,
 {
     let block = block_items(means, items.len(), size_of::<T>());
-    if items.len() > block {
-        let mut best = None;
-        let find = |index| {
-            let (items, first) = (block_of(items, block, index), index * block);
-            isa::run(means.level, FindBest { items, first, operator, acc: PhantomData })
-        };
-        means.team.fold(items.len().div_ceil(block), find, |right| {
-            best = Some(best.map_or(right, |left| Best::better(left, right, operator)));
-        });
-        if let Some(best) = best {
-            return best;
-        }
+    let find = |index| {
+        let (items, first) = (block_of(items, block, index), index * block);
+        isa::run(means.level, FindBest { items, first, operator, acc: PhantomData })
+    };
+    if items.len() <= block {
+        return find(0);
     }
-    isa::run(means.level, FindBest { items, first: 0, operator, acc: PhantomData })
+    best_of_blocks(means.team, items.len().div_ceil(block), &find, &|left, right| {
+        Best::better(left, right, operator)
+    })
+}
+
+/// The best value of so many blocks, of which there is at least one, from that of each.
+fn best_of_blocks<A: Lane>(
+    team: Team<'_>,
+    blocks: usize,
+    find: &(dyn Fn(usize) -> Best<A> + Sync),
+    better: &dyn Fn(Best<A>, Best<A>) -> Best<A>,
+) -> Best<A> {
+    let mut best = None;
+    team.fold(blocks, find, |right| {
+        best = Some(best.map_or(right, |left| better(left, right)));
+    });
+    match best {
+        Some(best) => best,
+        None => unreachable!("each block has a best value, unless a panic goes on"),
+    }
 }

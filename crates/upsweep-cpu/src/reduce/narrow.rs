@@ -9,13 +9,23 @@ use core::any::TypeId;
 use castaway::cast;
 use fearless_simd::{Level, Simd};
 use upsweep_core::summation::LANES;
-use upsweep_core::{Element, Operator, Sum, Widen};
+use upsweep_core::{Builtin, Dtype, Element, Operator, Sum, Widen};
 
 use crate::isa::{self, Kernel};
 
 /// Rows whose sum every lane can hold: 256 · 255 < 2¹⁶, 256 · (2¹⁶ − 1) < 2³², and the same for
 /// the signed types, −256 · 128 = −2¹⁵.
 const ROWS: usize = 256;
+
+/// Whether [`sum`] gives one, known when a call is compiled.
+pub(crate) const fn is_found<T: Element, A: Element, O: Operator<A>>() -> bool {
+    let (Some(item), Some(wide)) = (T::KIND.number(), A::KIND.number()) else { return false };
+    matches!(O::BUILTIN, Some(Builtin::Sum))
+        && matches!(
+            (item, wide),
+            (Dtype::U8 | Dtype::U16, Dtype::U64) | (Dtype::I8 | Dtype::I16, Dtype::I64)
+        )
+}
 
 /// The sum of all items, if this is a sum of short integers in 64 bits.
 #[inline(always)]

@@ -10,20 +10,37 @@ use upsweep_core::Direction;
 
 use super::range::Source;
 
-/// A block of items to scan, and its number from the start of the scan.
+/// A block of items to scan.
 pub(crate) struct Block<'a, T, U> {
-    pub(crate) index: usize,
     pub(crate) source: Source<'a, T>,
     pub(crate) output: &'a mut [U],
 }
 
-/// All blocks of an array, for threads to take.
+/// The numbers of blocks, for threads to take.
 ///
-/// They are handed out by one addition to a number. Behind a lock on what is left, sixteen threads of a Xeon took some 1 us for each block, whatever
+/// They are handed out by one addition. Behind a lock on what is left, sixteen threads of a Xeon took some 1 us for each block, whatever
 /// its size: 4 MiB by blocks of 16 KiB 285 to 334 us, and without it 71 to 116 (2026-11-26, `2026-11-26-scan-totals-cpu.csv`).
-pub(crate) struct Blocks<'a, T, U> {
-    /// The number of the block that is taken next.
+pub(crate) struct Numbers {
+    /// The number that is taken next.
     next: AtomicUsize,
+    count: usize,
+}
+
+impl Numbers {
+    /// All below `count`.
+    pub(crate) fn below(count: usize) -> Self {
+        Self { next: AtomicUsize::new(0), count }
+    }
+
+    /// Takes the next number: each is given out once, since a thread stops at the first that is too high, long before they begin again.
+    pub(crate) fn take(&self) -> Option<usize> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        (number < self.count).then_some(number)
+    }
+}
+
+/// All blocks of an array.
+pub(crate) struct Blocks<'a, T, U> {
     source: Source<'a, T>,
     output: *mut U,
     items: usize,
@@ -45,7 +62,6 @@ impl<'a, T, U> Blocks<'a, T, U> {
         direction: Direction,
     ) -> Self {
         Self {
-            next: AtomicUsize::new(0),
             source,
             items: output.len(),
             output: output.as_mut_ptr(),
@@ -53,13 +69,6 @@ impl<'a, T, U> Blocks<'a, T, U> {
             direction,
             of: PhantomData,
         }
-    }
-
-    /// Takes the next block from the end that the scan starts at.
-    pub(crate) fn take(&self) -> Option<Block<'a, T, U>> {
-        let index = self.next.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: a number is given out once, since a thread stops at the first that is too high, long before they begin again.
-        (index < self.count()).then(|| unsafe { self.block(index) })
     }
 
     /// How many there are.
@@ -80,7 +89,15 @@ impl<'a, T, U> Blocks<'a, T, U> {
         // SAFETY: it is within the output, which is borrowed for `'a`, and no other block has an item of it.
         let output =
             unsafe { slice::from_raw_parts_mut(self.output.add(place.start), place.len()) };
-        Block { index, source, output }
+        Block { source, output }
+    }
+
+    /// The items of a block, if they do not lie in the output; else none.
+    pub(crate) fn separate(&self, index: usize) -> &'a [T] {
+        match self.source {
+            Source::InPlace => &[],
+            Source::Separate(all) => &all[self.place(index)],
+        }
     }
 
     /// Calls `work` with the items of a block before it is scanned.
@@ -152,7 +169,7 @@ mod tests {
                 // SAFETY: each is taken once, and nobody looks at it.
                 let block = unsafe { blocks.block(index) };
                 assert_eq!((looked[0], looked.len()), (start, block.output.len()));
-                assert_eq!((block.index, block.output), (index, &mut *looked.clone()));
+                assert_eq!(block.output, looked);
             }
         }
     }
@@ -164,13 +181,17 @@ mod tests {
                 let input: Vec<usize> = (0..items).collect();
                 let mut output = vec![None; items];
                 let blocks = Blocks::new(Source::Separate(&input), &mut output, 10, direction);
+                let numbers = Numbers::below(blocks.count());
                 thread::scope(|scope| {
                     for _ in 0..3 {
                         scope.spawn(|| {
-                            while let Some(Block { index, source, output }) = blocks.take() {
+                            while let Some(number) = numbers.take() {
+                                // SAFETY: a number is taken once.
+                                let block = unsafe { blocks.block(number) };
+                                let Block { source, output } = block;
                                 for (place, &item) in output.iter_mut().zip(items_of(source, &[0]))
                                 {
-                                    assert!(place.replace((index, item)).is_none());
+                                    assert!(place.replace((number, item)).is_none());
                                 }
                             }
                         });

@@ -9,18 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use upsweep_core::{Carry, Element};
 
+use super::Work;
 use crate::parts::{Parts, Taken};
 use crate::team::{Guard, MOST_BLOCKS, Team, wait_unless};
-
-/// What is done with the blocks of an array.
-pub(super) struct Work<'a, A> {
-    /// The total of a block.
-    pub(super) total: &'a (dyn Fn(usize) -> A + Sync),
-    /// What comes out of a block, from what comes into it and its total.
-    pub(super) advance: &'a (dyn Fn(Carry<A>, A) -> Carry<A> + Sync),
-    /// Scans a block, into which this comes.
-    pub(super) scan: &'a (dyn Fn(usize, Carry<A>) + Sync),
-}
 
 /// Scans `blocks` blocks, at most [`MOST_BLOCKS`], and gives what comes out of the last. `carry` comes into the first.
 ///
@@ -56,7 +47,7 @@ pub(super) fn scan_in_parts<A: Element>(
                 state = (work.advance)(state, total);
             }
             let Some(total) = wait_for_total(block) else { break };
-            (work.scan)(block, state);
+            (work.scan)(block, state, None);
             (after, state) = (block + 1, (work.advance)(state, total));
             if after == blocks {
                 last.get_or_init(|| state);
@@ -103,7 +94,7 @@ mod tests {
                 carry.set(with_next(value(&carry), block as usize), &Sum);
                 carry
             },
-            scan: &|block, carry| {
+            scan: &|block, carry, _| {
                 before_scan(block);
                 let before =
                     found.lock().expect("nobody panics here")[block].replace(value(&carry));

@@ -20,15 +20,16 @@ pub(crate) mod totals;
 
 use fearless_simd::Level;
 
-use blocks::{Block, Blocks, items_of};
-use in_parts::{Work, scan_in_parts};
+use blocks::{Block, Blocks, Numbers};
+use in_parts::scan_in_parts;
 pub(crate) use range::Source;
-use range::{Settings, scan_range, total_of_block};
+use range::{ScanKernel, Settings, scan_plain, scan_range, total_of_block};
 use totals::{Totals, append_windows};
 use upsweep_core::summation::{TILE, WINDOW};
-use upsweep_core::{Carry, Direction, Element, Flipped, Operator, Scan, Widen};
+use upsweep_core::{Bounds, Carry, Direction, Element, Flipped, Operator, Scan, Widen};
 
 use crate::device::Means;
+use crate::erased::ErasedOperator;
 use crate::isa::half_lines;
 #[cfg(target_arch = "x86_64")]
 use crate::isa::has_half_lines;
@@ -37,7 +38,7 @@ use crate::signed;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::rows;
 use crate::simd::stream::{fence, streams};
-use crate::team::MOST_BLOCKS;
+use crate::team::{MOST_BLOCKS, Team};
 
 /// Scans all items. `carry` is what comes in, and afterwards what goes out.
 #[inline]
@@ -55,30 +56,48 @@ pub(crate) fn scan<T, U, O>(
     if const { signed::is_found::<T, U::Acc, O>() } {
         return signed::scan(means, source, output, problem, carry);
     }
-    let settings = |operator| settings::<U, _>(means, output.len(), problem, operator);
-    if O::COMMUTATIVE || problem.direction == Direction::Forward {
-        scan_with(means, &settings(problem.operator), source, output, carry);
+    let Scan { operator, bounds, direction, .. } = *problem;
+    if O::COMMUTATIVE || direction == Direction::Forward {
+        scan_by(means, source, output, operator, (bounds, direction), carry);
     } else {
-        let Settings { level, bounds, direction, streaming, .. } = settings(problem.operator);
-        let operator = Flipped(problem.operator);
-        let settings = Settings { level, operator, bounds, direction, streaming };
-        scan_with(means, &settings, source, output, carry);
+        scan_by(means, source, output, Flipped(operator), (bounds, direction), carry);
     }
 }
 
-fn settings<U: Element, O: Operator<U::Acc>>(
+/// The same by an operator that is given items in the order of the scan.
+fn scan_by<T, U, O>(
     means: &Means<'_>,
-    items: usize,
-    problem: &Scan<U::Acc, O>,
+    source: Source<'_, T>,
+    output: &mut [U],
     operator: O,
-) -> Settings<O> {
-    Settings {
-        level: means.level,
-        operator,
-        bounds: problem.bounds,
-        direction: problem.direction,
-        streaming: is_streaming::<U>(means, items),
+    (bounds, direction): (Bounds, Direction),
+    carry: &mut Carry<U::Acc>,
+) where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let cut = cut::<T, U>(means, output.len());
+    let streaming = is_streaming::<U>(means, output.len());
+    let alone = means.team.threads() <= 1 || output.len() <= cut.block;
+    let halves =
+        !alone && takes_half_lines::<U::Acc, O>(means, means.level, streaming, size_of_val(output));
+    let level = if halves { half_lines(means.level) } else { means.level };
+    let plain = |input: &[_], output: &mut [_], exclusive, tile: &mut _, carry: &mut _| {
+        scan_plain(level, operator, input, output, exclusive, tile, carry);
+    };
+    let kernel = ScanKernel::find::<O>(level, &plain);
+    // SAFETY: the operator stays where it is until this returns.
+    let erased = unsafe { ErasedOperator::new(&operator) };
+    let settings = Settings { level, operator: erased, kernel, bounds, direction, streaming };
+    if alone {
+        scan_range(&settings, source, output, carry, &[]);
+        fence();
+        return;
     }
+    let reverse = direction == Direction::Reverse;
+    let total = |items: &[T]| total_of_block(level, items, reverse, operator);
+    scan_on_team(means.team, &cut, &settings, &total, source, output, carry);
 }
 
 /// Whether so many items are written past the caches.
@@ -107,77 +126,83 @@ where
     }
 }
 
-fn scan_with<T, U, O>(
-    means: &Means<'_>,
-    settings: &Settings<O>,
+/// Scans all items on several threads, by blocks. Compiled once for two types.
+#[inline(never)]
+fn scan_on_team<T, U>(
+    team: Team<'_>,
+    cut: &Cut,
+    settings: &Settings<'_, U::Acc>,
+    total: &(dyn Fn(&[T]) -> U::Acc + Sync),
     source: Source<'_, T>,
     output: &mut [U],
     carry: &mut Carry<U::Acc>,
 ) where
     T: Widen<U::Acc>,
     U: Element,
-    O: Operator<U::Acc>,
 {
-    let Cut { block, in_parts } = cut::<T, U>(means, output.len());
-    if means.team.threads() <= 1 || output.len() <= block {
-        scan_range(settings, source, output, carry, &[]);
-        fence();
-        return;
-    }
-    let Settings { level, streaming, .. } = *settings;
-    let fetches = streaming && matches!(source, Source::Separate(_));
-    let halves = takes_half_lines::<U::Acc, O>(means, level, streaming, size_of_val(output));
-    let settings = &Settings { level: if halves { half_lines(level) } else { level }, ..*settings };
-    let team = means.team.at_most(output.len().div_ceil(block));
+    let Cut { block, in_parts } = *cut;
+    let team = team.at_most(output.len().div_ceil(block));
+    let fetches = settings.streaming && matches!(source, Source::Separate(_));
     let blocks = Blocks::new(source, output, block, settings.direction);
-    let reverse = settings.direction == Direction::Reverse;
-    let advance = |carry, total| advanced(carry, total, block, &settings.operator);
-    let total = |items: &[T]| total_of_block(settings.level, items, reverse, settings.operator);
-    if in_parts {
-        let work = Work {
-            // SAFETY: a block is looked at before anyone scans it.
-            total: &|index| unsafe { blocks.look(index, total) },
-            advance: &advance,
+    let scan = |block: Block<'_, T, U>, mut carry, ahead: &[T]| {
+        scan_range(settings, block.source, block.output, &mut carry, ahead);
+    };
+    let work = Work {
+        // SAFETY: a block is looked at before anyone scans it.
+        total: &|index| unsafe { blocks.look(index, total) },
+        advance: &|carry, total| advanced(carry, total, block, &settings.operator),
+        scan: &|index, carry, next| {
+            // Only items that lie elsewhere are fetched.
+            let ahead = next.map_or(&[][..], |next| blocks.separate(next));
             // SAFETY: a block is scanned once, when nobody looks at it any more.
-            scan: &|index, carry| scan_block(settings, unsafe { blocks.block(index) }, carry, &[]),
-        };
-        *carry = scan_in_parts(team, blocks.count(), *carry, &work);
-        return;
-    }
-    *carry = Totals::new(team, *carry, advance).on_threads(&|seen| {
-        let mut next = blocks.take();
+            scan(unsafe { blocks.block(index) }, carry, ahead);
+        },
+    };
+    *carry = if in_parts {
+        scan_in_parts(team, blocks.count(), *carry, &work)
+    } else {
+        scan_in_order(team, blocks.count(), fetches, *carry, &work)
+    };
+}
+
+/// What is done with the blocks of an array.
+struct Work<'a, A> {
+    /// The total of a block.
+    total: &'a (dyn Fn(usize) -> A + Sync),
+    /// What comes out of a block, from what comes into it and its total.
+    advance: &'a (dyn Fn(Carry<A>, A) -> Carry<A> + Sync),
+    /// Scans a block, into which this comes, and fetches another, which is scanned next.
+    scan: &'a (dyn Fn(usize, Carry<A>, Option<usize>) + Sync),
+}
+
+/// Scans `blocks` blocks, each as soon as the totals of all before it are there, and gives what comes out of the last. `carry` comes into the
+/// first. Each block is scanned at most once, after its total has been found by the same thread, which is done at most once.
+fn scan_in_order<A: Element>(
+    team: Team<'_>,
+    blocks: usize,
+    fetches: bool,
+    carry: Carry<A>,
+    work: &Work<'_, A>,
+) -> Carry<A> {
+    let numbers = Numbers::below(blocks);
+    Totals::new(team, carry, work.advance).on_threads(&|seen| {
+        let mut next = numbers.take();
         while let Some(block) = next.take() {
-            let total = total(items_of(block.source, block.output));
-            // SAFETY: a block is taken once.
-            let Some(carry) = (unsafe { seen.enter(block.index, total) }) else { break };
+            let total = (work.total)(block);
+            // SAFETY: a number is taken once.
+            let Some(carry) = (unsafe { seen.enter(block, total) }) else { break };
             // Lines past the caches fetch the next block. Elsewhere whoever is late must not have it: sixteen threads of a Xeon take
             // 0.60 to 0.86 of the time from 2 MiB to 32 (2026-11-26, `2026-11-26-parts-cpu.csv`).
             if fetches {
-                next = blocks.take();
+                next = numbers.take();
             }
-            let ahead = next.as_ref().map_or(&[][..], |next| items_of(next.source, next.output));
-            scan_block(settings, block, carry, ahead);
+            (work.scan)(block, carry, next);
             if !fetches {
-                next = blocks.take();
+                next = numbers.take();
             }
         }
         fence();
-    });
-}
-
-/// Scans a block, compiled once for the two that call it.
-#[inline(never)]
-fn scan_block<T, U, O>(
-    settings: &Settings<O>,
-    Block { source, output, .. }: Block<'_, T, U>,
-    mut carry: Carry<U::Acc>,
-    ahead: &[T],
-) where
-    T: Widen<U::Acc>,
-    U: Element,
-    O: Operator<U::Acc>,
-{
-    scan_range(settings, source, output, &mut carry, ahead);
+    })
 }
 
 /// Whether several threads that scan rows of floats past the caches write half lines: where these are faster, with AVX2 instead of AVX-512.
@@ -199,13 +224,13 @@ fn takes_half_lines<A: Element, O: Operator<A>>(
 /// What comes out of a block of `items` items, a power of two of tiles, with this total. The last block may have fewer, and is then filled up
 /// with padding, which changes nothing.
 #[inline]
-fn advanced<A: Element, O: Operator<A>>(
+fn advanced<A: Element>(
     mut carry: Carry<A>,
     total: A,
     items: usize,
-    operator: &O,
+    operator: &ErasedOperator<A>,
 ) -> Carry<A> {
-    if O::EXACT {
+    if operator.is_exact() {
         let value = operator.combine(carry.before_next(operator), total);
         carry.set(value, operator);
     } else {

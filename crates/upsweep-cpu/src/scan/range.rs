@@ -5,18 +5,22 @@
 //! are staged in the first-level cache, a piece of a tile at a time.
 
 use core::any::TypeId;
+use core::mem::MaybeUninit;
 use core::ops::Range;
+use core::ptr;
 
 use castaway::cast;
 use fearless_simd::{Level, Simd};
 use upsweep_core::summation::{LANES, ROWS, TILE};
 use upsweep_core::{Bounds, Carry, Direction, Element, Operator, Tree, Widen};
 
-use super::row::{scan_row, total_row};
+use super::row::{scan_row, scan_row_plainly, total_row, total_row_plainly};
 use super::slide::{self, ScanSlice};
+use crate::erased::ErasedOperator;
 use crate::isa::{self, Kernel};
 use crate::reduce;
-use crate::simd::half;
+use crate::simd::half::{narrow_at, widen_at, widen_to};
+use crate::simd::lanes::{copy_to, fill_at, reverse_at};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::rows;
 use crate::simd::stream::{Ahead, Lines};
@@ -30,84 +34,37 @@ pub(crate) enum Source<'a, T> {
     InPlace,
 }
 
-/// What stays the same throughout a scan.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings<O> {
+/// What stays the same throughout a scan of values of type `A`. It knows nothing of what is read and written.
+#[derive(Clone, Copy)]
+pub(crate) struct Settings<'a, A> {
     pub(crate) level: Level,
-    pub(crate) operator: O,
+    pub(crate) operator: ErasedOperator<A>,
+    pub(crate) kernel: ScanKernel<'a, A>,
     pub(crate) bounds: Bounds,
     pub(crate) direction: Direction,
     /// Whether the output is written past the caches.
     pub(crate) streaming: bool,
 }
 
-/// Scans a run of items. `carry` is what comes in, and afterwards what goes out. `ahead` is what
-/// this thread reads next: with each line that is written past the caches a line of it is fetched.
-/// After its last run a thread must call [`stream::fence`](crate::simd::stream::fence).
-#[inline]
-pub(crate) fn scan_range<T, U, O>(
-    settings: &Settings<O>,
-    source: Source<'_, T>,
-    output: &mut [U],
-    carry: &mut Carry<U::Acc>,
-    ahead: &[T],
-) where
-    T: Widen<U::Acc>,
-    U: Element,
-    O: Operator<U::Acc>,
-{
-    if const { slide::is_found::<U::Acc, O>() } {
-        let Settings { level, ref operator, bounds, direction, streaming } = *settings;
-        let operator = slide::Erased { padding: operator.padding() };
-        let settings = Settings { level, operator, bounds, direction, streaming };
-        scan_tiles(&settings, source, output, carry, &Kernels::find::<O>(level), ahead);
-    } else {
-        scan_tiles(settings, source, output, carry, &Kernels::find::<O>(settings.level), ahead);
-    }
-}
+/// Scans whole rows by plain loops: items, prefixes, whether these are exclusive, and what comes in and goes out.
+pub(crate) type PlainRows<'a, A> =
+    dyn Fn(&[A], &mut [A], bool, &mut TileCarry<A>, &mut Carry<A>) + Sync + 'a;
 
-/// Scans a run of items by these kernels, or else by `settings.operator`.
-#[inline]
-fn scan_tiles<T, U, O>(
-    settings: &Settings<O>,
-    source: Source<'_, T>,
-    output: &mut [U],
-    carry: &mut Carry<U::Acc>,
-    kernels: &Kernels<U::Acc>,
-    ahead: &[T],
-) where
-    T: Widen<U::Acc>,
-    U: Element,
-    O: Operator<U::Acc>,
-{
-    let items = output.len();
-    // In place the lines that are written have just been read: nothing is gained past the caches.
-    if settings.streaming && matches!(source, Source::Separate(_)) {
-        let mut lines = Lines::new(output, settings.direction, settings.level);
-        let target = Target::<U>::Lines(&mut lines);
-        let scan = ScanTiles { settings, source, target, items, carry, kernels, ahead };
-        isa::run(settings.level, scan);
-        lines.finish();
-    } else {
-        let target = Target::Slice(output);
-        let scan = ScanTiles { settings, source, target, items, carry, kernels, ahead };
-        isa::run(settings.level, scan);
-    }
-}
-
-/// The kernels that an operator on a type has besides the plain loops.
+/// What scans rows by one operator.
 #[derive(Clone, Copy)]
-pub(crate) struct Kernels<A> {
-    /// For an exact operator.
-    slide: Option<ScanSlice<A>>,
-    /// For one that is not.
+pub(crate) enum ScanKernel<'a, A> {
+    /// Vectors, for an exact operator.
+    Slide(ScanSlice<A>),
+    /// Vectors, for one that is not.
     #[cfg(target_arch = "x86_64")]
-    rows: Option<rows::Rows<A>>,
+    Rows(rows::Rows<A>),
+    /// Loops, for all others.
+    Plain(&'a PlainRows<'a, A>),
 }
 
-impl<A: Element> Kernels<A> {
-    /// Whether there are some wherever vectors are those of `S`, known when a call is compiled.
-    const fn are_found<S: Simd, O: Operator<A>>() -> bool {
+impl<'a, A: Element> ScanKernel<'a, A> {
+    /// Whether [`find`](Self::find) finds vectors wherever they are those of `S`, known when a call is compiled.
+    const fn is_found<S: Simd, O: Operator<A>>() -> bool {
         #[cfg(target_arch = "x86_64")]
         if size_of::<S::f32s>() > 16 && rows::is_found::<A, O>() {
             return true;
@@ -115,216 +72,346 @@ impl<A: Element> Kernels<A> {
         slide::is_found::<A, O>()
     }
 
+    /// The kernel for this operator, or else `plain`, which calls [`scan_plain`] for it.
     #[inline]
-    pub(crate) fn find<O: Operator<A>>(level: Level) -> Self {
+    pub(crate) fn find<O: Operator<A>>(level: Level, plain: &'a PlainRows<'a, A>) -> Self {
         let _ = level;
-        Self {
-            slide: slide::find::<A, O>(),
-            #[cfg(target_arch = "x86_64")]
-            rows: rows::find::<A, O>(level),
+        if let Some(slide) = slide::find::<A, O>() {
+            return Self::Slide(slide);
+        }
+        #[cfg(target_arch = "x86_64")]
+        if let Some(rows) = rows::find::<A, O>(level) {
+            return Self::Rows(rows);
+        }
+        Self::Plain(plain)
+    }
+}
+
+/// Scans whole rows by loops, compiled once for an operator.
+#[inline(never)]
+pub(crate) fn scan_plain<A: Element, O: Operator<A>>(
+    level: Level,
+    operator: O,
+    input: &[A],
+    output: &mut [A],
+    exclusive: bool,
+    tile: &mut TileCarry<A>,
+    carry: &mut Carry<A>,
+) {
+    if const { slide::is_found::<A, O>() } {
+        unreachable!("the kernels of a built-in operator are there");
+    }
+    isa::run(level, ScanPlain { operator, input, output, exclusive, tile, carry });
+}
+
+struct ScanPlain<'a, A, O> {
+    operator: O,
+    input: &'a [A],
+    output: &'a mut [A],
+    exclusive: bool,
+    tile: &'a mut TileCarry<A>,
+    carry: &'a mut Carry<A>,
+}
+
+impl<A: Element, O: Operator<A>> Kernel for ScanPlain<'_, A, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        // Where another kernel is sure to be there, the loops are not compiled.
+        if const { ScanKernel::<A>::is_found::<S, O>() } {
+            unreachable!("the kernels of a built-in operator are there");
+        }
+        let Self { operator, input, output, exclusive, tile, carry } = self;
+        if const { isa::is_plain::<S>() } {
+            return scan_rows_plainly(input, output, exclusive, tile, carry, &operator);
+        }
+        // Of their own, so that no store to the output can be one to them.
+        let (mut own_tile, mut own_carry) = (*tile, *carry);
+        let outputs = output.as_chunks_mut::<LANES>().0;
+        for (row, prefixes) in input.as_chunks::<LANES>().0.iter().zip(outputs) {
+            let before = own_tile.before_next(&operator);
+            let total = scan_row(row, prefixes, before, exclusive, &operator);
+            own_tile.push(total, 0, &mut own_carry, &operator);
+        }
+        (*tile, *carry) = (own_tile, own_carry);
+    }
+}
+
+/// Scans whole rows in loops that the compiler does not unroll.
+#[inline(never)]
+pub(crate) fn scan_rows_plainly<A: Element, O: Operator<A>>(
+    input: &[A],
+    output: &mut [A],
+    exclusive: bool,
+    tile: &mut TileCarry<A>,
+    carry: &mut Carry<A>,
+    operator: &O,
+) {
+    let outputs = output.as_chunks_mut::<LANES>().0;
+    for (row, prefixes) in input.as_chunks::<LANES>().0.iter().zip(outputs) {
+        let before = tile.before_next(operator);
+        let total = scan_row_plainly(row, prefixes, before, exclusive, operator);
+        tile.push(total, 0, carry, operator);
+    }
+}
+
+/// Scans a run of items. `carry` is what comes in, and afterwards what goes out. `ahead` is what
+/// this thread reads next: with each line that is written past the caches a line of it is fetched.
+/// After its last run a thread must call [`stream::fence`](crate::simd::stream::fence).
+#[inline(never)]
+pub(crate) fn scan_range<T, U>(
+    settings: &Settings<'_, U::Acc>,
+    source: Source<'_, T>,
+    output: &mut [U],
+    carry: &mut Carry<U::Acc>,
+    ahead: &[T],
+) where
+    T: Widen<U::Acc>,
+    U: Element,
+{
+    let Settings { level, direction, streaming, .. } = *settings;
+    let items = output.len();
+    let input = match source {
+        Source::Separate(items) => cast!(items, &[U::Acc]).ok(),
+        Source::InPlace => None,
+    };
+    let input = input.filter(|_| direction == Direction::Forward);
+    let in_place = matches!(source, Source::InPlace);
+    let (ahead, item_bytes) = (Ahead::new(ahead), size_of::<T>());
+    let mut run = |target: Target<'_, '_, U::Acc>, memory: &mut Memory<'_, T, U>| {
+        scan_run(
+            settings,
+            Run { items, input, memory, in_place, target, ahead, item_bytes },
+            carry,
+        );
+    };
+    // In place the lines that are written have just been read: nothing is gained past the caches.
+    if streaming && matches!(source, Source::Separate(_)) {
+        let mut lines = Lines::new(output, direction, level);
+        let is_stored = TypeId::of::<U>() == TypeId::of::<U::Acc>();
+        let target = Target::Lines { lines: &mut lines, item_bytes: size_of::<U>(), is_stored };
+        run(target, &mut Memory { level, source, output: &mut [], stage: Stage::new() });
+        lines.finish();
+        return;
+    }
+    match cast!(output, &mut [U::Acc]) {
+        Ok(prefixes) => {
+            let memory = &mut Memory { level, source, output: &mut [], stage: Stage::new() };
+            run(Target::Slice(prefixes), memory);
+        }
+        Err(output) => {
+            run(Target::Memory, &mut Memory { level, source, output, stage: Stage::new() });
         }
     }
 }
 
 /// Items of a piece of a tile: few, so that what is staged leaves room in the first-level cache.
-const PIECE: usize = 4 * LANES;
+const PIECE: usize = 8 * LANES;
 
 const _: () = assert!(TILE.is_multiple_of(PIECE) && ROWS == 16);
 
-/// A piece in the first-level cache, aligned to its lines.
+/// A piece in the first-level cache, aligned to its lines. Nothing is written there before it is needed: short scans need little.
 #[repr(align(64))]
-struct Stage<A>([A; PIECE]);
+struct Stage<A> {
+    items: [MaybeUninit<A>; PIECE],
+    /// Items that are written, from the first on.
+    ready: usize,
+}
 
-impl<A: Element> Stage<A> {
-    /// The stage, made if it is not there yet: short scans want none.
-    #[inline(always)]
-    fn ready(stage: &mut Option<Self>, padding: A) -> &mut Self {
-        stage.get_or_insert_with(|| Stage([padding; PIECE]))
+impl<A: Copy> Stage<A> {
+    fn new() -> Self {
+        Self { items: [const { MaybeUninit::uninit() }; PIECE], ready: 0 }
     }
 
-    /// The `items` items that `fill` brings, in the order of the scan, made whole rows.
-    #[inline(always)]
-    fn fill<O: Operator<A>>(
-        &mut self,
-        items: usize,
-        settings: &Settings<O>,
-        fill: impl FnOnce(&mut [A]),
-    ) -> &[A] {
-        let rows = &mut self.0[..items.next_multiple_of(LANES)];
-        let (stage, rest) = rows.split_at_mut(items);
-        fill(stage);
-        settings.turn(stage);
-        rest.fill(settings.operator.padding());
-        rows
+    /// The first `items` items, which hold anything.
+    fn first(&mut self, level: Level, items: usize, padding: A) -> &mut [A] {
+        if self.ready < items {
+            fill_at(level, &mut self.items[self.ready..items], MaybeUninit::new(padding));
+            self.ready = items;
+        }
+        // SAFETY: as many have been written, and nothing makes them uninitialised again.
+        unsafe { written(&mut self.items[..items]) }
     }
 }
 
-impl<O> Settings<O> {
-    /// Of a run of `items` items of which `done` are done: where the next `next` are.
-    #[inline(always)]
-    fn place(&self, items: usize, done: usize, next: usize) -> Range<usize> {
-        match self.direction {
-            Direction::Forward => done..done + next,
-            Direction::Reverse => items - done - next..items - done,
+/// Places as what was written to them.
+///
+/// # Safety
+/// All of them have been written.
+unsafe fn written<A>(places: &mut [MaybeUninit<A>]) -> &mut [A] {
+    // SAFETY: the caller's; a place has the size and the alignment of a value.
+    unsafe { &mut *(ptr::from_mut(places) as *mut [A]) }
+}
+
+/// Where items and outputs of other types than `A`, in which they are combined, are read and written: a piece at a time.
+///
+/// # Safety
+/// [`read`](Self::read) writes all that it says.
+unsafe trait Typed<A> {
+    /// Reads the items `at`, in the order of memory: writes all of `values`, which are as many.
+    fn read(&mut self, at: Range<usize>, values: &mut [MaybeUninit<A>]);
+
+    /// Writes the outputs `at`, in the order of memory.
+    fn write(&mut self, at: Range<usize>, prefixes: &[A]);
+
+    /// Writes the next outputs past the caches.
+    fn push(&mut self, prefixes: &[A], lines: &mut Lines<'_>, ahead: Ahead<'_>);
+}
+
+struct Memory<'a, T, U> {
+    level: Level,
+    source: Source<'a, T>,
+    /// Empty if it goes past the caches, or holds prefixes as they are.
+    output: &'a mut [U],
+    stage: Stage<U>,
+}
+
+// SAFETY: `widen_to` writes as many values as it is given places.
+unsafe impl<T, U> Typed<U::Acc> for Memory<'_, T, U>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+{
+    fn read(&mut self, at: Range<usize>, values: &mut [MaybeUninit<U::Acc>]) {
+        match self.source {
+            Source::Separate(items) => widen_to(self.level, &items[at], values),
+            // Items in place are of the type of the output.
+            Source::InPlace => match cast!(&self.output[at], &[T]) {
+                Ok(items) => widen_to(self.level, items, values),
+                Err(_) => unreachable!("a scan in place has one type of items"),
+            },
         }
     }
 
-    /// From the order of memory to that of the scan, and back.
-    #[inline(always)]
-    fn turn<A>(&self, items: &mut [A]) {
-        if self.direction == Direction::Reverse {
-            items.reverse();
-        }
+    fn write(&mut self, at: Range<usize>, prefixes: &[U::Acc]) {
+        narrow_at(self.level, prefixes, &mut self.output[at]);
+    }
+
+    fn push(&mut self, prefixes: &[U::Acc], lines: &mut Lines<'_>, ahead: Ahead<'_>) {
+        let Some(first) = prefixes.first() else { return };
+        let outputs = self.stage.first(self.level, prefixes.len(), U::from_acc(*first));
+        narrow_at(self.level, prefixes, outputs);
+        lines.push_at(self.level, outputs, ahead);
     }
 }
 
 /// Where the output goes.
-enum Target<'a, 'b, U> {
-    /// Through the caches.
-    Slice(&'a mut [U]),
-    /// Past them.
-    Lines(&'a mut Lines<'b>),
+enum Target<'a, 'b, A> {
+    /// Through the caches, as it is.
+    Slice(&'a mut [A]),
+    /// Through the caches, as another type.
+    Memory,
+    /// Past the caches, of so many bytes an item: as it is, if it `is_stored` so.
+    Lines { lines: &'a mut Lines<'b>, item_bytes: usize, is_stored: bool },
 }
 
-struct ScanTiles<'a, 'b, T, U: Element, O> {
-    settings: &'a Settings<O>,
-    source: Source<'a, T>,
-    target: Target<'a, 'b, U>,
+/// A run of items, of which only the type is known in which they are combined.
+struct Run<'a, 'b, A> {
     items: usize,
-    carry: &'a mut Carry<U::Acc>,
-    kernels: &'a Kernels<U::Acc>,
-    ahead: &'a [T],
+    /// The items, if they need not be staged: of that type, and in the order of the scan.
+    input: Option<&'a [A]>,
+    memory: &'a mut dyn Typed<A>,
+    in_place: bool,
+    target: Target<'a, 'b, A>,
+    ahead: Ahead<'a>,
+    /// Of an item that is read.
+    item_bytes: usize,
 }
 
-impl<T, U, O> Kernel for ScanTiles<'_, '_, T, U, O>
-where
-    T: Widen<U::Acc>,
-    U: Element,
-    O: Operator<U::Acc>,
-{
-    type Output = ();
+/// Of a run of `items` items of which `done` are done: where the next `next` are.
+fn place(direction: Direction, items: usize, done: usize, next: usize) -> Range<usize> {
+    match direction {
+        Direction::Forward => done..done + next,
+        Direction::Reverse => items - done - next..items - done,
+    }
+}
 
-    #[inline(always)]
-    fn run<S: Simd>(self, simd: S) {
-        let Self { settings, source, mut target, items, carry, kernels, ahead } = self;
-        let operator = &settings.operator;
-        let padding = operator.padding();
-        // Made when they are first needed.
-        let (mut items_stage, mut prefixes_stage, mut output_stage) = (None, None, None);
-        let mut tile = TileCarry::new(carry, operator);
-        let mut done = 0;
-        while done < items {
-            let rest = items - done;
-            let whole = rest / LANES * LANES;
-            let ahead = Ahead::new(&ahead[done.min(ahead.len())..]);
-            #[cfg(target_arch = "x86_64")]
-            if let Some(kernel) = kernels.rows
-                && let Target::Lines(lines) = &mut target
-                && TypeId::of::<U>() == TypeId::of::<U::Acc>()
-                && let Some(rows) = in_order(settings, source, done..done + whole)
-                && whole > 0
-            {
-                let output = rows::Output::Lines(lines, ahead);
-                let exclusive = settings.bounds == Bounds::Exclusive;
-                if (kernel.scan)(rows, output, exclusive, &mut tile, carry) {
-                    done += whole;
-                    continue;
-                }
-            }
-            let same = TypeId::of::<U>() == TypeId::of::<U::Acc>();
-            let forward = settings.direction == Direction::Forward;
-            let len = match &target {
-                // Straight from input to output.
-                Target::Slice(_)
-                    if same
-                        && whole > 0
-                        && in_order::<_, U::Acc, _>(settings, source, 0..0).is_some() =>
-                {
-                    whole
-                }
-                // Where any pieces will do, the first one ends at the end of a unit of memory, so
-                // that the others need not be shifted.
-                Target::Lines(lines) if kernels.slide.is_some() && lines.to_border() > 0 => {
-                    lines.to_border() / size_of::<U>()
-                }
-                _ => PIECE,
-            };
-            let len = len.min(rest);
-            let at = settings.place(items, done, len);
-            done += len;
-            let input = match in_order(settings, source, at.clone()) {
-                Some(input) if len.is_multiple_of(LANES) => input,
-                _ => Stage::ready(&mut items_stage, padding).fill(
-                    len,
-                    settings,
-                    #[inline(always)]
-                    |stage| match (source, &target) {
-                        (Source::Separate(input), _) => {
-                            half::widen(simd, &input[at.clone()], stage);
-                        }
-                        (Source::InPlace, Target::Slice(output)) => {
-                            for (value, item) in stage.iter_mut().zip(&output[at.clone()]) {
-                                *value = item.to_acc();
-                            }
-                        }
-                        (Source::InPlace, Target::Lines(_)) => {
-                            unreachable!("a scan in place goes through the caches")
-                        }
-                    },
-                ),
-            };
-            let direct = same && forward && input.len() == len;
-            let prefixes = match &mut target {
-                Target::Slice(output) if direct => {
-                    cast!(&mut output[at.clone()], &mut [U::Acc]).ok()
-                }
-                _ => None,
-            };
-            let staged = prefixes.is_none();
-            let prefixes = match prefixes {
-                Some(prefixes) => prefixes,
-                None => &mut Stage::ready(&mut prefixes_stage, padding).0[..input.len()],
-            };
-            tile.scan::<S, _>(settings, input, prefixes, carry, kernels);
-            if !staged {
+/// Scans a run. Compiled once for each type: it does nothing with single items but to turn them round.
+#[inline(never)]
+fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: &mut Carry<A>) {
+    let Settings { level, ref operator, kernel, direction, .. } = *settings;
+    let Run { items, input, memory, in_place, mut target, ahead, item_bytes } = run;
+    let padding = operator.padding();
+    // From the order of memory to that of the scan, and back.
+    let turn = |values: &mut [A]| {
+        if direction == Direction::Reverse {
+            reverse_at(level, values);
+        }
+    };
+    let (mut items_stage, mut prefixes_stage) = (Stage::new(), Stage::new());
+    let mut tile = TileCarry::new(carry, operator);
+    let mut done = 0;
+    while done < items {
+        let rest = items - done;
+        let whole = rest / LANES * LANES;
+        let ahead = ahead.after(done.saturating_mul(item_bytes));
+        #[cfg(target_arch = "x86_64")]
+        if let ScanKernel::Rows(rows) = kernel
+            && let Target::Lines { lines, is_stored: true, .. } = &mut target
+            && let Some(input) = input
+            && whole > 0
+        {
+            let output = rows::Output::Lines(lines, ahead);
+            let exclusive = settings.bounds == Bounds::Exclusive;
+            if (rows.scan)(&input[done..done + whole], output, exclusive, &mut tile, carry) {
+                done += whole;
                 continue;
             }
-            let prefixes = &mut Stage::ready(&mut prefixes_stage, padding).0[..len];
-            settings.turn(prefixes);
-            match &mut target {
-                Target::Slice(output) => narrow(prefixes, &mut output[at]),
-                Target::Lines(lines) => match cast!(&*prefixes, &[U]) {
-                    Ok(prefixes) => lines.push(simd, prefixes, ahead),
-                    Err(prefixes) => {
-                        let stage = Stage::ready(&mut output_stage, U::from_acc(padding));
-                        narrow(prefixes, &mut stage.0[..len]);
-                        lines.push(simd, &stage.0[..len], ahead);
-                    }
-                },
-            }
         }
-        tile.finish(carry, operator);
+        let len = match &target {
+            // Straight from input to output.
+            Target::Slice(_) if whole > 0 && input.is_some() => whole,
+            // Where any pieces will do, the first one ends at the end of a unit of memory, so
+            // that the others need not be shifted.
+            Target::Lines { lines, item_bytes, .. }
+                if matches!(kernel, ScanKernel::Slide(_)) && lines.to_border() > 0 =>
+            {
+                lines.to_border() / item_bytes
+            }
+            _ => PIECE,
+        };
+        let len = len.min(rest);
+        let at = place(direction, items, done, len);
+        done += len;
+        let input = match input {
+            Some(input) if len.is_multiple_of(LANES) => &input[at.clone()],
+            _ => {
+                let rows = &mut items_stage.items[..len.next_multiple_of(LANES)];
+                let (values, rest) = rows.split_at_mut(len);
+                match (input, &target) {
+                    (Some(input), _) => copy_to(level, &input[at.clone()], values),
+                    (None, Target::Slice(output)) if in_place => {
+                        copy_to(level, &output[at.clone()], values);
+                    }
+                    _ => memory.read(at.clone(), values),
+                }
+                rest.fill(MaybeUninit::new(padding));
+                // SAFETY: `copy_to` and `read` write all they are given, and all others are filled.
+                let rows = unsafe { written(rows) };
+                turn(&mut rows[..len]);
+                rows
+            }
+        };
+        if let Target::Slice(output) = &mut target
+            && direction == Direction::Forward
+            && input.len() == len
+        {
+            tile.scan(settings, input, &mut output[at], carry);
+            continue;
+        }
+        let prefixes = prefixes_stage.first(level, input.len(), padding);
+        tile.scan(settings, input, prefixes, carry);
+        let prefixes = &mut prefixes[..len];
+        turn(prefixes);
+        match &mut target {
+            Target::Slice(output) => output[at].copy_from_slice(prefixes),
+            Target::Memory => memory.write(at, prefixes),
+            Target::Lines { lines, is_stored: true, .. } => lines.push_at(level, prefixes, ahead),
+            Target::Lines { lines, .. } => memory.push(prefixes, lines, ahead),
+        }
     }
-}
-
-/// Items that need not be staged: in the type and in the order of the scan.
-#[inline(always)]
-fn in_order<'a, T: Element, A: Element, O>(
-    settings: &Settings<O>,
-    source: Source<'a, T>,
-    at: Range<usize>,
-) -> Option<&'a [A]> {
-    match (source, settings.direction) {
-        (Source::Separate(items), Direction::Forward) => cast!(&items[at], &[A]).ok(),
-        _ => None,
-    }
-}
-
-#[inline(always)]
-fn narrow<U: Element>(prefixes: &[U::Acc], target: &mut [U]) {
-    for (item, &value) in target.iter_mut().zip(prefixes) {
-        *item = U::from_acc(value);
-    }
+    tile.finish(carry, operator);
 }
 
 /// What comes into the rows of a tile.
@@ -390,7 +477,7 @@ impl<A: Element> TileCarry<A> {
 
     /// Hands the rows over to the carry, and begins the next tile.
     #[inline(always)]
-    fn finish<O: Operator<A>>(&mut self, carry: &mut Carry<A>, operator: &O) {
+    pub(crate) fn finish<O: Operator<A>>(&mut self, carry: &mut Carry<A>, operator: &O) {
         if self.rows.count() > 0 {
             carry.push(self.rows.total(operator), 0, operator);
             *self = Self::new(carry, operator);
@@ -398,36 +485,24 @@ impl<A: Element> TileCarry<A> {
     }
 
     /// Scans whole rows. (With a vector scan, whole rows that may begin anywhere.)
-    #[inline(always)]
-    pub(crate) fn scan<S: Simd, O: Operator<A>>(
+    pub(crate) fn scan(
         &mut self,
-        settings: &Settings<O>,
+        settings: &Settings<'_, A>,
         input: &[A],
         output: &mut [A],
         carry: &mut Carry<A>,
-        kernels: &Kernels<A>,
     ) {
         let exclusive = settings.bounds == Bounds::Exclusive;
-        let operator = &settings.operator;
-        if let Some(slide) = kernels.slide {
-            self.before = slide(settings.level, input, output, self.before, exclusive);
-            carry.set(self.before, operator);
-            return;
-        }
-        #[cfg(target_arch = "x86_64")]
-        if let Some(kernel) = kernels.rows {
-            (kernel.scan)(input, rows::Output::Slice(output), exclusive, self, carry);
-            return;
-        }
-        // Where another kernel is sure to be there, the plain loops are not compiled.
-        if const { Kernels::<A>::are_found::<S, O>() } {
-            unreachable!("the kernels of a built-in operator are there");
-        }
-        let outputs = output.as_chunks_mut::<LANES>().0;
-        for (row, prefixes) in input.as_chunks::<LANES>().0.iter().zip(outputs) {
-            let before = self.before_next(operator);
-            let total = scan_row(row, prefixes, before, exclusive, operator);
-            self.push(total, 0, carry, operator);
+        match settings.kernel {
+            ScanKernel::Slide(slide) => {
+                self.before = slide(settings.level, input, output, self.before, exclusive);
+                carry.set(self.before, &settings.operator);
+            }
+            #[cfg(target_arch = "x86_64")]
+            ScanKernel::Rows(rows) => {
+                (rows.scan)(input, rows::Output::Slice(output), exclusive, self, carry);
+            }
+            ScanKernel::Plain(plain) => plain(input, output, exclusive, self, carry),
         }
     }
 }
@@ -440,47 +515,86 @@ where
     A: Element,
     O: Operator<A>,
 {
-    if O::EXACT && O::COMMUTATIVE {
+    if const { O::EXACT && O::COMMUTATIVE } {
         return reduce::fold(level, items, operator);
     }
-    #[cfg(target_arch = "x86_64")]
-    if let Some(rows) = rows::find::<A, O>(level)
-        && !reverse
-        && items.len().is_multiple_of(LANES)
-        && let Ok(items) = cast!(items, &[A])
-    {
-        return (rows.total)(items);
-    }
-    isa::run(level, TotalRows { items, reverse, operator, acc: core::marker::PhantomData })
+    // SAFETY: the operator stays where it is until this returns.
+    let erased = unsafe { ErasedOperator::new(&operator) };
+    total_of_items(level, items, reverse, &|rows| total_of_rows(level, rows, operator), &erased)
 }
 
-struct TotalRows<'a, T, A, O> {
-    items: &'a [T],
+/// The same from the totals of whole rows, at most a tile of them if they are staged. Compiled once for two types.
+#[inline(never)]
+fn total_of_items<T: Widen<A>, A: Element>(
+    level: Level,
+    items: &[T],
     reverse: bool,
-    operator: O,
-    acc: core::marker::PhantomData<A>,
+    total: &dyn Fn(&[A]) -> A,
+    operator: &ErasedOperator<A>,
+) -> A {
+    if !reverse
+        && items.len().is_multiple_of(LANES)
+        && let Ok(rows) = cast!(items, &[A])
+    {
+        return total(rows);
+    }
+    let mut tiles = Tree::<A>::new(operator);
+    let mut stage = [operator.padding(); TILE];
+    let mut done = 0;
+    while done < items.len() {
+        let len = TILE.min(items.len() - done);
+        let at = if reverse { items.len() - done - len } else { done };
+        let (values, rest) = stage.split_at_mut(len);
+        widen_at(level, &items[at..at + len], values);
+        if reverse {
+            reverse_at(level, values);
+        }
+        rest.fill(operator.padding());
+        // Of a tile that is not full: rows of padding change nothing.
+        tiles.push(total(&stage[..len.next_multiple_of(LANES)]), operator);
+        done += len;
+    }
+    tiles.total(operator)
 }
 
-impl<T: Widen<A>, A: Element, O: Operator<A>> Kernel for TotalRows<'_, T, A, O> {
+/// The total of any number of whole rows, compiled once for an operator.
+#[inline(never)]
+pub(crate) fn total_of_rows<A: Element, O: Operator<A>>(
+    level: Level,
+    rows: &[A],
+    operator: O,
+) -> A {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(kernels) = rows::find::<A, O>(level) {
+        return (kernels.total)(rows);
+    }
+    isa::run(level, TotalRows { rows, operator })
+}
+
+struct TotalRows<'a, A, O> {
+    rows: &'a [A],
+    operator: O,
+}
+
+impl<A: Element, O: Operator<A>> Kernel for TotalRows<'_, A, O> {
     type Output = A;
 
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> A {
-        let Self { items, reverse, operator, .. } = self;
-        let mut rows = Tree::<A>::new(&operator);
-        let mut row = [operator.padding(); LANES];
-        let mut done = 0;
-        while done < items.len() {
-            let len = LANES.min(items.len() - done);
-            let at = if reverse { items.len() - done - len } else { done };
-            half::widen(simd, &items[at..at + len], &mut row[..len]);
-            if reverse {
-                row[..len].reverse();
-            }
-            row[len..].fill(operator.padding());
-            rows.push(total_row(&row, &operator), &operator);
-            done += len;
+    fn run<S: Simd>(self, _: S) -> A {
+        #[cfg(target_arch = "x86_64")]
+        if const { size_of::<S::f32s>() > 16 && rows::is_found::<A, O>() } {
+            unreachable!("the kernels of a built-in operator are there");
         }
-        rows.total(&operator)
+        let Self { rows, operator } = self;
+        let mut tree = Tree::<A>::new(&operator);
+        for row in rows.as_chunks::<LANES>().0 {
+            let total = if const { isa::is_plain::<S>() } {
+                total_row_plainly(row, &operator)
+            } else {
+                total_row(row, &operator)
+            };
+            tree.push(total, &operator);
+        }
+        tree.total(&operator)
     }
 }

@@ -99,31 +99,6 @@ impl<A: Lane, O: LaneOperator<A>> Kernel for Slide<'_, A, O> {
     }
 }
 
-/// Any operator that [`find`] finds, for the code around its vector scan, which needs no more of it than padding. So that code is
-/// compiled once for all operators on a type.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Erased<A> {
-    pub(crate) padding: A,
-}
-
-impl<A: Element> Operator<A> for Erased<A> {
-    const NAME: &'static str = "any";
-    const COMMUTATIVE: bool = true;
-    const EXACT: bool = true;
-    // One that is found on every number.
-    const BUILTIN: Option<Builtin> = Some(Builtin::Min);
-
-    fn identity(&self) -> A {
-        self.padding
-    }
-
-    fn combine(&self, _: A, _: A) -> A {
-        unreachable!(
-            "the carry of an exact operator is one value, and rows are scanned by the kernel"
-        )
-    }
-}
-
 /// Whether [`find`] gives a vector scan, known when a call is compiled.
 pub(crate) const fn is_found<A: Element, O: Operator<A>>() -> bool {
     let Some(number) = A::KIND.number() else { return false };

@@ -2,9 +2,11 @@
 
 use core::ops::Range;
 
+use fearless_simd::{Level, Simd};
 use upsweep_core::{Result, SegmentedBy, Segments};
 
 use super::offsets::Offsets;
+use crate::isa::{self, Kernel};
 
 /// In front of which items segments begin: number `i` is the boundary between items `i - 1` and `i`. Those in front of the first
 /// and behind the last item always are boundaries.
@@ -117,6 +119,22 @@ pub(super) fn any(marks: &[u8]) -> bool {
     marks.iter().fold(0, |all, mark| all | mark) != 0
 }
 
+/// The same by the vectors of a level.
+pub(super) fn any_at(level: Level, marks: &[u8]) -> bool {
+    struct Any<'a>(&'a [u8]);
+
+    impl Kernel for Any<'_> {
+        type Output = bool;
+
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) -> bool {
+            any(self.0)
+        }
+    }
+
+    isa::run(level, Any(marks))
+}
+
 /// How many are.
 #[inline(always)]
 pub(super) fn count(marks: &[u8]) -> usize {
@@ -133,46 +151,84 @@ pub(super) fn last(marks: &[u8]) -> Option<usize> {
     Some(index * piece + within)
 }
 
+/// Marks of which one word says where they are.
+const WORD: usize = u64::BITS as usize;
+
+/// Words that are found at once.
+const WORDS: usize = 32;
+
 /// Calls `take` with the number of each that is, in order.
+pub(super) fn for_each(level: Level, marks: &[u8], mut take: impl FnMut(usize)) {
+    let mut words = [0; WORDS];
+    for (number, marks) in marks.chunks(WORDS * WORD).enumerate() {
+        let words = &mut words[..marks.len().div_ceil(WORD)];
+        find_words(level, marks, words);
+        for (bits, start) in words.iter().zip((number * WORDS * WORD..).step_by(WORD)) {
+            let mut bits = *bits;
+            while bits != 0 {
+                take(start + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+            }
+        }
+    }
+}
+
+/// A bit for each mark that is set.
+#[inline(never)]
+fn find_words(level: Level, marks: &[u8], words: &mut [u64]) {
+    struct Find<'a>(&'a [u8], &'a mut [u64]);
+
+    impl Kernel for Find<'_> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) {
+            let (whole, rest) = self.0.as_chunks::<WORD>();
+            for (word, marks) in self.1.iter_mut().zip(whole) {
+                *word = word_of(marks);
+            }
+            if let (false, Some(word)) = (rest.is_empty(), self.1.get_mut(whole.len())) {
+                let mut marks = [0; WORD];
+                marks[..rest.len()].copy_from_slice(rest);
+                *word = word_of(&marks);
+            }
+        }
+    }
+
+    isa::run(level, Find(marks, words));
+}
+
 #[inline(always)]
-pub(super) fn for_each(marks: &[u8], mut take: impl FnMut(usize)) {
-    let (eights, rest) = marks.as_chunks::<8>();
-    let mut start = 0;
-    for eights in eights.chunks(8) {
-        let mut bits = 0u64;
-        for (k, eight) in eights.iter().enumerate() {
-            // Gathers the lowest bits of eight bytes in the highest byte.
-            let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
-            bits |= gathered << (8 * k);
-        }
-        while bits != 0 {
-            take(start + bits.trailing_zeros() as usize);
-            bits &= bits - 1;
-        }
-        start += 8 * eights.len();
+fn word_of(marks: &[u8; WORD]) -> u64 {
+    let mut bits = 0;
+    for (k, eight) in marks.as_chunks::<8>().0.iter().enumerate() {
+        // Gathers the lowest bits of eight bytes in the highest byte.
+        let gathered = u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+        bits |= gathered << (8 * k);
     }
-    for (k, mark) in rest.iter().enumerate() {
-        if *mark != 0 {
-            take(start + k);
-        }
-    }
+    bits
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::levels;
 
     #[test]
     fn marks_are_found_wherever_they_are() {
-        for len in [0, 1, 7, 8, 9, 63, 64, 65, 300, 1000] {
+        for len in [0, 1, 7, 8, 9, 63, 64, 65, 300, 1000, 2048, 2049, 5000] {
             for step in [1, 2, 3, 7, 64, 255, 256, 999] {
                 for first in [0, 1, 5, 250] {
                     let mut marks = vec![0; len];
                     marks.iter_mut().skip(first).step_by(step).for_each(|mark| *mark = 1);
                     let expected: Vec<usize> = (0..len).filter(|k| marks[*k] != 0).collect();
                     let mut found = Vec::new();
-                    for_each(&marks, |k| found.push(k));
-                    assert_eq!(found, expected);
+                    for level in levels() {
+                        found.clear();
+                        for_each(level, &marks, |k| found.push(k));
+                        assert_eq!(found, expected);
+                        assert_eq!(any_at(level, &marks), !expected.is_empty());
+                    }
                     assert_eq!(count(&marks), expected.len());
                     assert_eq!(last(&marks), expected.last().copied());
                     assert_eq!(any(&marks), !expected.is_empty());

@@ -6,6 +6,7 @@ use fearless_simd::{Level, Simd};
 use upsweep_core::{Element, Operator, Segmented, Widen};
 
 use super::offsets::Offsets;
+use super::window::Scratch;
 use super::windows::{Part, Way};
 use crate::isa::{self, Kernel};
 use crate::scan::range::total_of_block;
@@ -31,21 +32,21 @@ where
     U: Element,
     O: Operator<U::Acc>,
 {
-    /// The segments that end in the window.
-    type Scratch = Range<usize>;
-
-    const SPARSE: bool = true;
-
-    fn scratch(&self) -> Range<usize> {
-        0..0
+    fn is_sparse(&self) -> bool {
+        true
     }
 
-    fn look(&self, window: &Range<usize>, segments: &mut Range<usize>) -> usize {
-        *segments = self.offsets.ending_in(window);
-        segments.len()
+    fn scratch(&self) -> Scratch<U::Acc> {
+        Scratch::of_segments()
     }
 
-    fn total(&self, window: &Range<usize>, segments: &mut Range<usize>) -> Segmented<U::Acc> {
+    fn look(&self, window: &Range<usize>, scratch: &mut Scratch<U::Acc>) -> usize {
+        scratch.segments = self.offsets.ending_in(window);
+        scratch.segments.len()
+    }
+
+    fn total(&self, window: &Range<usize>, scratch: &mut Scratch<U::Acc>) -> Segmented<U::Acc> {
+        let segments = &scratch.segments;
         let start = self.offsets.get(segments.end);
         // Behind the last segment and in front of the first there is nothing to know.
         if segments.end + 1 == self.offsets.len() || start >= window.end {
@@ -61,10 +62,11 @@ where
         window: &Range<usize>,
         carry: Segmented<U::Acc>,
         part: &mut Part<'_, U>,
-        segments: &mut Range<usize>,
+        scratch: &mut Scratch<U::Acc>,
     ) -> Segmented<U::Acc> {
         let Self { level, items, offsets, operator, init } = *self;
-        let (output, segments, from) = (&mut part.output[..], segments.clone(), window.start);
+        let (output, segments, from) =
+            (&mut part.output[..], scratch.segments.clone(), window.start);
         let fold =
             FoldSegments { level, items, offsets, operator, init, segments, from, carry, output };
         isa::run(level, fold);

@@ -2,54 +2,55 @@
 
 use core::ops::Range;
 
-use fearless_simd::{Level, Simd};
+use fearless_simd::Simd;
 use upsweep_core::summation::{LANES, TILE, TILES, WINDOW};
 use upsweep_core::{Element, Operator, Segmented, Tree, Widen};
 
 use super::boundaries::{Boundaries, any, last};
-use super::window::{Prefixes, Scratch, TakeWindow};
+use super::window::{Kernels, Prefixes, Scratch, take_window};
 use super::windows::{Part, Way};
 use crate::isa::{self, Kernel};
-use crate::scan::range::total_of_block;
 
 /// Levels of the tree over the tiles of a window.
 const LEVELS: usize = TILES.ilog2() as usize + 1;
 
 /// Every window is a scan of pairs, of whose values `prefixes` takes what it wants.
-pub(super) struct Marked<'a, T, O, P> {
-    pub(super) level: Level,
+pub(super) struct Marked<'a, T, A, U> {
     pub(super) items: &'a [T],
     pub(super) boundaries: Boundaries<'a>,
     pub(super) reverse: bool,
-    pub(super) operator: O,
-    pub(super) prefixes: P,
+    pub(super) kernels: Kernels<'a, A>,
+    /// The total of items in the order of the scan: reverse, if the second is true.
+    pub(super) total: &'a (dyn Fn(&[T], bool) -> A + Sync),
+    pub(super) prefixes: &'a dyn Prefixes<T, A, U>,
 }
 
-impl<T, A, U, O, P> Way<A, U> for Marked<'_, T, O, P>
+impl<T, A, U> Way<A, U> for Marked<'_, T, A, U>
 where
     T: Widen<A>,
     A: Element,
     U: Element,
-    O: Operator<A>,
-    P: Prefixes<A, U>,
 {
-    type Scratch = Scratch<A>;
-
-    const SPARSE: bool = P::SPARSE;
+    fn is_sparse(&self) -> bool {
+        self.prefixes.is_sparse()
+    }
 
     fn scratch(&self) -> Scratch<A> {
-        Scratch::new(self.items.len().min(WINDOW), self.operator.padding())
+        let padding = self.kernels.settings.operator.padding();
+        Scratch::new(self.items.len().min(WINDOW), padding)
     }
 
     fn look(&self, window: &Range<usize>, scratch: &mut Scratch<A>) -> usize {
         let Self { boundaries, reverse, .. } = *self;
         let marks = &mut scratch.marks[..];
-        isa::run(self.level, Mark { boundaries, window: window.clone(), reverse, marks });
+        let level = self.kernels.settings.level;
+        isa::run(level, Mark { boundaries, window: window.clone(), reverse, marks });
         self.prefixes.amount(window, &scratch.marks[..=window.len()])
     }
 
     fn total(&self, window: &Range<usize>, scratch: &mut Scratch<A>) -> Segmented<A> {
-        let Self { level, reverse, ref operator, .. } = *self;
+        let Self { reverse, ref kernels, .. } = *self;
+        let operator = &kernels.settings.operator;
         let len = window.len();
         if scratch.marks[len] != 0 {
             // Nothing reaches the window behind.
@@ -60,10 +61,10 @@ where
             false => &self.items[window.start + piece.start..window.start + piece.end],
             true => &self.items[window.end - piece.end..window.end - piece.start],
         };
-        let total = |range| total_of_block(level, piece(range), reverse, *operator);
+        let total = |range| (self.total)(piece(range), reverse);
         let last = last(&scratch.marks[..len]);
         let (begins, start) = (last.is_some(), last.unwrap_or(0));
-        if O::EXACT || start == 0 {
+        if operator.is_exact() || start == 0 {
             return Segmented { value: total(start..len), begins };
         }
         // Where the segment has no items, padding stands for them: it changes nothing.
@@ -82,7 +83,7 @@ where
         if reverse {
             own.reverse();
         }
-        tiles.push(total_of_block(level, values, false, *operator), operator);
+        tiles.push((kernels.total)(values), operator);
         for tile in (end..len).step_by(TILE) {
             tiles.push(total(tile..len.min(tile + TILE)), operator);
         }
@@ -96,23 +97,18 @@ where
         part: &mut Part<'_, U>,
         scratch: &mut Scratch<A>,
     ) -> Segmented<A> {
-        let Self { level, reverse, operator, ref prefixes, .. } = *self;
         let marks = &scratch.marks[..=window.len()];
         let mut window = window.clone();
-        if P::SPARSE {
+        if self.is_sparse() {
             window.end = window.start + last(&marks[1..]).map_or(0, |item| item + 1);
         } else if !any(&marks[1..window.len()]) {
             let begins = marks[0] != 0;
             let items = &self.items[window.clone()];
-            if let Some(value) = prefixes.take_whole(level, items, carry, begins, part) {
+            if let Some(value) = self.prefixes.take_whole(items, carry, begins, part) {
                 return Segmented { value, begins: true };
             }
         }
-        let items = &self.items[window.clone()];
-        isa::run(
-            level,
-            TakeWindow { level, items, window, reverse, operator, prefixes, scratch, part, carry },
-        )
+        take_window(self, window, scratch, part, carry)
     }
 }
 

@@ -22,18 +22,22 @@ mod window;
 mod windows;
 
 use upsweep_core::{
-    Direction, Element, Error, Flipped, Operator, Reduce, Result, Scan, SegmentedBy, Segments,
-    Widen,
+    Bounds, Direction, Element, Error, Flipped, Operator, Reduce, Result, Scan, SegmentedBy,
+    Segments, Widen,
 };
 
 use crate::device::{Cpu, Means};
+use crate::erased::ErasedOperator;
+use crate::scan::range::{ScanKernel, Settings, scan_plain, total_of_block};
 use crate::simd::stream::streams;
+use crate::team::Team;
 use boundaries::Boundaries;
 use fold::Folded;
 use marked::Marked;
+use offsets::Offsets;
 use reduce::{ByItems, ByOffsets};
-use scan::EveryPrefix;
-use window::Prefixes;
+use scan::{EveryPrefix, PutInFront, prepend};
+use window::{Kernels, Prefixes, take_rows};
 use windows::{Rest, take_all};
 
 /// Items in segments, and how they are combined.
@@ -45,20 +49,97 @@ struct Work<'a, T, O> {
     operator: O,
 }
 
+/// Which prefixes are wanted.
+#[derive(Clone, Copy)]
+enum Wanted<'a> {
+    /// Those of a scan, of these bounds, past the caches if it is streaming.
+    Every { bounds: Bounds, streaming: bool },
+    /// The last of each segment, side by side.
+    LastByItems(Segments<'a>),
+    /// The last of each segment that offsets say.
+    LastByOffsets(Offsets<'a>),
+}
+
 impl<T, O> Work<'_, T, O> {
     /// Writes those prefixes that are wanted. Gives how many items were written.
-    fn take<A, U, P>(&self, means: &Means<'_>, prefixes: P, rest: Rest<'_, U>) -> usize
+    fn take<U>(
+        &self,
+        means: &Means<'_>,
+        wanted: Wanted<'_>,
+        init: Option<U::Acc>,
+        rest: Rest<'_, U>,
+    ) -> usize
     where
-        T: Widen<A>,
-        A: Element,
+        T: Widen<U::Acc>,
         U: Element,
-        O: Operator<A>,
-        P: Prefixes<A, U>,
+        O: Operator<U::Acc>,
     {
-        let Self { items, boundaries, reverse, operator } = *self;
-        let way = Marked { level: means.level, items, boundaries, reverse, operator, prefixes };
-        take_all(means.team, items.len(), operator, &way, rest)
+        let Self { operator, reverse, .. } = *self;
+        let level = means.level;
+        let plain = |input: &[_], output: &mut [_], exclusive, tile: &mut _, carry: &mut _| {
+            scan_plain(level, operator, input, output, exclusive, tile, carry);
+        };
+        // SAFETY: the operator stays where it is until this returns.
+        let erased = unsafe { ErasedOperator::new(&operator) };
+        let (bounds, streaming) = match wanted {
+            Wanted::Every { bounds, streaming } => (bounds, streaming),
+            _ => (Bounds::Inclusive, false),
+        };
+        let direction = if reverse { Direction::Reverse } else { Direction::Forward };
+        let kernel = ScanKernel::find::<O>(level, &plain);
+        let settings = Settings { level, operator: erased, kernel, bounds, direction, streaming };
+        take_marked(
+            means.team,
+            &Work { items: self.items, boundaries: self.boundaries, reverse, operator: erased },
+            Kernels {
+                settings,
+                total: &|values: &[U::Acc]| total_of_block(level, values, false, operator),
+                rows: &|rows| take_rows(level, rows, operator),
+            },
+            &|items, reverse| total_of_block(level, items, reverse, operator),
+            &|value, prefixes| prepend(level, operator, value, prefixes),
+            (wanted, init),
+            rest,
+        )
     }
+}
+
+/// The same without the operator: compiled once for two types.
+#[inline(never)]
+fn take_marked<T, U>(
+    team: Team<'_>,
+    work: &Work<'_, T, ErasedOperator<U::Acc>>,
+    kernels: Kernels<'_, U::Acc>,
+    total: &(dyn Fn(&[T], bool) -> U::Acc + Sync),
+    prepend: &PutInFront<'_, U::Acc>,
+    (wanted, init): (Wanted<'_>, Option<U::Acc>),
+    rest: Rest<'_, U>,
+) -> usize
+where
+    T: Widen<U::Acc>,
+    U: Element,
+{
+    let Work { items, boundaries, reverse, operator } = *work;
+    let (every, by_items, by_offsets);
+    let prefixes: &dyn Prefixes<T, U::Acc, U> = match wanted {
+        Wanted::Every { .. } => {
+            every = EveryPrefix { settings: kernels.settings, init, prepend };
+            &every
+        }
+        Wanted::LastByItems(segments) => {
+            by_items = ByItems { level: kernels.settings.level, segments, operator, init };
+            &by_items
+        }
+        Wanted::LastByOffsets(offsets) => {
+            by_offsets = ByOffsets { offsets, operator, init };
+            &by_offsets
+        }
+    };
+    // Pieces of a window are turned round before, and written after they are scanned.
+    let settings = Settings { direction: Direction::Forward, streaming: false, ..kernels.settings };
+    let kernels = Kernels { settings, ..kernels };
+    let way = Marked { items, boundaries, reverse, kernels, total, prefixes };
+    take_all(team, items.len(), &operator, &way, rest)
 }
 
 impl Cpu {
@@ -102,13 +183,12 @@ impl Cpu {
         U: Element,
         O: Operator<U::Acc>,
     {
-        let Scan { bounds, direction, init, .. } = *problem;
-        let operator = work.operator;
+        let Scan { bounds, init, .. } = *problem;
         let bytes = size_of_val(work.items) + size_of_val(output) + work.boundaries.bytes();
         self.with_means::<U, _>(bytes, |means| {
             let streaming = streams::<U>() && size_of_val(output) >= means.policy.streaming_bytes;
             let rest = Rest::new(output, work.reverse);
-            work.take(means, EveryPrefix { operator, init, bounds, direction, streaming }, rest)
+            work.take(means, Wanted::Every { bounds, streaming }, init, rest)
         });
     }
 
@@ -154,12 +234,14 @@ impl Cpu {
             let level = means.level;
             let rest = Rest { key, unique, ..Rest::new(output, false) };
             match offsets {
-                None => work.take(means, ByItems { segments, operator, init }, rest),
+                None => work.take(means, Wanted::LastByItems(segments), init, rest),
                 Some(offsets) if O::EXACT => {
                     let way = Folded { level, items: input, offsets, operator, init };
-                    take_all(means.team, input.len(), operator, &way, rest)
+                    // SAFETY: the operator stays where it is until this returns.
+                    let erased = unsafe { ErasedOperator::new(&operator) };
+                    take_all(means.team, input.len(), &erased, &way, rest)
                 }
-                Some(offsets) => work.take(means, ByOffsets { offsets, operator, init }, rest),
+                Some(offsets) => work.take(means, Wanted::LastByOffsets(offsets), init, rest),
             }
         }))
     }

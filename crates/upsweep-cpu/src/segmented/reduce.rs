@@ -2,49 +2,42 @@
 
 use core::ops::Range;
 
-use fearless_simd::Simd;
+use fearless_simd::Level;
 use upsweep_core::{Element, Operator, Segments};
 
 use super::boundaries::{count, for_each};
 use super::offsets::Offsets;
 use super::window::Prefixes;
 use super::windows::Part;
+use crate::erased::ErasedOperator;
 
 /// A value for each segment that offsets say, also of those without items.
-#[derive(Clone, Copy)]
-pub(super) struct ByOffsets<'a, A, O> {
+pub(super) struct ByOffsets<'a, A> {
     pub(super) offsets: Offsets<'a>,
-    pub(super) operator: O,
+    pub(super) operator: ErasedOperator<A>,
     pub(super) init: Option<A>,
 }
 
-impl<A, U, O> Prefixes<A, U> for ByOffsets<'_, A, O>
+impl<T, A, U> Prefixes<T, A, U> for ByOffsets<'_, A>
 where
     A: Element,
     U: Element<Acc = A>,
-    O: Operator<A>,
 {
-    const SPARSE: bool = true;
+    fn is_sparse(&self) -> bool {
+        true
+    }
 
     fn amount(&self, window: &Range<usize>, _: &[u8]) -> usize {
         self.offsets.ending_in(window).len()
     }
 
-    #[inline(always)]
-    fn take<S: Simd>(
-        &self,
-        _: S,
-        items: Range<usize>,
-        _: &[u8],
-        prefixes: &mut [A],
-        part: &mut Part<'_, U>,
-    ) {
+    fn take(&self, items: Range<usize>, _: &[u8], prefixes: &mut [A], part: &mut Part<'_, U>) {
         let Self { offsets, operator, init } = *self;
         let empty = init.unwrap_or(operator.identity());
         let next = part.first + part.written..part.first + part.output.len();
         let all = part.output.len();
         let mut outputs = part.output[part.written..].iter_mut();
-        let front = init.unwrap_or(operator.padding());
+        let with_init = |value| init.map_or(value, |init| operator.combine(init, value));
         offsets.each(next, |start, end| {
             if end > items.end {
                 return false;
@@ -52,7 +45,7 @@ where
             let (Some(output), item) = (outputs.next(), end.wrapping_sub(items.start + 1)) else {
                 return false;
             };
-            let value = prefixes.get(item).map_or(empty, |value| operator.combine(front, *value));
+            let value = prefixes.get(item).map_or(empty, |value| with_init(*value));
             *output = U::from_acc(if start == end { empty } else { value });
             true
         });
@@ -60,7 +53,6 @@ where
     }
 
     /// What is left has no items.
-    #[inline(always)]
     fn finish(&self, part: &mut Part<'_, U>) {
         let empty = self.init.unwrap_or(self.operator.identity());
         part.output[part.written..].fill(U::from_acc(empty));
@@ -68,42 +60,35 @@ where
 }
 
 /// A value for each segment, side by side, and its key.
-#[derive(Clone, Copy)]
-pub(super) struct ByItems<'a, A, O> {
+pub(super) struct ByItems<'a, A> {
+    pub(super) level: Level,
     pub(super) segments: Segments<'a>,
-    pub(super) operator: O,
+    pub(super) operator: ErasedOperator<A>,
     pub(super) init: Option<A>,
 }
 
-impl<A, U, O> Prefixes<A, U> for ByItems<'_, A, O>
+impl<T, A, U> Prefixes<T, A, U> for ByItems<'_, A>
 where
     A: Element,
     U: Element<Acc = A>,
-    O: Operator<A>,
 {
-    const SPARSE: bool = true;
+    fn is_sparse(&self) -> bool {
+        true
+    }
 
     fn amount(&self, _: &Range<usize>, marks: &[u8]) -> usize {
         count(&marks[1..])
     }
 
-    #[inline(always)]
-    fn take<S: Simd>(
-        &self,
-        _: S,
-        items: Range<usize>,
-        marks: &[u8],
-        prefixes: &mut [A],
-        part: &mut Part<'_, U>,
-    ) {
-        let Self { segments, operator, init } = *self;
-        let front = init.unwrap_or(operator.padding());
+    fn take(&self, items: Range<usize>, marks: &[u8], prefixes: &mut [A], part: &mut Part<'_, U>) {
+        let Self { segments, operator, init, .. } = *self;
+        let with_init = |value| init.map_or(value, |init| operator.combine(init, value));
         let all = part.output.len();
         let first = part.written;
         let mut outputs = part.output[first..].iter_mut();
-        for_each(&marks[1..], |item| {
+        for_each(self.level, &marks[1..], |item| {
             if let Some(output) = outputs.next() {
-                *output = U::from_acc(operator.combine(front, prefixes[item]));
+                *output = U::from_acc(with_init(prefixes[item]));
             }
         });
         part.written = all - outputs.len();
@@ -111,14 +96,11 @@ where
             let size = segments.kind.size();
             let keys = &segments.bytes[items.start * size..items.end * size];
             let mut unique = part.unique[first * size..].chunks_exact_mut(size);
-            for_each(&marks[1..], |item| {
+            for_each(self.level, &marks[1..], |item| {
                 if let Some(unique) = unique.next() {
                     unique.copy_from_slice(&keys[item * size..(item + 1) * size]);
                 }
             });
         }
     }
-
-    #[inline(always)]
-    fn finish(&self, _: &mut Part<'_, U>) {}
 }

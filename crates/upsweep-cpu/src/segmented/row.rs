@@ -12,6 +12,8 @@
     reason = "lanes of several arrays are indexed alike, as the compiler's vectors are"
 )]
 
+use core::hint::black_box;
+
 use upsweep_core::summation::{GROUP, GROUPS, LANES};
 use upsweep_core::{Element, Operator, Segmented};
 
@@ -40,12 +42,39 @@ pub(super) fn scan_row<A: Element, O: Operator<A>>(
     exclusive: bool,
     operator: &O,
 ) -> Segmented<A> {
+    scan_groups(GROUPS, items, marks, output, carry, exclusive, operator)
+}
+
+/// The same in loops that the compiler does not unroll.
+#[inline(never)]
+pub(super) fn scan_row_plainly<A: Element, O: Operator<A>>(
+    items: &[A; LANES],
+    marks: &[u8; LANES],
+    output: &mut [A; LANES],
+    carry: A,
+    exclusive: bool,
+    operator: &O,
+) -> Segmented<A> {
+    scan_groups(black_box(GROUPS), items, marks, output, carry, exclusive, operator)
+}
+
+/// The text of both: `groups` is [`GROUPS`], known to the compiler or not.
+#[inline(always)]
+fn scan_groups<A: Element, O: Operator<A>>(
+    groups: usize,
+    items: &[A; LANES],
+    marks: &[u8; LANES],
+    output: &mut [A; LANES],
+    carry: A,
+    exclusive: bool,
+    operator: &O,
+) -> Segmented<A> {
     let mut words = [0; GROUPS];
     for (word, marks) in words.iter_mut().zip(marks.as_chunks::<GROUP>().0) {
         *word = u32::from_le_bytes(*marks);
     }
     let mut prefixes = [[items[0]; GROUPS]; GROUP];
-    for group in 0..GROUPS {
+    for group in 0..groups {
         let at = GROUP * group;
         let (a, b, c, d) = (items[at], items[at + 1], items[at + 2], items[at + 3]);
         let word = words[group];
@@ -59,7 +88,7 @@ pub(super) fn scan_row<A: Element, O: Operator<A>>(
     let mut totals = prefixes[3];
     // Not 0 where a segment begins in the groups that a total is of.
     let mut begins = words;
-    for four in 0..GROUPS / 4 {
+    for four in 0..groups / 4 {
         let at = 4 * four;
         let (a, b, c, d) = (totals[at], totals[at + 1], totals[at + 2], totals[at + 3]);
         let (fa, fb, fc, fd) = (begins[at], begins[at + 1], begins[at + 2], begins[at + 3]);
@@ -73,9 +102,9 @@ pub(super) fn scan_row<A: Element, O: Operator<A>>(
         begins[at + 3] = fa | fb | fc | fd;
     }
     let mut half = 4;
-    while half < GROUPS {
+    while half < groups {
         let mut start = 0;
-        while start < GROUPS {
+        while start < groups {
             let (left, left_begins) = (totals[start + half - 1], begins[start + half - 1]);
             for group in start + half..start + 2 * half {
                 totals[group] = behind(left, totals[group], begins[group], operator);
@@ -86,10 +115,10 @@ pub(super) fn scan_row<A: Element, O: Operator<A>>(
         half *= 2;
     }
     let mut carries = [carry; GROUPS];
-    for group in 1..GROUPS {
+    for group in 1..groups {
         carries[group] = behind(carry, totals[group - 1], begins[group - 1], operator);
     }
-    for group in 0..GROUPS {
+    for group in 0..groups {
         let at = GROUP * group;
         let (carry, word) = (carries[group], words[group]);
         let value = |item: usize, mask| behind(carry, prefixes[item][group], word & mask, operator);

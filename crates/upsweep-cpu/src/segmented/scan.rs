@@ -9,33 +9,33 @@ use upsweep_core::{Bounds, Carry, Direction, Element, Operator, Segmented, Widen
 
 use super::window::Prefixes;
 use super::windows::Part;
+use crate::isa::{self, Kernel};
 use crate::scan::Source;
 use crate::scan::range::{Settings, scan_range};
+use crate::simd::half::narrow_at;
+use crate::simd::lanes::reverse_at;
 use crate::simd::stream::{Ahead, Lines, fence};
 
+/// Puts a value in front of each prefix.
+pub(super) type PutInFront<'a, A> = dyn Fn(A, &mut [A]) + Sync + 'a;
+
 /// Every prefix goes to the place of its item.
-#[derive(Clone, Copy)]
-pub(super) struct EveryPrefix<A, O> {
-    /// That of the order of the scan.
-    pub(super) operator: O,
+pub(super) struct EveryPrefix<'a, A> {
+    /// Of a scan of all items without segments.
+    pub(super) settings: Settings<'a, A>,
     pub(super) init: Option<A>,
-    pub(super) bounds: Bounds,
-    pub(super) direction: Direction,
-    /// Whether the output is written past the caches.
-    pub(super) streaming: bool,
+    /// Puts a value in front of each prefix.
+    pub(super) prepend: &'a PutInFront<'a, A>,
 }
 
-impl<A, U, O> Prefixes<A, U> for EveryPrefix<A, O>
+impl<T, A, U> Prefixes<T, A, U> for EveryPrefix<'_, A>
 where
+    T: Widen<A>,
     A: Element,
     U: Element<Acc = A>,
-    O: Operator<A>,
 {
-    const SPARSE: bool = false;
-
-    #[inline(always)]
-    fn exclusive(&self) -> bool {
-        self.bounds == Bounds::Exclusive
+    fn is_sparse(&self) -> bool {
+        false
     }
 
     fn amount(&self, window: &Range<usize>, _: &[u8]) -> usize {
@@ -43,22 +43,20 @@ where
     }
 
     /// A start value goes in front of every prefix by itself, so that only without one this is a scan like any other.
-    fn take_whole<T: Widen<A>>(
+    fn take_whole(
         &self,
-        level: Level,
         items: &[T],
         carry: Segmented<A>,
         begins: bool,
         part: &mut Part<'_, U>,
     ) -> Option<A> {
-        let Self { operator, init, bounds, direction, streaming } = *self;
-        if init.is_some() {
+        let Settings { operator, bounds, direction, .. } = self.settings;
+        if self.init.is_some() {
             return None;
         }
-        let settings = Settings { level, operator, bounds, direction, streaming };
         let before = if begins { operator.padding() } else { carry.value };
         let mut carry = Carry::new(Some(before), &operator);
-        scan_range(&settings, Source::Separate(items), part.output, &mut carry, &[]);
+        scan_range(&self.settings, Source::Separate(items), part.output, &mut carry, &[]);
         if bounds == Bounds::Exclusive && begins {
             fence();
             let first = match direction {
@@ -72,56 +70,44 @@ where
         Some(carry.before_next(&operator))
     }
 
-    #[inline(always)]
-    fn begin(&self, level: Level, part: &mut Part<'_, U>) {
-        if self.streaming {
+    fn begin(&self, part: &mut Part<'_, U>) {
+        let Settings { level, direction, streaming, .. } = self.settings;
+        if streaming {
             let output = core::mem::take(&mut part.output);
-            part.lines = Some(Lines::new(output, self.direction, level));
+            part.lines = Some(Lines::new(output, direction, level));
         }
     }
 
-    #[inline(always)]
-    fn take<S: Simd>(
-        &self,
-        simd: S,
-        _: Range<usize>,
-        marks: &[u8],
-        prefixes: &mut [A],
-        part: &mut Part<'_, U>,
-    ) {
-        let Self { operator, init, bounds, direction, .. } = *self;
+    fn take(&self, _: Range<usize>, marks: &[u8], prefixes: &mut [A], part: &mut Part<'_, U>) {
+        let Settings { level, operator, bounds, direction, .. } = self.settings;
         let reverse = direction == Direction::Reverse;
-        if let Some(init) = init {
-            for prefix in prefixes.iter_mut() {
-                *prefix = operator.combine(init, *prefix);
-            }
+        if let Some(init) = self.init {
+            (self.prepend)(init, prefixes);
         }
         if bounds == Bounds::Exclusive {
-            let first = init.unwrap_or(operator.identity());
-            for (prefix, mark) in prefixes.iter_mut().zip(marks) {
-                *prefix = if *mark == 0 { *prefix } else { first };
-            }
+            let first = self.init.unwrap_or(operator.identity());
+            isa::run(level, Begin { prefixes: &mut *prefixes, marks, first });
         }
         if reverse {
-            prefixes.reverse();
+            reverse_at(level, prefixes);
         }
         // Pieces come in the order of the scan, each in that of memory.
         let Some(lines) = &mut part.lines else {
             let end = part.output.len() - if reverse { part.written } else { 0 };
             let start = if reverse { end - prefixes.len() } else { part.written };
             part.written += prefixes.len();
-            narrow(prefixes, &mut part.output[start..start + prefixes.len()]);
+            narrow_at(level, prefixes, &mut part.output[start..start + prefixes.len()]);
             return;
         };
         if let Ok(prefixes) = cast!(&*prefixes, &[U]) {
-            lines.push(simd, prefixes, Ahead::new::<U>(&[]));
+            lines.push_at(level, prefixes, Ahead::new::<U>(&[]));
             return;
         }
         let mut row = [U::from_acc(operator.padding()); LANES];
         let mut push = |prefixes: &[A]| {
             let row = &mut row[..prefixes.len()];
-            narrow(prefixes, row);
-            lines.push(simd, row, Ahead::new::<U>(&[]));
+            narrow_at(level, prefixes, row);
+            lines.push_at(level, row, Ahead::new::<U>(&[]));
         };
         match reverse {
             false => prefixes.chunks(LANES).for_each(&mut push),
@@ -129,7 +115,6 @@ where
         }
     }
 
-    #[inline(always)]
     fn finish(&self, part: &mut Part<'_, U>) {
         if let Some(lines) = part.lines.take() {
             lines.finish();
@@ -137,9 +122,50 @@ where
     }
 }
 
-#[inline(always)]
-fn narrow<U: Element>(prefixes: &[U::Acc], output: &mut [U]) {
-    for (item, prefix) in output.iter_mut().zip(prefixes) {
-        *item = U::from_acc(*prefix);
+/// Puts `first` where segments begin.
+struct Begin<'a, A> {
+    prefixes: &'a mut [A],
+    marks: &'a [u8],
+    first: A,
+}
+
+impl<A: Element> Kernel for Begin<'_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { prefixes, marks, first } = self;
+        for (prefix, mark) in prefixes.iter_mut().zip(marks) {
+            *prefix = if *mark == 0 { *prefix } else { first };
+        }
+    }
+}
+
+/// Puts `value` in front of each prefix, compiled once for an operator.
+#[inline(never)]
+pub(super) fn prepend<A: Element, O: Operator<A>>(
+    level: Level,
+    operator: O,
+    value: A,
+    prefixes: &mut [A],
+) {
+    isa::run(level, Prepend { operator, value, prefixes });
+}
+
+struct Prepend<'a, A, O> {
+    operator: O,
+    value: A,
+    prefixes: &'a mut [A],
+}
+
+impl<A: Element, O: Operator<A>> Kernel for Prepend<'_, A, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { operator, value, prefixes } = self;
+        for prefix in prefixes {
+            *prefix = operator.combine(value, *prefix);
+        }
     }
 }

@@ -11,35 +11,34 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use upsweep_core::summation::WINDOW;
 use upsweep_core::{Element, InSegments, Operator, Segmented};
 
+use super::window::Scratch;
+use crate::erased::ErasedOperator;
 use crate::scan::in_turn::InTurn;
 use crate::simd::stream::{Lines, fence};
 use crate::team::{Team, lock};
 
 /// How a window is taken.
 pub(super) trait Way<A, U>: Sync {
-    /// What a thread needs for one window after another.
-    type Scratch;
-
     /// Whether what goes out of a window is found by its total, and not as it is taken.
-    const SPARSE: bool;
+    fn is_sparse(&self) -> bool;
 
-    /// Makes it.
-    fn scratch(&self) -> Self::Scratch;
+    /// Makes what a thread needs for one window after another.
+    fn scratch(&self) -> Scratch<A>;
 
     /// Looks at a window, of which [`total`](Self::total) and [`take`](Self::take) follow. Gives how many items of the output
     /// belong to it.
-    fn look(&self, window: &Range<usize>, scratch: &mut Self::Scratch) -> usize;
+    fn look(&self, window: &Range<usize>, scratch: &mut Scratch<A>) -> usize;
 
     /// The total of a window from the last boundary in it on, or of all of it. Nothing comes in.
-    fn total(&self, window: &Range<usize>, scratch: &mut Self::Scratch) -> Segmented<A>;
+    fn total(&self, window: &Range<usize>, scratch: &mut Scratch<A>) -> Segmented<A>;
 
-    /// Writes a window's part of the output, from what comes in. Gives what goes out, unless `SPARSE`.
+    /// Writes a window's part of the output, from what comes in. Gives what goes out, unless the way is sparse.
     fn take(
         &self,
         window: &Range<usize>,
         carry: Segmented<A>,
         part: &mut Part<'_, U>,
-        scratch: &mut Self::Scratch,
+        scratch: &mut Scratch<A>,
     ) -> Segmented<A>;
 }
 
@@ -100,21 +99,16 @@ fn window(number: usize, items: usize, reverse: bool) -> Range<usize> {
     if reverse { items - end..items - start } else { start..end }
 }
 
-/// Takes all windows of an array of `items` items. Gives how many items were written.
-pub(super) fn take_all<A, U, O, W>(
+/// Takes all windows of an array of `items` items. Gives how many items were written. Compiled once for two types.
+#[inline(never)]
+pub(super) fn take_all<A: Element, U: Element>(
     team: Team<'_>,
     items: usize,
-    operator: O,
-    way: &W,
+    operator: &ErasedOperator<A>,
+    way: &dyn Way<A, U>,
     rest: Rest<'_, U>,
-) -> usize
-where
-    A: Element,
-    U: Element,
-    O: Operator<A>,
-    W: Way<A, U>,
-{
-    let pairs = InSegments(operator);
+) -> usize {
+    let pairs = InSegments(*operator);
     let reverse = rest.reverse;
     let windows = items.div_ceil(WINDOW);
     let team = team.at_most(windows);
@@ -133,7 +127,7 @@ where
             }
             let window = window(number, items, reverse);
             let amount = way.look(&window, &mut scratch);
-            let total = (W::SPARSE || !alone).then(|| way.total(&window, &mut scratch));
+            let total = (way.is_sparse() || !alone).then(|| way.total(&window, &mut scratch));
             let mut part = None;
             match total {
                 Some(total) if !alone => {

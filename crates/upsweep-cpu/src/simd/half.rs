@@ -1,11 +1,13 @@
 //! `f16` to `f32`, a row at a time, with the conversion instruction where there is one.
 
-#[cfg(target_arch = "x86_64")]
+use core::mem::MaybeUninit;
+use core::ptr;
+
 use castaway::cast;
-#[cfg(target_arch = "x86_64")]
-use fearless_simd::Level;
-use fearless_simd::Simd;
+use fearless_simd::{Level, Simd};
 use upsweep_core::{Element, Widen, f16};
+
+use crate::isa::{self, Kernel};
 
 /// Whether [`widen_row`] has an instruction for this conversion; a constant of the types.
 #[inline(always)]
@@ -64,6 +66,66 @@ where
     }
 }
 
+/// Items as they are combined, as many as there are places, all of which are written. Compiled once for two types.
+#[inline(never)]
+pub(crate) fn widen_to<T: Widen<A>, A: Element>(
+    level: Level,
+    items: &[T],
+    values: &mut [MaybeUninit<A>],
+) {
+    struct All<'a, T, A>(&'a [T], &'a mut [MaybeUninit<A>]);
+
+    impl<T: Widen<A>, A: Element> Kernel for All<'_, T, A> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) {
+            let (rows, rest) = self.0.as_chunks::<32>();
+            let (value_rows, value_rest) = self.1.as_chunks_mut::<32>();
+            for (values, row) in value_rows.iter_mut().zip(rows) {
+                let row: [A; 32] = widen_row(simd, row);
+                // SAFETY: there is place for as many values.
+                unsafe { values.as_mut_ptr().cast::<[A; 32]>().write(row) };
+            }
+            for (value, item) in value_rest.iter_mut().zip(rest) {
+                value.write(item.widen());
+            }
+        }
+    }
+
+    assert_eq!(items.len(), values.len());
+    isa::run(level, All(items, values));
+}
+
+/// The same to places that hold something.
+pub(crate) fn widen_at<T: Widen<A>, A: Element>(level: Level, items: &[T], values: &mut [A]) {
+    // SAFETY: a value may be where none need be, and nothing but values is written there.
+    let values = unsafe { &mut *(ptr::from_mut(values) as *mut [MaybeUninit<A>]) };
+    widen_to(level, items, values);
+}
+
+/// Results as they are stored, compiled once for a type.
+#[inline(never)]
+pub(crate) fn narrow_at<U: Element>(level: Level, values: &[U::Acc], items: &mut [U]) {
+    struct All<'a, U: Element>(&'a [U::Acc], &'a mut [U]);
+
+    impl<U: Element> Kernel for All<'_, U> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) {
+            for (item, &value) in self.1.iter_mut().zip(self.0) {
+                *item = U::from_acc(value);
+            }
+        }
+    }
+
+    match cast!(values, &[U]) {
+        Ok(values) => items.copy_from_slice(values),
+        Err(values) => isa::run(level, All(values, items)),
+    }
+}
+
 /// F16C, which every CPU has whose level is [`converts`]'s.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
@@ -86,7 +148,6 @@ fn f16c<S: Simd, const N: usize>(simd: S, halves: &[f16; N]) -> [f32; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{self, Kernel};
     use crate::tests::levels;
 
     struct WidenRow([f16; 16]);

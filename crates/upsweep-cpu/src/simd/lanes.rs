@@ -1,7 +1,11 @@
 //! Vectors of numbers: the built-in operators on them, and the shift across lanes.
 
-use fearless_simd::{Bytes, ExtractToken, Select, Simd, SimdBase, SimdFrom, SimdMask};
+use core::mem::MaybeUninit;
+
+use fearless_simd::{Bytes, ExtractToken, Level, Select, Simd, SimdBase, SimdFrom, SimdMask};
 use upsweep_core::{BitAnd, BitOr, BitXor, Max, Min, Number, Operator, Product, Sum};
+
+use crate::isa::{self, Kernel};
 
 /// A number that vectors hold.
 pub(crate) trait Lane: Number {
@@ -62,6 +66,66 @@ pub(crate) fn shift_in<S: Simd, V: SimdBase<S>, const DISTANCE: usize>(
         };
     }
     arms!(1 2 3 4 6 7 8 12 14 15 16 24 28 30 31 32 48 56 60 62 63)
+}
+
+/// Copies values, as many as there are places, all of which are written: few enough that a call of the system's copy takes its time.
+#[inline(never)]
+pub(crate) fn copy_to<A: Copy>(level: Level, from: &[A], to: &mut [MaybeUninit<A>]) {
+    struct All<'a, A>(&'a [A], &'a mut [MaybeUninit<A>]);
+
+    impl<A: Copy> Kernel for All<'_, A> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) {
+            let (rows, rest) = self.0.as_chunks::<32>();
+            let (to_rows, to_rest) = self.1.as_chunks_mut::<32>();
+            for (to, row) in to_rows.iter_mut().zip(rows) {
+                // SAFETY: there is place for as many values.
+                unsafe { to.as_mut_ptr().cast::<[A; 32]>().write(*row) };
+            }
+            for (to, value) in to_rest.iter_mut().zip(rest) {
+                to.write(*value);
+            }
+        }
+    }
+
+    assert_eq!(from.len(), to.len());
+    isa::run(level, All(from, to));
+}
+
+/// Writes a value to all places.
+#[inline(never)]
+pub(crate) fn fill_at<A: Copy>(level: Level, values: &mut [A], value: A) {
+    struct All<'a, A>(&'a mut [A], A);
+
+    impl<A: Copy> Kernel for All<'_, A> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) {
+            self.0.fill(self.1);
+        }
+    }
+
+    isa::run(level, All(values, value));
+}
+
+/// Turns values round.
+#[inline(never)]
+pub(crate) fn reverse_at<A>(level: Level, values: &mut [A]) {
+    struct All<'a, A>(&'a mut [A]);
+
+    impl<A> Kernel for All<'_, A> {
+        type Output = ();
+
+        #[inline(always)]
+        fn run<S: Simd>(self, _: S) {
+            self.0.reverse();
+        }
+    }
+
+    isa::run(level, All(values));
 }
 
 macro_rules! lane {
@@ -175,7 +239,6 @@ float_extreme! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{self, Kernel};
     use crate::tests::levels;
 
     struct CombineAll<'a, A, O>(&'a [A], O);
@@ -201,7 +264,7 @@ mod tests {
         }
     }
 
-    fn check<A: Lane>(samples: &[A], operators: impl Fn(fearless_simd::Level, &[A])) {
+    fn check<A: Lane>(samples: &[A], operators: impl Fn(Level, &[A])) {
         // A whole number of the widest vector.
         let repeated: Vec<A> = samples.iter().copied().cycle().take(128).collect();
         for level in levels() {

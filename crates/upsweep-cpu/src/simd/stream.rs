@@ -13,6 +13,8 @@ use core::slice;
 use fearless_simd::{Level, Simd};
 use upsweep_core::{Direction, Element, Kind};
 
+use crate::isa::{self, Kernel};
+
 /// Whether items of this type may be written as bytes: numbers have no padding.
 pub(crate) fn streams<T: Element>() -> bool {
     cfg!(target_arch = "x86_64") && matches!(T::KIND, Kind::Number(_))
@@ -53,6 +55,21 @@ pub(crate) struct Lines<'a> {
     /// once would be to wait for the stores of its bytes, behind all those past the caches.
     full: Option<*mut u8>,
     array: PhantomData<&'a mut [u8]>,
+}
+
+struct Push<'a, 'b> {
+    lines: &'a mut Lines<'b>,
+    bytes: &'a [u8],
+    ahead: Ahead<'a>,
+}
+
+impl Kernel for Push<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        self.lines.push(simd, self.bytes, self.ahead);
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -146,6 +163,20 @@ impl<'a> Lines<'a> {
             }
             self.free.end = self.free.end.wrapping_sub(bytes.len());
         }
+    }
+
+    /// [`push`](Self::push), compiled once.
+    pub(crate) fn push_at<T: Element>(&mut self, level: Level, items: &[T], ahead: Ahead<'_>) {
+        assert!(streams::<T>());
+        // SAFETY: numbers have no padding.
+        let bytes =
+            unsafe { slice::from_raw_parts(items.as_ptr().cast::<u8>(), size_of_val(items)) };
+        self.push_bytes(level, bytes, ahead);
+    }
+
+    #[inline(never)]
+    fn push_bytes(&mut self, level: Level, bytes: &[u8], ahead: Ahead<'_>) {
+        isa::run(level, Push { lines: self, bytes, ahead });
     }
 
     /// Lets a kernel write the next `bytes` bytes: every unit that gets full, by a non-temporal
@@ -273,6 +304,12 @@ impl<'a> Ahead<'a> {
         Self { start: items.as_ptr().cast(), bytes: size_of_val(items), items: PhantomData }
     }
 
+    /// Without its first `bytes` bytes, or none if there are not so many.
+    pub(crate) fn after(self, bytes: usize) -> Self {
+        let bytes = bytes.min(self.bytes);
+        Self { start: self.start.wrapping_add(bytes), bytes: self.bytes - bytes, ..self }
+    }
+
     /// Fetches the line of byte `at`, if there is one, to the second-level cache.
     #[inline(always)]
     pub(crate) fn fetch(self, at: usize) {
@@ -290,7 +327,6 @@ impl<'a> Ahead<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::{self, Kernel};
     use crate::tests::levels;
 
     /// Pushes `source` to `target` in pieces.
