@@ -455,7 +455,7 @@ fn runs_of_keys_of_every_type() -> Result<()> {
         assert_eq!(sums.into_typed::<u64>()?.into_vec()?, [3, 3, 4]);
     }
     let from = Reduce::new(Op::Sum).init(Scalar::new(100u64));
-    let (_, sums) = any::reduce_by_key(&device, &[1u8, 1, 2], &items, &from)?;
+    let (_, sums) = any::reduce_by_key(&device, &[1u8, 1, 2], &[1u8, 2, 7], &from)?;
     assert_eq!(sums.into_typed::<u64>()?.into_vec()?, [103, 107]);
     let segments = any::segments_by_keys(&[1u8, 1, 2])?;
     let items = [f16::from_f32(1.5), f16::from_f32(2.5), f16::from_f32(8.0)];
