@@ -198,7 +198,7 @@ impl Facts {
             items: items as u64,
             strategy,
             policy,
-            shape: self.shape.clone(),
+            shape: self.shape,
             why,
             profile: None,
             bytes: self.bytes(items),
