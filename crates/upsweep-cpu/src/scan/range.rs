@@ -443,6 +443,7 @@ impl<A: Element> TileCarry<A> {
 
     /// What comes into each of the next four rows, as a function of the total of those of them that
     /// are before it (padding for the first). `None` if they are not four of one subtree.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn before_four<O: Operator<A>>(
         &self,

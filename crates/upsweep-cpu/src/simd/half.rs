@@ -5,7 +5,9 @@ use core::ptr;
 
 use castaway::cast;
 use fearless_simd::{Level, Simd};
-use upsweep_core::{Element, Widen, f16};
+#[cfg(target_arch = "x86_64")]
+use upsweep_core::f16;
+use upsweep_core::{Element, Widen};
 
 use crate::isa::{self, Kernel};
 

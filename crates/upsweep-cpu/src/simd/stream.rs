@@ -77,6 +77,7 @@ impl Kernel for Push<'_, '_> {
 struct Waiting([u8; LINE]);
 
 /// Where a kernel goes on writing.
+#[cfg(target_arch = "x86_64")]
 pub(crate) struct Place {
     /// A unit that belongs to the array, aligned.
     pub(crate) unit: *mut u8,
@@ -182,6 +183,7 @@ impl<'a> Lines<'a> {
     /// Lets a kernel write the next `bytes` bytes: every unit that gets full, by a non-temporal
     /// store; what is left goes to `waiting`. `None` where the unit is not all of this array: then
     /// push something first.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(crate) fn reserve(&mut self, bytes: usize) -> Option<Place> {
         assert!(bytes <= self.free.end.addr() - self.free.start.addr());
