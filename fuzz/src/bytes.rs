@@ -2,7 +2,8 @@
 
 use std::sync::OnceLock;
 
-use upsweep::Device;
+use upsweep::any::Scalar;
+use upsweep::{Device, Dtype};
 use upsweep_testing::{Input, Sample, for_each_device};
 
 /// The longest array that is made from a seed: more than four windows of a scan.
@@ -32,9 +33,23 @@ impl Bytes<'_> {
         (self.word() % end as u64) as usize
     }
 
+    /// One of some choices.
+    pub(crate) fn one_of<T: Copy>(&mut self, choices: impl IntoIterator<Item = T>) -> T {
+        let choices: Vec<T> = choices.into_iter().collect();
+        choices[usize::from(self.byte()) % choices.len()]
+    }
+
     /// Nothing, or any bits.
     pub(crate) fn option<T: Sample>(&mut self) -> Option<T> {
         self.odd().then(|| T::from_bits(self.word()))
+    }
+
+    /// Nothing, or a number of this type with any bits.
+    pub(crate) fn scalar(&mut self, dtype: Dtype) -> Option<Scalar> {
+        if !self.odd() {
+            return None;
+        }
+        Scalar::from_bytes(dtype, &self.word().to_le_bytes()[..dtype.size()])
     }
 
     /// An array: of what bytes are left, or a longer one from a seed.
@@ -56,12 +71,21 @@ impl Bytes<'_> {
         input.array(self.word(), items)
     }
 
-    /// One of all devices.
+    /// Whether the problem has an operator of the caller's: one in eight.
+    pub(crate) fn is_for_own_operator(&mut self) -> bool {
+        self.byte() % 8 == 7
+    }
+
+    /// One of all devices of the CPU. Those of GPUs would make a kernel for nearly every input.
     pub(crate) fn device(&mut self) -> Device {
         static DEVICES: OnceLock<Vec<Device>> = OnceLock::new();
         let devices = DEVICES.get_or_init(|| {
             let mut devices = Vec::new();
-            for_each_device(|device| devices.push(device.device.clone()));
+            for_each_device(|device| {
+                if !device.is_gpu() {
+                    devices.push(device.device.clone());
+                }
+            });
             devices
         });
         devices[self.byte() as usize % devices.len()].clone()

@@ -1,23 +1,23 @@
 //! Reductions and scans in chunks.
 
-use upsweep::{
-    Direction, Error, Max, Operator, Product, Reduce, ReduceStream, ScanStream, Sum, Widen, f16,
-};
+use upsweep::any::{self, Op};
+use upsweep::{Direction, Error, Operator, Reduce, ReduceStream, ScanStream, Widen};
 use upsweep_testing::{
     Affine, Compose, Input, Last, Sample, assert_same, expected_reduce, expected_scan,
 };
 
 use crate::bytes::{Bytes, choose};
-use crate::primitives::any_scan;
+use crate::numbers::{self, any_reduce, any_scan, assert_same_value, operator};
+use crate::primitives::typed_scan;
 
 /// Reductions and scans in chunks, also of refused lengths, with the whole.
 pub fn streams(data: &[u8]) {
     let bytes = &mut Bytes(data);
+    if !bytes.is_for_own_operator() {
+        return if bytes.odd() { reduced_numbers(bytes) } else { scanned_numbers(bytes) };
+    }
     choose!(bytes;
-        scans::<u8, u32, _>(Sum), scans::<f32, f32, _>(Sum), scans::<f16, f16, _>(Sum),
-        scans::<u32, u32, _>(Last), scans::<i64, i64, _>(Max),
-        scans::<Affine<u32>, Affine<u32>, _>(Compose), scans::<f64, f64, _>(Product),
-        reductions::<u8, u64, _>(Sum), reductions::<f32, f32, _>(Sum),
+        scans::<u32, u32, _>(Last), scans::<Affine<u32>, Affine<u32>, _>(Compose),
         reductions::<u32, u32, _>(Last),
     );
 }
@@ -38,6 +38,77 @@ fn chunks(bytes: &mut Bytes<'_>, unit: usize, most: usize) -> Vec<(usize, bool)>
         .collect()
 }
 
+fn scanned_numbers(bytes: &mut Bytes<'_>) {
+    let device = bytes.device();
+    let (op, item) = operator(bytes, Op::scans);
+    let (problem, out) = any_scan(bytes, op, item, false);
+    let chunks = chunks(bytes, any::ScanStream::CHUNK, 2);
+    let taken: usize = chunks.iter().filter(|chunk| chunk.1).map(|chunk| chunk.0).sum();
+    let items = numbers::seeded(item, bytes.word(), taken);
+    let context = format!("{problem:?} of {taken} {item} into {out}");
+    let mut output = numbers::room(out, taken, 0);
+    let mut stream = match any::ScanStream::new(&device, item, out, &problem) {
+        Ok(stream) => stream,
+        Err(refused) => {
+            let expected = any::reference_scan(items.view(), out, &problem).map(drop);
+            return assert_eq!(expected, Err(refused), "{context}");
+        }
+    };
+    let mut done = 0;
+    for (length, taken_now) in chunks {
+        if !taken_now {
+            let (nothing, none) = (items.view().slice(0..0).expect("none"), output.part_mut(0, 0));
+            assert_eq!(stream.next(nothing, none), Ok(()), "nothing is always welcome");
+            let (chunk, mut target) =
+                (numbers::seeded(item, 0, length), numbers::room(out, length, 0));
+            let refused = stream.next(chunk.view(), target.part_mut(0, length));
+            assert!(
+                matches!(refused, Err(Error::ChunkLength { .. })),
+                "{length} items behind the end: {refused:?}"
+            );
+            continue;
+        }
+        let start = match problem.direction {
+            Direction::Forward => done,
+            Direction::Reverse => taken - done - length,
+        };
+        let chunk = items.view().slice(start..start + length).expect("in bounds");
+        stream.next(chunk, output.part_mut(start, length)).expect("a good chunk");
+        done += length;
+    }
+    let expected = any::reference_scan(items.view(), out, &problem).expect("as the stream");
+    output.check(expected, &context);
+}
+
+fn reduced_numbers(bytes: &mut Bytes<'_>) {
+    let device = bytes.device();
+    let (op, item) = operator(bytes, |op| !op.is_position());
+    let problem = any_reduce(bytes, op, item);
+    let chunks = chunks(bytes, any::ReduceStream::CHUNK, 1);
+    let total: usize = chunks.iter().map(|chunk| chunk.0).sum();
+    let items = numbers::seeded(item, bytes.word(), total);
+    let context = format!("{problem:?} of {total} {item}");
+    let mut stream = match any::ReduceStream::new(&device, item, &problem) {
+        Ok(stream) => stream,
+        Err(refused) => {
+            let expected = any::reference_reduce(items.view(), &problem);
+            return assert_eq!(expected, Err(refused), "{context}");
+        }
+    };
+    let mut seen = 0;
+    for (length, taken) in chunks {
+        let chunk = items.view().slice(seen..seen + length).expect("in bounds");
+        let pushed = stream.push(chunk);
+        assert_eq!(pushed.is_ok(), taken, "{pushed:?} for {length} items after {seen}");
+        if taken {
+            seen += length;
+        }
+    }
+    let items = items.view().slice(0..seen).expect("in bounds");
+    let expected = any::reference_reduce(items, &problem).expect("as the stream");
+    assert_same_value(stream.finish().expect("a value"), expected, &context);
+}
+
 fn scans<T, U, O>(operator: O) -> impl Fn(&mut Bytes<'_>)
 where
     T: Sample + Widen<U::Acc>,
@@ -46,7 +117,7 @@ where
 {
     move |bytes| {
         let device = bytes.device();
-        let problem = any_scan(bytes, operator);
+        let problem = typed_scan(bytes, operator);
         let chunks = chunks(bytes, ScanStream::<T, U, O>::CHUNK, 2);
         let taken: usize = chunks.iter().filter(|chunk| chunk.1).map(|chunk| chunk.0).sum();
         let items: Vec<T> = Input::Mixed.array(bytes.word(), taken);

@@ -9,8 +9,8 @@ use crate::{bench, nvrtc, tools, vulkan};
 
 /// Cargo projects outside the workspace, and the features they are looked at with.
 const OUTSIDE: [(&str, &str); 3] = [
-    ("fuzz/Cargo.toml", ""),
-    ("benches/peers/rust/Cargo.toml", "ours,libraries"),
+    ("benches/build/Cargo.toml", "operators"),
+    ("benches/peers/rust/Cargo.toml", "libraries"),
     ("benches/peers/wgpu/Cargo.toml", ""),
 ];
 
@@ -93,7 +93,7 @@ pub(crate) fn full(cells: Cells) -> Result<()> {
     steps.step("GPU tests under the Khronos validation layer", || validation(&made, drivers))?;
     steps.step("summation vectors, checked by another program", || vectors(&python))?;
     steps.step("vector code under valgrind", || memcheck(&made))?;
-    steps.step("fuzz targets", fuzz)?;
+    steps.step("fuzz targets", || fuzz(&made))?;
     steps.step("every benchmark of the program, tiny", || benchmarks(drivers))?;
     steps.step("every benchmark definition, tiny", || {
         bench::run(&bench::Options::tiny()).map(|()| String::new())
@@ -152,9 +152,11 @@ fn format_and_lints(steps: &mut Steps) -> Result<()> {
     steps.step("lints", || {
         lints_of_workspace()?;
         for (manifest, features) in OUTSIDE {
-            let mut clippy = cargo("clippy --all-targets --quiet");
+            // In the same folder and with the same profiles, what they depend on is not checked again.
+            let mut clippy = cargo("clippy --config Cargo.toml --all-targets --quiet");
+            clippy.arg("--target-dir").arg(target_dir());
             clippy.args(["--manifest-path", manifest, "--features", features]);
-            run(clippy.arg("--target-dir").arg(outside_dir()).args(["--", "-D", "warnings"]))?;
+            run(clippy.args(["--", "-D", "warnings"]))?;
         }
         Ok(String::new())
     })
@@ -162,11 +164,6 @@ fn format_and_lints(steps: &mut Steps) -> Result<()> {
 
 fn lints_of_workspace() -> Result<()> {
     run(&mut cargo("clippy --workspace --all-targets --quiet -- -D warnings"))
-}
-
-/// Where the projects outside the workspace are built.
-fn outside_dir() -> PathBuf {
-    target_dir().join("outside")
 }
 
 /// Where tests find what earlier ones kept, absolute because each runs in a folder of its own.
@@ -340,8 +337,10 @@ fn benchmarks(drivers: Option<&str>) -> Result<String> {
     run(&mut gpus).map(|()| "on software GPUs too".to_owned())
 }
 
-fn fuzz() -> Result<String> {
-    let mut fuzz = cargo("run --quiet --manifest-path fuzz/Cargo.toml");
-    fuzz.arg("--target-dir").arg(outside_dir());
-    run(fuzz.args(["--", "--seconds", FUZZ_SECONDS])).map(|()| String::new())
+/// Random inputs for some time, by the driver as it was built with the tests.
+fn fuzz(made: &[Program]) -> Result<String> {
+    let mut fuzz = program(programs::named(made, "upsweep-fuzz")?);
+    // Its devices are those of the CPU.
+    vulkan::select(&mut fuzz, "none");
+    run(fuzz.args(["--seconds", FUZZ_SECONDS])).map(|()| String::new())
 }

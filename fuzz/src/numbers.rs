@@ -1,0 +1,119 @@
+//! Problems of numbers whose types are values: every operator of the library on every pair of types, by kernels that are compiled in it.
+
+use upsweep::any::{AnyArray, AnyView, AnyViewMut, Op, Reduce, Scalar, Scan, combined_in, holds};
+use upsweep::{Bounds, Direction, Dtype, Number, bf16, f16};
+use upsweep_testing::{Guarded, Input, POISONS, Sample, assert_same};
+
+use crate::bytes::Bytes;
+
+/// Calls `$body` with `$type` standing for the Rust type of a `Dtype`.
+macro_rules! with_dtype {
+    ($dtype:expr, $type:ident => $body:expr) => {
+        with_dtype!(@arms $dtype, $type => $body,
+            U8 u8, I8 i8, U16 u16, I16 i16, U32 u32, I32 i32, U64 u64, I64 i64,
+            F16 f16, Bf16 bf16, F32 f32, F64 f64)
+    };
+    (@arms $dtype:expr, $type:ident => $body:expr, $($variant:ident $rust:ty),*) => {
+        match $dtype {
+            $(Dtype::$variant => {
+                type $type = $rust;
+                $body
+            })*
+            other => unreachable!("{other} has no Rust type"),
+        }
+    };
+}
+
+/// Guarded memory of any type.
+pub(crate) trait Memory {
+    fn view(&self) -> AnyView<'_>;
+
+    /// The items from `start` on, to be written.
+    fn part_mut(&mut self, start: usize, items: usize) -> AnyViewMut<'_>;
+
+    /// Panics if the items are others, or if something was written before or behind them.
+    fn check(&self, expected: AnyArray, context: &str);
+}
+
+impl<T: Sample + Number> Memory for Guarded<T> {
+    fn view(&self) -> AnyView<'_> {
+        self.items().into()
+    }
+
+    fn part_mut(&mut self, start: usize, items: usize) -> AnyViewMut<'_> {
+        (&mut self.items_mut()[start..start + items]).into()
+    }
+
+    fn check(&self, expected: AnyArray, context: &str) {
+        let expected = expected.into_typed::<T>().expect("the type that was asked for");
+        assert_same(self.items(), &expected.into_vec().expect("in host memory"), context);
+        self.check_bands(context);
+    }
+}
+
+/// An array of the bytes', `offset` items behind an aligned place.
+pub(crate) fn array(bytes: &mut Bytes<'_>, dtype: Dtype, offset: usize) -> Box<dyn Memory> {
+    let poison = POISONS[usize::from(bytes.odd())];
+    with_dtype!(dtype, T => Box::new(Guarded::holding(&bytes.array::<T>(), offset, poison)))
+}
+
+/// So many items from a seed.
+pub(crate) fn seeded(dtype: Dtype, seed: u64, items: usize) -> Box<dyn Memory> {
+    with_dtype!(dtype, T => {
+        Box::new(Guarded::holding(&Input::Mixed.array::<T>(seed, items), 0, POISONS[0]))
+    })
+}
+
+/// Room for so many items.
+pub(crate) fn room(dtype: Dtype, items: usize, offset: usize) -> Box<dyn Memory> {
+    with_dtype!(dtype, T => Box::new(Guarded::<T>::new(items, offset, POISONS[items % 2])))
+}
+
+/// Panics if the values are not the same; all NaNs are.
+pub(crate) fn assert_same_value(found: Option<Scalar>, expected: Option<Scalar>, context: &str) {
+    let (Some(found), Some(expected)) = (found, expected) else {
+        return assert_eq!(found, expected, "{context}");
+    };
+    assert_eq!(found.dtype(), expected.dtype(), "{context}");
+    with_dtype!(found.dtype(), T => {
+        assert_same(found.get::<T>().as_slice(), expected.get::<T>().as_slice(), context);
+    });
+}
+
+/// One of the operators that `is_wanted`, and a type of items that it is for.
+pub(crate) fn operator(bytes: &mut Bytes<'_>, is_wanted: fn(Op) -> bool) -> (Op, Dtype) {
+    let item = bytes.one_of(Dtype::ALL);
+    let ops = Op::ALL.into_iter().map(|(op, _)| op);
+    (bytes.one_of(ops.filter(|&op| is_wanted(op) && op.check(item).is_ok())), item)
+}
+
+/// One of the types that hold the items and in which the operator works.
+fn wider(bytes: &mut Bytes<'_>, op: Op, item: Dtype) -> Dtype {
+    let all = Dtype::ALL.into_iter();
+    bytes.one_of(all.filter(|&wide| op.check(wide).is_ok() && holds(item, wide)))
+}
+
+/// A reduction of some items.
+pub(crate) fn any_reduce(bytes: &mut Bytes<'_>, op: Op, item: Dtype) -> Reduce {
+    let mut problem = Reduce::new(op);
+    if bytes.odd() && !op.is_position() {
+        problem.acc = Some(wider(bytes, op, item));
+    }
+    if op.scans() {
+        problem.init = bytes.scalar(combined_in(problem.result(item)));
+    }
+    problem
+}
+
+/// A scan of some items in any variant, and the type of its output.
+pub(crate) fn any_scan(
+    bytes: &mut Bytes<'_>,
+    op: Op,
+    item: Dtype,
+    is_in_place: bool,
+) -> (Scan, Dtype) {
+    let out = if is_in_place { item } else { wider(bytes, op, item) };
+    let bounds = bytes.one_of([Bounds::Inclusive, Bounds::Exclusive]);
+    let direction = bytes.one_of([Direction::Forward, Direction::Reverse]);
+    (Scan { op, bounds, direction, init: bytes.scalar(combined_in(out)) }, out)
+}
