@@ -18,32 +18,30 @@ pub(super) const NATIVE: &str = "native";
 
 /// How what is measured is built.
 pub(super) struct Build {
-    /// Cargo's words for the program and for the Rust worker.
-    pub(super) program: &'static str,
-    pub(super) worker: &'static str,
+    /// Cargo's words for the program and the worker with our engines, in one call, so that both are made of the same library.
+    pub(super) ours: &'static str,
+    /// Its words for a worker of peers.
+    pub(super) peers: &'static str,
     /// Where cargo puts them.
     pub(super) folder: &'static str,
 }
 
-/// The worker with our engines and the limits, and those of the peers if they are wanted.
+/// The program, the worker with our engines and the limits, and those of the peers if they are wanted.
 pub(super) fn workers(peers: bool, how: &Build) -> Result<Vec<Program>> {
-    let folder = target_dir().join("peers");
-    let mut programs = Vec::new();
-
-    println!("building the Rust worker");
-    let build = format!("{} --quiet --manifest-path benches/peers/rust/Cargo.toml", how.worker);
-    let rust = folder.join("rust");
-    let features = if peers { "ours,libraries" } else { "ours" };
-    run(cargo(&build).args(["--features", features, "--target-dir"]).arg(&rust))?;
-    let keep: fn(&str) -> bool = if peers {
-        |_| true
-    } else {
-        |name| name.starts_with("upsweep") || name.starts_with("limit")
-    };
-    programs.push(Program { name: "rust", command: vec![binary(&rust, how)], keep });
+    println!("building the program and its worker");
+    run(&mut cargo(&format!("{} --quiet", how.ours)))?;
+    let ours = text(&target_dir().join(how.folder).join("upsweep-worker"));
+    let mut programs = vec![Program { name: "upsweep", command: vec![ours], keep: |_| true }];
     if !peers {
         return Ok(programs);
     }
+
+    let folder = target_dir().join("peers");
+    println!("building the Rust peers");
+    let build = format!("{} --quiet --manifest-path benches/peers/rust/Cargo.toml", how.peers);
+    let rust = folder.join("rust");
+    run(cargo(&build).args(["--features", "libraries", "--target-dir"]).arg(&rust))?;
+    programs.push(Program { name: "rust", command: vec![binary(&rust, how)], keep: |_| true });
 
     println!("building the iterators once more, for this very CPU");
     let native = folder.join("native");

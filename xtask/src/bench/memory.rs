@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::build::Build;
 use super::machine::kibibytes;
-use crate::shell::{Result, cargo, output, program, run, target_dir};
+use crate::shell::{Result, output, program, target_dir};
 
 /// Time between two looks at the program.
 const PERIOD: Duration = Duration::from_millis(1);
@@ -47,12 +47,6 @@ impl Peak {
             _ => None,
         }
     }
-}
-
-/// Builds the program.
-pub(super) fn build(how: &Build) -> Result<()> {
-    println!("building the program");
-    run(&mut cargo(&format!("{} --quiet", how.program)))
 }
 
 /// Runs the program on a file of this size, made for the purpose and deleted afterwards.

@@ -2,7 +2,7 @@
 //! turns in one run.
 //!
 //! What is measured is data (`benches/definitions/`). Engines live in workers, programs of their
-//! own that speak one line protocol (`benches/peers/`). Here the turns are taken, results are
+//! own that speak one line protocol (`benches/worker/`, `benches/peers/`). Here the turns are taken, results are
 //! compared before any time counts, and the record is written.
 
 mod build;
@@ -77,11 +77,11 @@ impl Size {
     fn build(self) -> Build {
         match self {
             Size::Tiny => {
-                Build { program: "test --workspace --no-run", worker: "build", folder: "debug" }
+                Build { ours: "test --workspace --no-run", peers: "build", folder: "debug" }
             }
             Size::Quick | Size::Full => Build {
-                program: "build --release -p upsweep-cli",
-                worker: "build --release",
+                ours: "build --release -p upsweep-cli -p upsweep-worker",
+                peers: "build --release",
                 folder: "release",
             },
         }
@@ -143,9 +143,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let build = options.size.build();
     let programs = build::workers(options.peers, &build)?;
     let with_memory = options.wants_named("memory");
-    if with_memory {
-        memory::build(&build)?;
-    }
     let machine = machine::describe(options.peers)?;
     let start = Instant::now();
     let mut workers: Vec<Worker> = programs.iter().map(Worker::start).collect::<Result<_>>()?;

@@ -1,4 +1,4 @@
-//! A running worker and its line protocol, which `benches/peers/rust/src/main.rs` describes.
+//! A running worker and its line protocol, which `benches/worker/src/lib.rs` describes.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};

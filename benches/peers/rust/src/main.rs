@@ -1,51 +1,67 @@
-//! A worker that runs Rust engines on request: upsweep, what it is measured beside, and the
-//! physical limits of the machine. It reads one request a line and answers each with one line:
-//!
-//! ```text
-//! prepare OP KIND DTYPE ACC N   makes the input      -> engines NAME:THREADS …
-//! expect                        the right answer     -> digest HEX
-//! check ENGINE                  one call             -> digest HEX  or  wrong WHY
-//! run ENGINE CALLS              that many calls      -> seconds S
-//! free                          drops the input      -> ok
-//! ```
-//!
-//! Whoever asks decides how many calls make a sample and in which order engines take turns.
+//! The worker with what upsweep is measured beside: iterators, rayon, and libraries for arrays.
 
-mod buffer;
-mod cell;
-mod engines;
-mod input;
-mod limits;
+#[cfg(feature = "libraries")]
+mod libraries;
+mod standard;
 
-use std::io::{self, BufRead, Write};
-use std::mem::take;
+use std::io;
 
-use cell::Cell;
-use input::Kind;
+use half::f16;
+use upsweep_worker::{Arrays, Cell, Kind, serve};
 
 fn main() -> io::Result<()> {
+    serve(prepare)
+}
+
+fn threads() -> usize {
+    rayon::current_num_threads()
+}
+
+fn prepare(op: &str, kind: Kind, dtype: &str, acc: &str, items: usize) -> Cell {
     let mut cell = Cell::default();
-    for line in io::stdin().lock().lines() {
-        let line = line?;
-        let answer = match line.split(' ').collect::<Vec<_>>()[..] {
-            ["prepare", op, kind, dtype, acc, items] => {
-                drop(take(&mut cell)); // before the new one is there
-                let items = items.parse().expect("a number of items");
-                cell = engines::prepare(op, Kind::named(kind), dtype, acc, items);
-                cell.names()
-            }
-            ["expect"] => cell.expected(),
-            ["check", engine] => cell.check(engine),
-            ["run", engine, calls] => cell.run(engine, calls.parse().expect("a number of calls")),
-            ["free"] => {
-                cell = Cell::default();
-                "ok".to_owned()
-            }
-            _ => panic!("not a request: {line}"),
-        };
-        let mut output = io::stdout().lock();
-        writeln!(output, "{answer}")?;
-        output.flush()?;
+    macro_rules! sum {
+        ($type:ident $acc:ident) => {{
+            let arrays = Arrays::<$type>::new(kind, items, 0);
+            standard::sum::<$type, $acc>(&mut cell, &arrays);
+        }};
+        ($type:ident) => {{
+            let arrays = Arrays::<$type>::new(kind, items, 0);
+            standard::sum::<$type, $type>(&mut cell, &arrays);
+            #[cfg(feature = "libraries")]
+            libraries::sum::<$type>(&mut cell, &arrays);
+        }};
     }
-    Ok(())
+    macro_rules! position {
+        ($type:ident $largest:literal) => {{
+            let arrays = Arrays::<$type>::new(kind, items, 0);
+            standard::position::<$type>(&mut cell, &arrays, $largest);
+            #[cfg(feature = "libraries")]
+            libraries::position::<$type>(&mut cell, &arrays, $largest);
+        }};
+    }
+    macro_rules! scan {
+        ($type:ident) => {{
+            let arrays = Arrays::<$type>::new(kind, items, items);
+            standard::scan::<$type>(&mut cell, &arrays);
+        }};
+    }
+    match (op, dtype, acc) {
+        ("sum", "u32", "u32") => sum!(u32),
+        ("sum", "i64", "i64") => sum!(i64),
+        ("sum", "f32", "f32") => sum!(f32),
+        ("sum", "f64", "f64") => sum!(f64),
+        ("sum", "u8", "u64") => sum!(u8 u64),
+        ("sum", "i16", "i64") => sum!(i16 i64),
+        ("sum", "f16", "f32") => sum!(f16 f32),
+        ("argmin", "u32", _) => position!(u32 false),
+        ("argmin", "f32", _) => position!(f32 false),
+        ("argmax", "u32", _) => position!(u32 true),
+        ("argmax", "f32", _) => position!(f32 true),
+        ("inclusive_scan", "u32", "u32") => scan!(u32),
+        ("inclusive_scan", "i64", "i64") => scan!(i64),
+        ("inclusive_scan", "f32", "f32") => scan!(f32),
+        ("inclusive_scan", "f64", "f64") => scan!(f64),
+        _ => {}
+    }
+    cell
 }

@@ -5,10 +5,9 @@ use std::iter::Sum;
 use std::ops::AddAssign;
 
 use rayon::prelude::*;
+use upsweep_worker::{Arrays, Cell, Item};
 
-use super::{Arrays, threads};
-use crate::cell::Cell;
-use crate::input::Item;
+use crate::threads;
 
 pub fn sum<T, A>(cell: &mut Cell, arrays: &Arrays<T>)
 where

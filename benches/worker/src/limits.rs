@@ -161,7 +161,7 @@ macro_rules! kernels {
 
             /// Adds up `bytes` in eight vectors.
             #[target_feature(enable = $feature)]
-            pub fn read(bytes: &[u8]) -> u64 {
+            pub(super) fn read(bytes: &[u8]) -> u64 {
                 let (blocks, rest) = bytes.as_chunks::<{ 8 * SIZE }>();
                 let mut sums = [$zero(); 8];
                 for block in blocks {
@@ -180,7 +180,7 @@ macro_rules! kernels {
 
             /// Copies `source` to `target`, which begins on a boundary of a vector.
             #[target_feature(enable = $feature)]
-            pub fn copy<const STREAM: bool>(source: &[u8], target: &mut [u8]) {
+            pub(super) fn copy<const STREAM: bool>(source: &[u8], target: &mut [u8]) {
                 assert_eq!(source.len(), target.len());
                 assert!(target.as_ptr().cast::<$vector>().is_aligned());
                 let (blocks, rest) = source.as_chunks::<{ 4 * SIZE }>();

@@ -10,11 +10,17 @@ use half::f16;
 /// What floats are like; integers are the same in both kinds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
+    /// Odd integers.
     Whole,
+    /// Of [0, 1).
     Unit,
 }
 
 impl Kind {
+    /// By the name in requests.
+    ///
+    /// # Panics
+    /// If there is no such kind.
     pub fn named(name: &str) -> Self {
         match name {
             "whole" => Self::Whole,
@@ -34,8 +40,10 @@ pub fn hash(index: usize) -> u64 {
 
 /// The numbers that arrays are made of: no padding, any bits allowed.
 pub trait Item: Copy + Send + Sync + 'static {
+    /// The item of a hash.
     fn of(hash: u64, kind: Kind) -> Self;
 
+    /// Its bits, in the lower end of a word.
     fn bits(self) -> u64;
 }
 
@@ -99,13 +107,14 @@ impl Item for f64 {
 }
 
 /// A sum over positions and bits: of two results that differ in one item it is never the same.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Digest {
     sum: u64,
     items: u64,
 }
 
 impl Digest {
+    /// Takes the next items of the result.
     pub fn add<T: Item>(&mut self, items: &[T]) {
         for item in items {
             let weight = self.items.wrapping_mul(2).wrapping_add(1);
@@ -114,6 +123,7 @@ impl Digest {
         }
     }
 
+    /// The digest of all items.
     pub fn value(self) -> u64 {
         self.sum
     }

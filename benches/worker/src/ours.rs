@@ -12,11 +12,7 @@ use upsweep::{
     ArgMax, ArgMin, CpuOptions, CpuStrategy, Device, Element, Indexed, Max, Min, Number, Operator,
     Reduce, Scan, Sum, Widen,
 };
-
-use super::{Arrays, threads};
-use crate::buffer::Buffer;
-use crate::cell::Cell;
-use crate::input::{Digest, Item, Kind, digest, hash};
+use upsweep_worker::{Arrays, Buffer, Cell, Digest, Item, Kind, digest, hash};
 
 /// Items of which the reference makes prefixes at once.
 const CHUNK: usize = 1 << 20;
@@ -27,7 +23,7 @@ const COMPARED: usize = 64;
 fn devices() -> [(&'static str, usize, Device); 2] {
     let options = CpuOptions { strategy: Some(CpuStrategy::Simd), ..CpuOptions::default() };
     let simd = Device::cpu_with(options).expect("every CPU has vectors of some kind");
-    [("upsweep", threads(), Device::cpu()), ("upsweep.simd", 1, simd)]
+    [("upsweep", rayon::current_num_threads(), Device::cpu()), ("upsweep.simd", 1, simd)]
 }
 
 fn rounding<T: Item>(items: usize) -> Buffer<T> {
@@ -42,7 +38,7 @@ fn same_bits<A: Item>(found: &[A], expected: &[A], first: usize) -> Result<(), S
     }
 }
 
-pub fn sum<T, A>(cell: &mut Cell, arrays: &Arrays<T>)
+pub(crate) fn sum<T, A>(cell: &mut Cell, arrays: &Arrays<T>)
 where
     T: Item + Widen<A>,
     A: Item + Element,
@@ -88,7 +84,7 @@ where
     Sum.combine(left, right)
 }
 
-pub fn position<T>(cell: &mut Cell, arrays: &Arrays<T>, largest: bool)
+pub(crate) fn position<T>(cell: &mut Cell, arrays: &Arrays<T>, largest: bool)
 where
     T: Item + Number<Acc = T>,
     Min: Operator<T>,
@@ -119,7 +115,7 @@ where
     }
 }
 
-pub fn scan<T>(cell: &mut Cell, arrays: &Arrays<T>)
+pub(crate) fn scan<T>(cell: &mut Cell, arrays: &Arrays<T>)
 where
     T: Item + Element<Acc = T>,
     Sum: Operator<T>,

@@ -10,11 +10,7 @@ use arrow_array::types::{Float32Type, Float64Type, Int64Type, UInt32Type};
 use arrow_array::{ArrowNumericType, PrimitiveArray};
 use arrow_buffer::{ArrowNativeType, Buffer as ArrowBuffer, ScalarBuffer};
 use ndarray::ArrayView1;
-
-use super::Arrays;
-use crate::buffer::bytes;
-use crate::cell::{Cell, timed};
-use crate::input::{Item, digest};
+use upsweep_worker::{Arrays, Cell, Item, bytes, digest, timed};
 
 /// Item types that arrow knows.
 pub trait Known: Item + ArrowNativeType {

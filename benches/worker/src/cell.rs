@@ -84,7 +84,9 @@ impl Cell {
     }
 
     /// Adds a check, of what a digest does not show, to the engine that was added last.
-    #[cfg(feature = "ours")]
+    ///
+    /// # Panics
+    /// If none was added.
     pub fn also(&mut self, further: impl Fn() -> Result<(), String> + 'static) {
         let engine = self.engines.pop().expect("an engine");
         let Engine { name, threads, run, check } = engine;
@@ -93,27 +95,30 @@ impl Cell {
     }
 
     /// States the right answer.
-    #[cfg(feature = "ours")]
     pub fn expect(&mut self, expected: impl Fn() -> u64 + 'static) {
         self.expected = Some(Box::new(move || Ok(expected())));
     }
 
-    pub fn names(&self) -> String {
+    /// The answer to `prepare`.
+    pub(crate) fn names(&self) -> String {
         let names =
             self.engines.iter().map(|engine| format!(" {}:{}", engine.name, engine.threads));
         names.fold("engines".to_owned(), |line, name| line + &name)
     }
 
-    pub fn expected(&self) -> String {
+    /// The answer to `expect`.
+    pub(crate) fn expected(&self) -> String {
         answer(self.expected.as_ref().expect("a reference"))
     }
 
-    pub fn check(&self, name: &str) -> String {
+    /// The answer to `check`.
+    pub(crate) fn check(&self, name: &str) -> String {
         let engine = self.engines.iter().find(|engine| engine.name == name);
         answer(&engine.expect("an engine that was listed").check)
     }
 
-    pub fn run(&mut self, name: &str, calls: usize) -> String {
+    /// The answer to `run`.
+    pub(crate) fn run(&mut self, name: &str, calls: usize) -> String {
         let engine = self.engines.iter_mut().find(|engine| engine.name == name);
         format!("seconds {:e}", (engine.expect("an engine that was listed").run)(calls))
     }

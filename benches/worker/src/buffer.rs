@@ -11,6 +11,7 @@ const HUGE: usize = 2 << 20;
 const PAGE: usize = 4096;
 
 /// A fixed number of items, all zero bits at first, on a 2 MiB boundary.
+#[derive(Debug)]
 pub struct Buffer<T> {
     map: NonNull<libc::c_void>,
     map_bytes: usize,
@@ -20,6 +21,10 @@ pub struct Buffer<T> {
 }
 
 impl<T: Item> Buffer<T> {
+    /// So many items of zero bits.
+    ///
+    /// # Panics
+    /// If there is no memory.
     pub fn zeroed(len: usize) -> Self {
         let bytes = (len * size_of::<T>()).next_multiple_of(PAGE);
         let map_bytes = bytes + 2 * HUGE;
