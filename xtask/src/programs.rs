@@ -56,6 +56,16 @@ pub(crate) enum Wanted {
     OfCpu,
 }
 
+/// The programs that run longest, the longest first. They begin first, so that none is left to run alone at the end.
+const LONGEST: [&str; 6] = [
+    "upsweep, test suite",
+    "upsweep-wgpu, test backend",
+    "upsweep-cli, test suite",
+    "upsweep, test large",
+    "upsweep-wgpu, lib upsweep_wgpu",
+    "upsweep-cuda, lib upsweep_cuda",
+];
+
 /// The folders of the packages that `OfCpu` leaves out.
 const OF_GPUS: [&str; 3] = ["upsweep-gpu", "upsweep-wgpu", "upsweep-cuda"];
 
@@ -90,24 +100,28 @@ pub(crate) fn named<'a>(programs: &'a [Program], start: &str) -> Result<&'a Path
     found.map(|program| program.path.as_path()).ok_or(format!("cargo made no program {start}"))
 }
 
-/// Runs all tests, if all are wanted those of documentation first: they are compiled. Each program gets what `set_up` gives it. What a program says is shown
-/// when it has ended, as a whole. Returns the lines with results; it is an error if a program fails, after all have run.
+/// Runs all tests, the longest programs first, if all are wanted those of documentation behind them. Each program gets what `set_up`
+/// gives it. What a program says is shown when it has ended, as a whole. Returns the lines with results; it is an error if a program
+/// fails, after all have run.
 pub(crate) fn run_tests(
     programs: &[Program],
     wanted: Wanted,
     set_up: impl Fn(&mut Command) + Sync,
 ) -> Result<Vec<String>> {
     let mut jobs = VecDeque::new();
-    if wanted == Wanted::All {
-        // The examples of the annotations run in upsweep-testing: asked for documentation, cargo heeds no `doctest = false`.
-        let examples = cargo("test --workspace --exclude upsweep-macros --doc");
-        jobs.push_back(("documentation".to_owned(), examples));
-    }
-    for test in programs.iter().filter(|program| program.is_test) {
+    let rank = |name: &str| LONGEST.iter().position(|long| *long == name).unwrap_or(LONGEST.len());
+    let mut tests: Vec<_> = programs.iter().filter(|program| program.is_test).collect();
+    tests.sort_by_key(|test| rank(&test.name));
+    for test in tests {
         let mut command = program(&test.path);
         // As cargo does.
         command.current_dir(&test.folder).env("CARGO_MANIFEST_DIR", &test.folder);
         jobs.push_back((test.name.clone(), command));
+    }
+    if wanted == Wanted::All {
+        // The examples of the annotations run in upsweep-testing: asked for documentation, cargo heeds no `doctest = false`.
+        let examples = cargo("test --workspace --exclude upsweep-macros --doc");
+        jobs.insert(LONGEST.len().min(jobs.len()), ("documentation".to_owned(), examples));
     }
     let (jobs, ended) = (Mutex::new(jobs), Mutex::new((Vec::new(), Vec::new())));
     let work = || {
