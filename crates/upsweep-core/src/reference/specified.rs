@@ -121,35 +121,38 @@ fn tile<A: Element, O: Operator<A>>(values: &[A], operator: &O) -> A {
 fn tree<A: Element, O: Operator<A>>(values: &[A], operator: &O) -> A {
     let mut level = values.to_vec();
     while level.len() > 1 {
-        level = level
-            .chunks(2)
-            .map(|pair| match *pair {
-                [left, right] => operator.combine(left, right),
-                _ => pair[0],
-            })
-            .collect();
+        let pairs = level.len().div_ceil(2);
+        for pair in 0..pairs {
+            level[pair] = match level[2 * pair..] {
+                [left, right, ..] => operator.combine(left, right),
+                _ => level[2 * pair],
+            };
+        }
+        level.truncate(pairs);
     }
     level[0]
 }
 
 /// Prefixes of a power of two of values: the left half as it is, the right half with the total
-/// of the left half in front of it.
+/// of the left half in front of it. Halves of two values come first, then those of four.
 fn aligned_prefixes<A: Element, O: Operator<A>>(values: &[A], operator: &O) -> Vec<A> {
-    if values.len() == 1 {
-        return values.to_vec();
-    }
-    let (left, right) = values.split_at(values.len() / 2);
-    let mut prefixes = aligned_prefixes(left, operator);
-    let total = prefixes[prefixes.len() - 1];
-    for prefix in aligned_prefixes(right, operator) {
-        prefixes.push(operator.combine(total, prefix));
+    let mut prefixes = values.to_vec();
+    let mut half = 1;
+    while half < prefixes.len() {
+        for whole in prefixes.chunks_mut(2 * half) {
+            let (left, right) = whole.split_at_mut(half);
+            for prefix in right {
+                *prefix = operator.combine(left[half - 1], *prefix);
+            }
+        }
+        half *= 2;
     }
     prefixes
 }
 
 /// The total of a power of two of values: the last of their prefixes.
 fn total<A: Element, O: Operator<A>>(values: &[A], operator: &O) -> A {
-    aligned_prefixes(values, operator)[values.len() - 1]
+    tree(values, operator)
 }
 
 /// What comes into each member, given what comes into the whole: that alone for the first
@@ -219,6 +222,19 @@ mod tests {
                 let expected: Vec<u64> = reference::scan(&items, &problem);
                 assert_eq!(scan::<_, u64, _>(&items, &problem), expected, "{n} {problem:?}");
             }
+        }
+    }
+
+    /// The last prefix of a power of two of values is their tree.
+    #[test]
+    fn totals_are_the_last_prefixes() {
+        let values: Vec<f32> = (0..64u32).map(|i| 1.0 / (i * i + 1) as f32).collect();
+        for size in [1, 2, 4, 8, 16, 32, 64] {
+            let prefixes = aligned_prefixes(&values[..size], &Sum);
+            assert_eq!(prefixes[size - 1].to_bits(), total(&values[..size], &Sum).to_bits());
+            // The first half is not touched by what is behind it.
+            let half = aligned_prefixes(&values[..size.div_ceil(2)], &Sum);
+            assert_eq!(prefixes[..half.len()], half);
         }
     }
 

@@ -9,6 +9,8 @@ use upsweep::{
 };
 use upsweep_testing::{Input, Sample, Selection, TestDevice, for_each_device_of, for_each_gpu};
 
+use crate::share::Share;
+
 /// Lengths on both sides of what a vector, a row, a tile and a chunk hold.
 const LENGTHS: [usize; 6] = [0, 1, 127, 2049, 4096, 66_001];
 
@@ -114,11 +116,30 @@ fn has(device: &TestDevice, dtypes: &[Dtype]) -> bool {
     dtypes.iter().all(|dtype| device.supports(&[(*dtype).into()]))
 }
 
+/// Of so many pairs of a type and an operator a GPU is asked for one, beside those that it takes to meet every type and operator.
+const ONE_IN: usize = 6;
+
+/// The types and operators that GPUs are asked for, of those that they can do.
+fn share(can: impl Fn(&TestDevice, Dtype, Op) -> bool) -> Share {
+    let types: Vec<Dtype> = integer_types().collect();
+    Share::of(&[types.len(), COMBINING.len()], ONE_IN, |gpu, cell| {
+        can(gpu, types[cell[0]], COMBINING[cell[1]])
+    })
+}
+
+/// Whether a GPU is asked for this type and operator.
+fn takes(share: &Share, device: &TestDevice, item: Dtype, op: Op) -> bool {
+    let place = |dtype| integer_types().position(|other| other == dtype);
+    let op = COMBINING.iter().position(|other| *other == op);
+    place(item).zip(op).is_some_and(|(item, op)| share.has(device, &[item, op]))
+}
+
 /// Lengths and accumulators that a device is asked for. A software GPU makes kernels slowly: it gets one length and the default
-/// accumulator of each type and operator, whose pairs of types are what the layer chooses.
-fn asked(device: &TestDevice, item: Dtype, op: Op) -> Vec<(usize, Dtype)> {
+/// accumulator of its share of types and operators, whose pairs of types are what the layer chooses.
+fn asked(share: &Share, device: &TestDevice, item: Dtype, op: Op) -> Vec<(usize, Dtype)> {
     if device.is_gpu() {
-        return vec![(2049, any::accumulator(op, item))];
+        let own = takes(share, device, item, op);
+        return own.then(|| (2049, any::accumulator(op, item))).into_iter().collect();
     }
     let accs: Vec<Dtype> = integer_types().filter(|acc| any::holds(item, *acc)).collect();
     LENGTHS.into_iter().flat_map(|len| accs.iter().map(move |acc| (len, *acc))).collect()
@@ -126,10 +147,11 @@ fn asked(device: &TestDevice, item: Dtype, op: Op) -> Vec<(usize, Dtype)> {
 
 #[test]
 fn integers_of_every_type_and_accumulator_are_reduced() {
+    let share = share(|gpu, item, op| has(gpu, &[item, any::accumulator(op, item)]));
     for_each_device_of(Selection::Representative, |device| {
         for item in integer_types() {
             for op in COMBINING {
-                for (len, acc) in asked(device, item, op) {
+                for (len, acc) in asked(&share, device, item, op) {
                     if has(device, &[item, acc]) {
                         check_reduce(device, &Items::new(item, len), op, acc);
                     }
@@ -252,6 +274,7 @@ fn streams_give_what_the_whole_gives() -> Result<()> {
 
 #[test]
 fn integers_of_every_type_are_scanned_into_every_type() {
+    let share = share(|gpu, item, _| has(gpu, &[item]));
     for_each_device_of(Selection::Representative, |device| {
         for item in integer_types() {
             let items = Items::new(item, 5_000);
@@ -261,7 +284,7 @@ fn integers_of_every_type_are_scanned_into_every_type() {
                 if left_out || !has(device, &[item, out]) {
                     continue;
                 }
-                for op in COMBINING {
+                for op in COMBINING.into_iter().filter(|op| takes(&share, device, item, *op)) {
                     check_scan(device, &items, out, &Scan::exclusive(op).reverse());
                     if device.is_gpu() {
                         continue;
@@ -389,13 +412,12 @@ fn arrays_of_a_gpu_stay_there() {
 #[test]
 fn segments_of_every_type() -> Result<()> {
     let offsets = [0u32, 0, 3, 3, 100, 4_000];
+    let share = share(|gpu, _, _| has(gpu, &[Dtype::U64]));
     for_each_device_of(Selection::Representative, |device| {
         for item in integer_types() {
             let items = Items::new(item, 4_000);
             let all = items.integers();
-            // A software GPU makes kernels slowly.
-            let ops = if device.is_gpu() { &[Op::Sum, Op::Min][..] } else { &COMBINING[..] };
-            for &op in ops {
+            for op in COMBINING.into_iter().filter(|op| takes(&share, device, item, *op)) {
                 let out = any::accumulator(op, item);
                 // The kernels of extremes and of bits have 64 bits.
                 if !has(device, &[Dtype::U64]) {

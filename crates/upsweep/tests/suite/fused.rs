@@ -5,8 +5,10 @@ use upsweep::{
 };
 use upsweep_testing::{
     AddedPowers, Input, LargestStretch, Powers, Sample, Stretch, TestDevice, assert_same,
-    expected_reduce, expected_scan, for_each_device, is_odd, powers_of, product, stretch_of,
+    for_each_device, is_odd, powers_of, product, stretch_of,
 };
+
+use crate::oracle;
 
 #[upsweep::function]
 fn weighted(weight: u8, value: f32) -> f32 {
@@ -49,7 +51,7 @@ fn check_reduce<'a, A: Sample, O: Operator<A>>(
 ) {
     for problem in [Reduce::new(operator), Reduce::new(operator).init(init)] {
         let found = items.reduce_with(&device.device, &problem).expect("a reduction");
-        let expected = expected_reduce(made, &problem);
+        let expected = oracle::reduced(made, &problem);
         let context = format!("{device}: {} of {} items", O::NAME, made.len());
         assert_same(&[found], &[expected], context);
     }
@@ -74,7 +76,7 @@ fn check_scan<'a, T, U, O>(
         let first = U::from_acc(operator.identity());
         let mut output = Array::filled(&device.device, made.len(), first).expect("memory");
         items.scan_into(&device.device, &mut output, &problem).expect("a scan");
-        let expected: Vec<U> = expected_scan(made, &problem);
+        let expected = oracle::scanned::<T, U, _>(made, &problem);
         let context =
             format!("{device}: {} of {} items, {:?}", O::NAME, made.len(), problem.bounds);
         assert_same(&output.into_vec().expect("it can be read"), &expected, context);

@@ -6,8 +6,10 @@ use upsweep::{
 };
 use upsweep_testing::{
     AddedPowers, Guarded, Input, LargestStretch, Powers, Sample, Stretch, TestDevice, assert_same,
-    expected_reduce, expected_scan, for_each_device, powers_of, product, stretch_of,
+    expected_scan, for_each_device, powers_of, product, stretch_of,
 };
+
+use crate::oracle;
 
 /// Whether a value is above a threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Element)]
@@ -105,7 +107,7 @@ fn check_reduce<'a, A: Sample, O: Operator<A>>(
     assert_eq!(items.len(), made.len(), "{device}");
     for problem in [Reduce::new(operator), Reduce::new(operator).init(init)] {
         let found = items.reduce_with(&device.device, &problem).expect("a reduction");
-        let expected = expected_reduce(made, &problem);
+        let expected = oracle::reduced(made, &problem);
         assert_same(&[found], &[expected], format!("{device}: {} of {}", O::NAME, made.len()));
     }
 }
@@ -135,7 +137,7 @@ fn check_scan<'a, T, U, O>(
         let first = U::from_acc(operator.identity());
         let mut output = Array::filled(&device.device, made.len(), first).expect("memory");
         items.scan_into(&device.device, &mut output, &problem).expect("a scan");
-        let expected: Vec<U> = expected_scan(made, &problem);
+        let expected = oracle::scanned::<T, U, _>(made, &problem);
         let context = format!("{device}: {} of {}, {:?}", O::NAME, made.len(), problem.bounds);
         assert_same(&output.into_vec().expect("it can be read"), &expected, context);
     }
