@@ -78,11 +78,13 @@ impl<'a> AnyView<'a> {
     }
 
     /// The type of the items.
+    #[inline]
     pub fn dtype(&self) -> Dtype {
         self.dtype
     }
 
     /// Number of items.
+    #[inline]
     pub fn len(&self) -> usize {
         match self.place {
             Place::Host(bytes) => bytes.len() / self.dtype.size(),
@@ -127,6 +129,7 @@ impl<'a> AnyView<'a> {
     ///
     /// # Errors
     /// [`Error::WrongDtype`] if the items are of another type.
+    #[inline]
     pub fn typed<T: Number>(&self) -> Result<View<'a, T>> {
         if self.dtype != T::DTYPE {
             return Err(Error::WrongDtype { found: self.dtype, wanted: T::DTYPE });
@@ -140,6 +143,7 @@ impl<'a> AnyView<'a> {
     }
 
     /// The same bits as items of another type of the same size.
+    #[inline]
     pub(super) fn bits_as(self, dtype: Dtype) -> Self {
         debug_assert_eq!(self.dtype.size(), dtype.size());
         let place = match self.place {
@@ -185,11 +189,13 @@ impl<'a> AnyViewMut<'a> {
     }
 
     /// The type of the items.
+    #[inline]
     pub fn dtype(&self) -> Dtype {
         self.dtype
     }
 
     /// Number of items.
+    #[inline]
     pub fn len(&self) -> usize {
         match &self.place {
             PlaceMut::Host(bytes) => bytes.len() / self.dtype.size(),
@@ -215,6 +221,7 @@ impl<'a> AnyViewMut<'a> {
     ///
     /// # Errors
     /// [`Error::WrongDtype`] if the items are of another type.
+    #[inline]
     pub fn typed<T: Number>(self) -> Result<ViewMut<'a, T>> {
         if self.dtype != T::DTYPE {
             return Err(Error::WrongDtype { found: self.dtype, wanted: T::DTYPE });
@@ -229,6 +236,7 @@ impl<'a> AnyViewMut<'a> {
         })
     }
 
+    #[inline]
     pub(super) fn bits_as(self, dtype: Dtype) -> Self {
         debug_assert_eq!(self.dtype.size(), dtype.size());
         let place = match self.place {
@@ -271,6 +279,7 @@ impl<'a> AnyViewMut<'a> {
 }
 
 /// The items of a view of host memory.
+#[inline]
 pub(super) fn on_host<T>(view: View<'_, T>) -> Result<&[T]> {
     match view.items {
         Items::Host(items) => Ok(items),
@@ -279,6 +288,7 @@ pub(super) fn on_host<T>(view: View<'_, T>) -> Result<&[T]> {
 }
 
 /// The items of a view of host memory, to overwrite.
+#[inline]
 pub(super) fn on_host_mut<T>(view: ViewMut<'_, T>) -> Result<&mut [T]> {
     match view.items {
         ItemsMut::Host(items) => Ok(items),
@@ -325,6 +335,7 @@ impl HostItemsMut for AnyViewMut<'_> {
 }
 
 /// The error for bytes at an address that does not suit items.
+#[cold]
 fn misplaced(error: bytemuck::PodCastError) -> Error {
     Error::Buffer { reason: error.to_string() }
 }

@@ -10,7 +10,7 @@ use crate::{Device, Error, PositionPlan, Recording, Result};
 /// Binds a reduction to arrays of a GPU, to be run as often as wanted: see [`ReducePlan::bind`](crate::ReducePlan::bind).
 ///
 /// # Errors
-/// Those of [`reduce_into`]; [`Error::NoCommands`] on a CPU; [`Error::OperatorElement`] for a mean and for pairs of types that
+/// Those of [`reduce_into`](super::reduce_into); [`Error::NoCommands`] on a CPU; [`Error::OperatorElement`] for a mean and for pairs of types that
 /// have no kernel.
 pub fn bind_reduce<'a, 'b>(
     device: &Device,
@@ -81,7 +81,7 @@ fn bind_reduction(
 /// Binds a scan to arrays of a GPU, to be run as often as wanted: see [`ScanPlan::bind`](crate::ScanPlan::bind).
 ///
 /// # Errors
-/// Those of [`scan_into`]; [`Error::NoCommands`] on a CPU; [`Error::OperatorElement`] for pairs of types that have no kernel.
+/// Those of [`scan_into`](super::scan_into); [`Error::NoCommands`] on a CPU; [`Error::OperatorElement`] for pairs of types that have no kernel.
 pub fn bind_scan<'a, 'b>(
     device: &Device,
     input: impl Into<AnyView<'a>>,

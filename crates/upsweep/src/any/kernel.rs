@@ -96,20 +96,29 @@ impl ReduceKernel {
     }
 
     /// The start value that the kernel gets. A value that is widened gets it in the end.
+    #[inline]
     pub(super) fn init(&self, init: Option<Scalar>) -> Option<Scalar> {
         init.filter(|_| !self.widens)
     }
 
     /// The result by the kernel's value of items of type `item`.
+    #[inline]
     pub(super) fn result(
         &self,
         value: Scalar,
         item: Dtype,
         init: Option<Scalar>,
     ) -> Result<Scalar> {
+        match !self.widens && value.dtype() == self.acc {
+            true => Ok(value),
+            false => self.converted(value, item, init),
+        }
+    }
+
+    /// The same where that is of another type.
+    fn converted(&self, value: Scalar, item: Dtype, init: Option<Scalar>) -> Result<Scalar> {
         if !self.widens {
-            let is_narrow = value.dtype() == self.acc;
-            return Ok(if is_narrow { value } else { narrowed(value, self.acc) });
+            return Ok(narrowed(value, self.acc));
         }
         let own = narrowed(value, item);
         let wide = own.widened(combined_in(self.acc)).unwrap_or(own);

@@ -186,7 +186,11 @@ impl ReduceCall {
         }
         let value = kernel.run(device, input, kernel.init(problem.init))?;
         let value = kernel.result(value, item, problem.init)?;
-        Ok(Some(mean_of(problem.op, value, input.len())))
+        Ok(Some(if problem.op == Op::Mean {
+            mean_of(problem.op, value, input.len())
+        } else {
+            value
+        }))
     }
 }
 
@@ -217,6 +221,7 @@ impl ReduceKernel {
     }
 
     /// Combines all items into one value. They have the type that items are widened to.
+    #[inline]
     fn run(&self, device: &Device, input: AnyView<'_>, init: Option<Scalar>) -> Result<Scalar> {
         let (code, input) = (self.code, input.bits_as(self.from));
         let bytes = || input.len() * self.from.size();

@@ -50,6 +50,7 @@ impl Scalar {
     }
 
     /// The type of the number.
+    #[inline]
     pub fn dtype(&self) -> Dtype {
         self.dtype
     }
