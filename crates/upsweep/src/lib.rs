@@ -38,7 +38,8 @@
 //! opt-level = 3
 //! ```
 //! Features: `wgpu` and `cuda`, on by default, are the backends of GPUs; without them the crate knows CPUs only. `any` adds the
-//! module of that name.
+//! module of that name. On two cores a first release build takes two minutes, without the backends of GPUs one; after that a
+//! crate with a dozen calls is built again in two seconds, and each operator of its own adds half a second.
 
 #[cfg(feature = "any")]
 pub mod any;
