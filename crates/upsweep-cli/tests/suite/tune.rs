@@ -136,7 +136,7 @@ fn several_devices_get_a_profile_each() {
     let small = "--op reduce --dtype u32 --n 1000 --budget 2s --skip-host";
     let text = run(&place, &format!("tune --device all {small} --csv tried.csv")).text();
     assert_eq!(all_kept(&place).len(), 1 + ids.len(), "{text}");
-    assert!(text.contains("cpu, "), "a head for the CPU: {text}");
+    assert_eq!(text.contains("cpu, "), !ids.is_empty(), "a head where there are several: {text}");
     // How much of a CPU is tried in so short a time depends on the machine; of each GPU at least what it chooses by itself is.
     let tried = String::from_utf8(place.read("tried.csv")).expect("text");
     assert_eq!(tried.matches("device,").count(), 1, "one head: {tried}");
