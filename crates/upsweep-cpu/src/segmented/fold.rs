@@ -7,7 +7,7 @@ use upsweep_core::{Element, Operator, Segmented, Widen};
 
 use super::offsets::Offsets;
 use super::window::Scratch;
-use super::windows::{Part, Way};
+use super::windows::{Part, WindowTaker};
 use crate::isa::{self, Kernel};
 use crate::scan::range::total_of_block;
 
@@ -26,7 +26,7 @@ pub(super) struct Folded<'a, T, A, O> {
     pub(super) init: Option<A>,
 }
 
-impl<T, U, O> Way<U::Acc, U> for Folded<'_, T, U::Acc, O>
+impl<T, U, O> WindowTaker<U::Acc, U> for Folded<'_, T, U::Acc, O>
 where
     T: Widen<U::Acc>,
     U: Element,

@@ -8,7 +8,7 @@ use upsweep_core::{Element, Operator, Segmented, Tree, Widen};
 
 use super::boundaries::{Boundaries, any, last};
 use super::window::{Kernels, Prefixes, Scratch, take_window};
-use super::windows::{Part, Way};
+use super::windows::{Part, WindowTaker};
 use crate::isa::{self, Kernel};
 
 /// Levels of the tree over the tiles of a window.
@@ -25,7 +25,7 @@ pub(super) struct Marked<'a, T, A, U> {
     pub(super) prefixes: &'a dyn Prefixes<T, A, U>,
 }
 
-impl<T, A, U> Way<A, U> for Marked<'_, T, A, U>
+impl<T, A, U> WindowTaker<A, U> for Marked<'_, T, A, U>
 where
     T: Widen<A>,
     A: Element,

@@ -17,8 +17,8 @@ use crate::scan::in_turn::InTurn;
 use crate::simd::stream::{Lines, fence};
 use crate::team::{Team, lock};
 
-/// How a window is taken.
-pub(super) trait Way<A, U>: Sync {
+/// What takes windows of segments, one after another.
+pub(super) trait WindowTaker<A, U>: Sync {
     /// Whether what goes out of a window is found by its total, and not as it is taken.
     fn is_sparse(&self) -> bool;
 
@@ -32,7 +32,7 @@ pub(super) trait Way<A, U>: Sync {
     /// The total of a window from the last boundary in it on, or of all of it. Nothing comes in.
     fn total(&self, window: &Range<usize>, scratch: &mut Scratch<A>) -> Segmented<A>;
 
-    /// Writes a window's part of the output, from what comes in. Gives what goes out, unless the way is sparse.
+    /// Writes a window's part of the output, from what comes in. Gives what goes out, unless it is sparse.
     fn take(
         &self,
         window: &Range<usize>,
@@ -105,7 +105,7 @@ pub(super) fn take_all<A: Element, U: Element>(
     team: Team<'_>,
     items: usize,
     operator: &ErasedOperator<A>,
-    way: &dyn Way<A, U>,
+    taker: &dyn WindowTaker<A, U>,
     rest: Rest<'_, U>,
 ) -> usize {
     let pairs = InSegments(*operator);
@@ -118,7 +118,7 @@ pub(super) fn take_all<A: Element, U: Element>(
     let next = AtomicUsize::new(0);
     let carries = InTurn::new(team, pairs.padding());
     carries.on_threads(&|| {
-        let mut scratch = way.scratch();
+        let mut scratch = taker.scratch();
         let mut carry = pairs.padding();
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -126,8 +126,8 @@ pub(super) fn take_all<A: Element, U: Element>(
                 break;
             }
             let window = window(number, items, reverse);
-            let amount = way.look(&window, &mut scratch);
-            let total = (way.is_sparse() || !alone).then(|| way.total(&window, &mut scratch));
+            let amount = taker.look(&window, &mut scratch);
+            let total = (taker.is_sparse() || !alone).then(|| taker.total(&window, &mut scratch));
             let mut part = None;
             match total {
                 Some(total) if !alone => {
@@ -143,7 +143,7 @@ pub(super) fn take_all<A: Element, U: Element>(
                 _ => part = take_part(amount),
             }
             let Some(mut part) = part else { break };
-            let out = way.take(&window, carry, &mut part, &mut scratch);
+            let out = taker.take(&window, carry, &mut part, &mut scratch);
             carry = total.map_or(out, |total| pairs.combine(carry, total));
         }
         fence();

@@ -1,7 +1,7 @@
 //! Recordings: calls that are bound to arrays of a GPU.
 
-use super::array::{AnyView, AnyViewMut};
 use super::kernel::{ScanKernel, combined_in, same_bits};
+use super::view::{AnyView, AnyViewMut};
 use super::{Op, Reduce, Scan, pairs, unsigned, with_dtype, with_unsigned};
 use crate::plan::check_length;
 use crate::profile::Traffic;

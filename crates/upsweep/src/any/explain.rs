@@ -5,8 +5,9 @@ use std::hint::black_box;
 use upsweep_core::Work;
 use upsweep_cpu::Cpu;
 
-use super::array::{AnyArray, AnyView};
+use super::array::AnyArray;
 use super::kernel::{ScanKernel, widened_to};
+use super::view::AnyView;
 use super::{
     Op, Reduce, Scalar, Scan, bind_probe_copy, bind_probe_read, bind_reduce, bind_scan,
     reduce_into, reduce_shape, scan_into, with_dtype,

@@ -5,9 +5,9 @@ use core::ops::Range;
 
 use bytemuck::cast_slice_mut;
 
-use super::array::AnyView;
 use super::convert::convert;
 use super::pairs::{self, ReducePair, ScanPair, SegmentedPair};
+use super::view::AnyView;
 use super::{Op, Reduce, Scalar, Scan};
 use crate::backend::wrong_device;
 use crate::{Dtype, Error, Result, bf16, f16};

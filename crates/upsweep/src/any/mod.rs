@@ -41,8 +41,9 @@ mod scalar;
 mod scan;
 mod segmented;
 mod stream;
+mod view;
 
-pub use array::{AnyArray, AnyView, AnyViewMut};
+pub use array::AnyArray;
 pub use bind::{
     bind_probe_copy, bind_probe_read, bind_reduce, bind_reduce_up_to, bind_scan, bind_scan_up_to,
 };
@@ -59,6 +60,7 @@ pub use segmented::{
     segments_by_offsets,
 };
 pub use stream::{ReduceStream, ScanStream};
+pub use view::{AnyView, AnyViewMut};
 
 /// Calls `$body` with `$type` standing for the Rust type of a [`Dtype`](crate::Dtype).
 macro_rules! with_dtype {

@@ -18,7 +18,8 @@ use upsweep_core::{reduction_pairs, scan_pairs, segmented_pairs};
 use upsweep_cpu::Cpu;
 use upsweep_gpu::{ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState};
 
-use super::array::{AnyArray, AnyView, AnyViewMut, on_host, on_host_mut};
+use super::array::AnyArray;
+use super::view::{AnyView, AnyViewMut, on_host, on_host_mut};
 use super::{Op, Scalar, Scan};
 use crate::{
     Array, BitAnd, BitOr, BitXor, CpuShape, Dtype, Element, Max, Min, Number, Operator, Product,

@@ -1,6 +1,6 @@
 //! Positions of extremes among items that come in chunks.
 
-use super::array::{AnyView, on_host};
+use super::view::{AnyView, on_host};
 use crate::{Device, Number, Result, argmax, argmin};
 
 /// A search that takes chunk by chunk.

@@ -4,10 +4,10 @@ use core::fmt;
 
 use bytemuck::cast_slice;
 
-use super::array::{AnyView, AnyViewMut, on_host};
 use super::convert::check_accumulator;
 use super::kernel::{ReduceKernel, accumulator, combined_in, widened_to};
 use super::stream::ReduceStream;
+use super::view::{AnyView, AnyViewMut, on_host};
 use super::{Op, Scalar, bind_reduce, with_dtype};
 use crate::backend::wrong_device;
 use crate::erased::ErasedItemsMut;
@@ -353,9 +353,9 @@ fn reference_of_view(input: AnyView<'_>, problem: &Reduce) -> Result<Option<Scal
         kernel = problem.kernel(kernel.acc, true)?;
     }
     let mut buffer = Vec::new();
-    let seen = widened_to(input, kernel.widened_to, &mut buffer)?;
+    let items = widened_to(input, kernel.widened_to, &mut buffer)?;
     let init = kernel.init(problem.init);
-    let value = kernel.code.reference(seen.bits_as(kernel.from), init)?;
+    let value = kernel.code.reference(items.bits_as(kernel.from), init)?;
     let value = kernel.result(value, item, problem.init)?;
     Ok(Some(mean_of(problem.op, value, input.len())))
 }

@@ -2,10 +2,11 @@
 
 use core::fmt;
 
-use super::array::{AnyArray, AnyView, AnyViewMut};
+use super::array::AnyArray;
 use super::convert::check_accumulator;
 use super::kernel::{ScanKernel, combined_in, same_bits, widened_to};
 use super::stream::ScanStream;
+use super::view::{AnyView, AnyViewMut};
 use super::{Op, Scalar, pairs};
 use crate::profile::Traffic;
 use crate::{Bounds, Device, Direction, Dtype, Error, Result};
@@ -323,6 +324,6 @@ pub fn reference_scan<'a>(
     problem.check(item, out)?;
     let kernel = ScanKernel::new(problem.op, item, out)?;
     let mut buffer = Vec::new();
-    let seen = widened_to(input, kernel.widened_to, &mut buffer)?;
-    Ok(kernel.code.reference(seen.bits_as(kernel.from), problem)?.bits_as(out))
+    let items = widened_to(input, kernel.widened_to, &mut buffer)?;
+    Ok(kernel.code.reference(items.bits_as(kernel.from), problem)?.bits_as(out))
 }

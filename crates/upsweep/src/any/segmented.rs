@@ -3,8 +3,9 @@
 use bytemuck::cast_slice_mut;
 use upsweep_gpu::ErasedType;
 
-use super::array::{AnyArray, AnyView, AnyViewMut};
+use super::array::AnyArray;
 use super::kernel::{SegmentedKernel, narrowed};
+use super::view::{AnyView, AnyViewMut};
 use super::{Op, Reduce, Scalar, Scan, with_dtype};
 use crate::erased::ErasedViewMut;
 use crate::{Device, Dtype, Error, Result, Segments};
@@ -141,9 +142,9 @@ pub fn segmented_reduce<'a>(
     let out = problem.result(items.dtype());
     let kernel = SegmentedKernel::new(problem.op, out)?;
     let mut buffer = Vec::new();
-    let seen = kernel.items(items, &mut buffer)?;
+    let items = kernel.items(items, &mut buffer)?;
     let home = device.at_home(|| items.home());
-    let results = kernel.reduce(&home, seen, segments, None, kernel.init(problem.init)?)?;
+    let results = kernel.reduce(&home, items, segments, None, kernel.init(problem.init)?)?;
     kernel.results(&home, results, problem.op, out)
 }
 
@@ -179,7 +180,7 @@ pub fn segmented_scan<'a>(
     problem.check(items.dtype(), out)?;
     let kernel = SegmentedKernel::new(problem.op, out)?;
     let mut buffer = Vec::new();
-    let seen = kernel.items(items, &mut buffer)?;
+    let items = kernel.items(items, &mut buffer)?;
     let home = device.at_home(|| items.home());
     let mut output = AnyArray::filled(&home, items.len(), Scalar::of_bytes(kernel.dtype, &[0; 8]))?;
     let problem = Scan { init: kernel.init(problem.init)?, ..*problem };
@@ -187,12 +188,12 @@ pub fn segmented_scan<'a>(
     match home.kind().erased() {
         Ok(cpu) => {
             let marks = segments.on_host(items.len())?;
-            kernel.code.scan_on(cpu, seen, marks, output.view_mut(), &problem)?;
+            kernel.code.scan_on(cpu, items, marks, output.view_mut(), &problem)?;
         }
         Err(gpu) => {
             let erased = kernel.code.scan(&problem, gpu.language());
             let mut results = output.view_mut();
-            gpu.segmented_scan(seen.erased(), segments, results.erased(), &erased)?;
+            gpu.segmented_scan(items.erased(), segments, results.erased(), &erased)?;
         }
     }
     kernel.results(&home, output, problem.op, out)
@@ -229,11 +230,11 @@ pub fn reduce_by_key<'a, 'b>(
     let out = problem.result(items.dtype());
     let kernel = SegmentedKernel::new(problem.op, out)?;
     let mut buffer = Vec::new();
-    let seen = kernel.items(items, &mut buffer)?;
+    let items = kernel.items(items, &mut buffer)?;
     let home = device.at_home(|| items.home());
     let (segments, init) = (segments_by_keys(keys)?, kernel.init(problem.init)?);
     let mut unique = AnyArray::room_for(&home, keys)?;
-    let results = kernel.reduce(&home, seen, &segments, Some(unique.view_mut()), init)?;
+    let results = kernel.reduce(&home, items, &segments, Some(unique.view_mut()), init)?;
     let found = results.len();
     Ok((unique.truncated(found), kernel.results(&home, results, problem.op, out)?))
 }

@@ -7,11 +7,11 @@ use upsweep_core::Language;
 use upsweep_cpu::Cpu;
 use upsweep_gpu::{ErasedReduce, ErasedScan};
 
-use super::array::{AnyView, AnyViewMut};
 use super::kernel::{ReduceKernel, ScanKernel, widened, widened_to};
 use super::pairs::{ReduceChunks, ScanChunks};
 use super::position::{PositionChunks, Positions};
 use super::reduce::mean_of;
+use super::view::{AnyView, AnyViewMut};
 use super::{Op, Reduce, Scalar, Scan, with_dtype};
 use crate::backend::Kind;
 use crate::erased::{ErasedChunks, ErasedGpu};
