@@ -6,7 +6,7 @@ use upsweep_core::{Backend, Extreme};
 use upsweep_cpu::Cpu;
 
 use crate::cuda::Cuda;
-use crate::erased::ErasedGpu;
+use crate::erased::Erased;
 use crate::gpu::Wgpu;
 use crate::view::{Items, ItemsMut};
 use crate::{
@@ -28,11 +28,11 @@ impl Kind {
     }
 
     /// The CPU, or the GPU by calls whose types are values.
-    pub(crate) fn erased(&self) -> core::result::Result<&Cpu, &dyn ErasedGpu> {
+    pub(crate) fn erased(&self) -> Erased<'_> {
         match self {
-            Self::Cpu(cpu) => Ok(cpu),
-            Self::Wgpu(gpu) => Err(gpu),
-            Self::Cuda(gpu) => Err(gpu),
+            Self::Cpu(cpu) => Erased::Cpu(cpu),
+            Self::Wgpu(gpu) => Erased::Gpu(gpu),
+            Self::Cuda(gpu) => Erased::Gpu(gpu),
         }
     }
 }

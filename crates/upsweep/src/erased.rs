@@ -9,6 +9,7 @@
 )]
 
 use upsweep_core::Language;
+use upsweep_cpu::Cpu;
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{
     ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedType, HostItems,
@@ -64,6 +65,30 @@ pub(crate) type NewReduceState<'a> = &'a dyn Fn() -> Box<dyn ErasedReduceState>;
 
 /// What makes the state of a scan that a GPU takes in pieces.
 pub(crate) type NewScanState<'a> = &'a dyn Fn() -> Box<dyn ErasedScanState>;
+
+/// A CPU, which has an instance for each pair of types, or a GPU, which has one for all.
+pub(crate) enum Erased<'a> {
+    Cpu(&'a Cpu),
+    Gpu(&'a dyn ErasedGpu),
+}
+
+impl<'a> Erased<'a> {
+    /// The CPU, if it is one.
+    pub(crate) fn cpu(self) -> Option<&'a Cpu> {
+        match self {
+            Self::Cpu(cpu) => Some(cpu),
+            Self::Gpu(_) => None,
+        }
+    }
+
+    /// Whether there are kernels for what `signature` says in the language that it is given. A CPU has them all.
+    pub(crate) fn can(self, signature: impl FnOnce(Language) -> Signature) -> bool {
+        match self {
+            Self::Cpu(_) => true,
+            Self::Gpu(gpu) => gpu.can(&signature(gpu.language())),
+        }
+    }
+}
 
 /// A GPU, by calls whose types are values.
 pub(crate) trait ErasedGpu {

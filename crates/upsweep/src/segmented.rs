@@ -4,7 +4,7 @@ use upsweep_core::{SegmentedBy, segments};
 use upsweep_gpu::{ErasedReduce, ErasedScan};
 
 use crate::backend::Reach;
-use crate::erased::{ErasedItemsMut, ErasedViewMut};
+use crate::erased::{Erased, ErasedItemsMut, ErasedViewMut};
 use crate::fused::{Source, Stored};
 use crate::view::Items;
 use crate::{
@@ -249,12 +249,12 @@ where
     check_length(segments.most(items.len()), output.len())?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     match device.kind().erased() {
-        Ok(cpu) => {
+        Erased::Cpu(cpu) => {
             let (input, segments) = (cpu.input(items)?, segments.on_host(items.len())?);
             let found = cpu.segmented_reduce(input, segments, None, cpu.output(output)?, problem);
             found.map(drop)
         }
-        Err(gpu) => {
+        Erased::Gpu(gpu) => {
             let problem = ErasedReduce::in_segments::<T, U, O>(problem, gpu.language());
             gpu.segmented_reduce(items.erased(), segments, output.erased().items, None, &problem)
         }
@@ -328,11 +328,11 @@ where
     check_length(items.len(), output.len())?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     match device.kind().erased() {
-        Ok(cpu) => {
+        Erased::Cpu(cpu) => {
             let (input, segments) = (cpu.input(items)?, segments.on_host(items.len())?);
             cpu.segmented_scan(input, segments, cpu.output(output)?, problem)
         }
-        Err(gpu) => {
+        Erased::Gpu(gpu) => {
             let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, gpu.language());
             gpu.segmented_scan(items.erased(), segments, output.erased().items, &problem)
         }
@@ -486,7 +486,7 @@ where
     }
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     match device.kind().erased() {
-        Ok(cpu) => {
+        Erased::Cpu(cpu) => {
             let (input, segments) = (cpu.input(items)?, segments.on_host(items.len())?);
             let (output, count) = (cpu.output(output)?, cpu.output(count)?);
             let mut reduce = |unique: Option<&mut [u8]>| {
@@ -504,7 +504,7 @@ where
             }
             Ok(())
         }
-        Err(gpu) => {
+        Erased::Gpu(gpu) => {
             let packed = Some((unique, count.erased().items));
             let problem = ErasedReduce::in_segments::<T, U, O>(problem, gpu.language());
             gpu.segmented_reduce(items.erased(), segments, output.erased().items, packed, &problem)

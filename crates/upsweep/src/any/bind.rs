@@ -3,6 +3,7 @@
 use super::kernel::{ScanKernel, combined_in, same_bits};
 use super::view::{AnyView, AnyViewMut};
 use super::{Op, Reduce, Scan, pairs, unsigned, with_dtype, with_unsigned};
+use crate::erased::Erased;
 use crate::plan::check_length;
 use crate::profile::Traffic;
 use crate::{Device, Error, PositionPlan, Recording, Result};
@@ -19,7 +20,7 @@ pub fn bind_reduce<'a, 'b>(
     problem: &Reduce,
 ) -> Result<Recording> {
     let input = input.into();
-    bind_reduction(device, input.len(), input, result.into(), problem)
+    bind_reduce_views(device, input.len(), input, result.into(), problem)
 }
 
 /// Binds the reduction that arrays of as many as `items` items get, to shorter ones: see [`ReducePlan`](crate::ReducePlan).
@@ -35,10 +36,10 @@ pub fn bind_reduce_up_to<'a, 'b>(
     result: impl Into<AnyViewMut<'b>>,
     problem: &Reduce,
 ) -> Result<Recording> {
-    bind_reduction(device, items, input.into(), result.into(), problem)
+    bind_reduce_views(device, items, input.into(), result.into(), problem)
 }
 
-fn bind_reduction(
+fn bind_reduce_views(
     device: &Device,
     items: usize,
     input: AnyView<'_>,
@@ -64,14 +65,13 @@ fn bind_reduction(
     let code = pairs::reduction(op, from, to).filter(|_| op.scans()).ok_or(missing)?;
     check_length(input.len(), items)?;
     let can = |device: &Device| {
-        let erased = device.kind().erased();
-        erased.err().is_none_or(|gpu| gpu.can(&code.problem(init, gpu.language()).signature))
+        device.kind().erased().can(|language| code.problem(init, language).signature)
     };
     let device = device.for_call(|| None, Traffic::Reads, || items * item.size(), can);
     let (input, mut result) = (input.bits_as(from), result.bits_as(to));
     match device.kind().erased() {
-        Ok(_) => Err(Error::NoCommands { device: device.id().to_owned() }),
-        Err(gpu) => {
+        Erased::Cpu(_) => Err(Error::NoCommands { device: device.id().to_owned() }),
+        Erased::Gpu(gpu) => {
             let problem = code.problem(init, gpu.language());
             gpu.bind_reduce(items, input.erased(), result.erased(), &problem)
         }
@@ -89,7 +89,7 @@ pub fn bind_scan<'a, 'b>(
     problem: &Scan,
 ) -> Result<Recording> {
     let input = input.into();
-    bind_a_scan(device, input.len(), input, output.into(), problem)
+    bind_scan_views(device, input.len(), input, output.into(), problem)
 }
 
 /// Binds the scan that arrays of as many as `items` items get, to shorter ones: see [`ScanPlan`](crate::ScanPlan).
@@ -105,10 +105,10 @@ pub fn bind_scan_up_to<'a, 'b>(
     output: impl Into<AnyViewMut<'b>>,
     problem: &Scan,
 ) -> Result<Recording> {
-    bind_a_scan(device, items, input.into(), output.into(), problem)
+    bind_scan_views(device, items, input.into(), output.into(), problem)
 }
 
-fn bind_a_scan(
+fn bind_scan_views(
     device: &Device,
     items: usize,
     input: AnyView<'_>,
@@ -127,8 +127,8 @@ fn bind_a_scan(
     let device = device.for_call(|| None, Traffic::Copies, bytes, can);
     let (input, mut output) = (input.bits_as(kernel.from), output.bits_as(kernel.to));
     match device.kind().erased() {
-        Ok(_) => Err(Error::NoCommands { device: device.id().to_owned() }),
-        Err(gpu) => {
+        Erased::Cpu(_) => Err(Error::NoCommands { device: device.id().to_owned() }),
+        Erased::Gpu(gpu) => {
             let problem = kernel.code.problem(problem, gpu.language());
             gpu.bind_scan(items, input.erased(), output.erased(), &problem)
         }

@@ -31,7 +31,7 @@ pub fn scan_shape(
 ) -> Option<CpuShape> {
     Scan::inclusive(op).check(item, out).ok()?;
     let kernel = ScanKernel::new(op, item, out).ok()?;
-    device.kind().erased().ok().map(|cpu| kernel.code.shape(cpu, items))
+    device.kind().erased().cpu().map(|cpu| kernel.code.shape(cpu, items))
 }
 
 /// The numbers of a CPU for items of this type; nothing on a GPU: see [`Device::cpu_policy`].

@@ -78,7 +78,7 @@ pub fn explain_scan<'a>(
         work: Some(Work { operator: problem.op.name(), item: from, output: to }),
         writes: true,
         item_bytes: [from, to].map(Dtype::size),
-        shape: device.kind().erased().ok().map(|cpu| kernel.code.shape(cpu, input.len())),
+        shape: device.kind().erased().cpu().map(|cpu| kernel.code.shape(cpu, input.len())),
         choice: with_dtype!(to, U => |cpu: &Cpu, bytes| cpu.choice::<U>(Traffic::Copies, bytes)),
     };
     explain(&facts, &Call { input, out: to, problem: Problem::Scan(*problem) }, device)

@@ -10,7 +10,7 @@ use super::stream::ReduceStream;
 use super::view::{AnyView, AnyViewMut, on_host};
 use super::{Op, Scalar, bind_reduce, with_dtype};
 use crate::backend::wrong_device;
-use crate::erased::ErasedItemsMut;
+use crate::erased::{Erased, ErasedItemsMut};
 use crate::profile::Traffic;
 use crate::{
     ArgMax, ArgMin, Device, Dtype, Element, Error, Indexed, Mean, Operator, Result, argmax, argmin,
@@ -214,10 +214,7 @@ impl Reduce {
 impl ReduceKernel {
     /// Whether a device can run it.
     fn is_on(&self, device: &Device) -> bool {
-        match device.kind().erased() {
-            Ok(_) => true,
-            Err(gpu) => gpu.can(&self.code.problem(None, gpu.language()).signature),
-        }
+        device.kind().erased().can(|language| self.code.problem(None, language).signature)
     }
 
     /// Combines all items into one value. They have the type that items are widened to.
@@ -228,8 +225,8 @@ impl ReduceKernel {
         let can = |device: &Device| self.is_on(device);
         let device = device.for_call(|| input.home(), Traffic::Reads, bytes, can);
         match device.kind().erased() {
-            Ok(cpu) => code.reduce(cpu, input, init),
-            Err(gpu) => {
+            Erased::Cpu(cpu) => code.reduce(cpu, input, init),
+            Erased::Gpu(gpu) => {
                 let problem = code.problem(init, gpu.language());
                 let state = || code.chunks(init).into_erased();
                 let found = gpu.reduce(input.erased(), &problem, &state)?;
@@ -250,18 +247,18 @@ impl ReduceKernel {
         let bytes = || input.len() * self.from.size();
         let can = |device: &Device| self.is_on(device);
         let home = || input.home().or_else(|| result.home());
-        let device = device.for_call(home, Traffic::Reads, bytes, can).into_owned();
-        if let (Err(gpu), ErasedItemsMut::Device(range)) = (device.kind().erased(), result.erased())
+        let device = device.for_call(home, Traffic::Reads, bytes, can);
+        if let (Erased::Gpu(gpu), ErasedItemsMut::Device(range)) =
+            (device.kind().erased(), result.erased())
         {
             let problem = self.code.problem(init, gpu.language());
             return gpu.reduce_into(input.erased(), range, &problem);
         }
         let value = self.run(&device, input, init)?;
-        let found = result.device().to_owned();
-        let Some(bytes) = result.bytes_mut() else {
-            return Err(wrong_device(&found, device.id()));
-        };
-        bytes.copy_from_slice(value.bytes());
+        match result.bytes_mut() {
+            Some(bytes) => bytes.copy_from_slice(value.bytes()),
+            None => return Err(wrong_device(result.device(), device.id())),
+        }
         Ok(())
     }
 }

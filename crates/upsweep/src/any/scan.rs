@@ -8,6 +8,7 @@ use super::kernel::{ScanKernel, combined_in, same_bits, widened_to};
 use super::stream::ScanStream;
 use super::view::{AnyView, AnyViewMut};
 use super::{Op, Scalar, pairs};
+use crate::erased::Erased;
 use crate::profile::Traffic;
 use crate::{Bounds, Device, Direction, Dtype, Error, Result};
 
@@ -198,10 +199,7 @@ impl fmt::Debug for ScanCall {
 impl ScanKernel {
     /// Whether a device can run it.
     pub(super) fn is_on(&self, device: &Device, problem: &Scan) -> bool {
-        match device.kind().erased() {
-            Ok(_) => true,
-            Err(gpu) => gpu.can(&self.code.problem(problem, gpu.language()).signature),
-        }
+        device.kind().erased().can(|language| self.code.problem(problem, language).signature)
     }
 
     /// Scans items, which have the type that they are widened to.
@@ -219,8 +217,8 @@ impl ScanKernel {
         let can = |device: &Device| self.is_on(device, problem);
         let device = device.for_call(home, Traffic::Copies, bytes, can);
         match device.kind().erased() {
-            Ok(cpu) => code.scan(cpu, input, output, problem),
-            Err(gpu) => {
+            Erased::Cpu(cpu) => code.scan(cpu, input, output, problem),
+            Erased::Gpu(gpu) => {
                 let erased = code.problem(problem, gpu.language());
                 let state = || code.chunks(problem).into_erased();
                 gpu.scan(Some(input.erased()), output.erased(), &erased, &state)
@@ -298,11 +296,11 @@ pub fn scan_in_place<'a>(
     let can = |device: &Device| kernel.is_on(device, problem);
     let device = device.for_call(|| data.home(), Traffic::Copies, bytes, can);
     match device.kind().erased() {
-        Ok(cpu) => {
+        Erased::Cpu(cpu) => {
             let missing = Error::OperatorElement { operator: problem.op.name(), dtype };
             pairs::scan_in_place(problem.op, same).ok_or(missing)?.scan(cpu, data, problem)
         }
-        Err(gpu) => {
+        Erased::Gpu(gpu) => {
             let erased = kernel.code.problem(problem, gpu.language());
             let state = || kernel.code.chunks(problem).into_erased();
             gpu.scan(None, data.erased(), &erased, &state)

@@ -7,7 +7,7 @@ use super::array::AnyArray;
 use super::kernel::{SegmentedKernel, narrowed};
 use super::view::{AnyView, AnyViewMut};
 use super::{Op, Reduce, Scalar, Scan, with_dtype};
-use crate::erased::ErasedViewMut;
+use crate::erased::{Erased, ErasedViewMut};
 use crate::{Device, Dtype, Error, Result, Segments};
 
 /// Segments that begin where these offsets say: see [`Segments::by_offsets`].
@@ -74,14 +74,14 @@ impl SegmentedKernel {
         let mut output = AnyArray::filled(device, most, Scalar::of_bytes(self.dtype, &[0; 8]))?;
         let (code, mut found) = (self.code, [most as u64]);
         match device.kind().erased() {
-            Ok(cpu) => {
+            Erased::Cpu(cpu) => {
                 let segments = segments.on_host(items.len())?;
                 let unique = unique.as_mut().and_then(AnyViewMut::bytes_mut);
                 let output = output.view_mut();
                 let count = code.reduce_on(cpu, items, segments, unique, output, init)?;
                 found = [count as u64];
             }
-            Err(gpu) => {
+            Erased::Gpu(gpu) => {
                 let problem = code.reduction(init, gpu.language());
                 let (mut results, mut count) = (output.view_mut(), AnyViewMut::from(&mut found));
                 let packed = segments.packs().then(|| {
@@ -186,11 +186,11 @@ pub fn segmented_scan<'a>(
     let problem = Scan { init: kernel.init(problem.init)?, ..*problem };
     segments.check(items.len())?;
     match home.kind().erased() {
-        Ok(cpu) => {
+        Erased::Cpu(cpu) => {
             let marks = segments.on_host(items.len())?;
             kernel.code.scan_on(cpu, items, marks, output.view_mut(), &problem)?;
         }
-        Err(gpu) => {
+        Erased::Gpu(gpu) => {
             let erased = kernel.code.scan(&problem, gpu.language());
             let mut results = output.view_mut();
             gpu.segmented_scan(items.erased(), segments, results.erased(), &erased)?;
