@@ -2,9 +2,9 @@
 
 use core::ops::Range;
 
-use upsweep_core::{Direction, Element, Error, Kind, Recipe, Result};
+use upsweep_core::{Direction, Element, Error, Kind, Recipe, Result, SegmentedBy};
 
-use crate::{HostItems, HostItemsMut};
+use crate::{ErasedType, HostItems, HostItemsMut};
 
 /// Items in a device's memory, as a backend knows them.
 pub trait Part: Copy {
@@ -165,6 +165,46 @@ impl<T: Element, S: Part> Target<'_, T, S> {
                 ErasedTarget::Host(items, all)
             }
             Target::Device(slice) => ErasedTarget::Device(*slice),
+        }
+    }
+}
+
+/// An array that says where segments begin.
+#[derive(Clone, Copy, Debug)]
+pub struct Segments<'a, S> {
+    /// How it does.
+    pub by: SegmentedBy,
+    /// Of what it is.
+    pub kind: Kind,
+    /// Numbers in it.
+    pub count: usize,
+    /// Where it is.
+    pub stored: Stored<'a, S>,
+}
+
+/// Where the values of segments go, one behind another, and what is found out with them.
+#[derive(Debug)]
+pub struct Packed<'a, K, S> {
+    /// The key of each segment.
+    pub unique: Option<Target<'a, K, S>>,
+    /// One number: how many segments there are.
+    pub count: Target<'a, u64, S>,
+}
+
+/// The same without Rust's types.
+pub struct ErasedPacked<'a, S> {
+    /// The key of each segment, and its type.
+    pub unique: Option<(ErasedTarget<'a, S>, ErasedType)>,
+    /// One `u64`: how many segments there are.
+    pub count: ErasedTarget<'a, S>,
+}
+
+impl<K: Element, S: Part> Packed<'_, K, S> {
+    /// The same without the type.
+    pub fn erased(&mut self) -> ErasedPacked<'_, S> {
+        ErasedPacked {
+            unique: self.unique.as_mut().map(|unique| (unique.erased(), ErasedType::of::<K>())),
+            count: self.count.erased(),
         }
     }
 }

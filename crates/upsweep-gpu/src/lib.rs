@@ -24,7 +24,8 @@ mod operator_values;
 mod refused;
 
 pub use arrays::{
-    ErasedSource, ErasedTarget, Ingredients, Inputs, MOST_PARAMETERS, Part, Source, Stored, Target,
+    ErasedPacked, ErasedSource, ErasedTarget, Ingredients, Inputs, MOST_PARAMETERS, Packed, Part,
+    Segments, Source, Stored, Target,
 };
 pub use custom::Custom;
 pub use erased::{

@@ -13,7 +13,7 @@ use upsweep_core::{
     SegmentedBy, Widen, segments,
 };
 use upsweep_gpu::bits::check;
-use upsweep_gpu::{ErasedReduce, ErasedScan, ErasedType, HostItemsMut};
+use upsweep_gpu::{ErasedReduce, ErasedScan, HostItemsMut};
 use wgpu::{BindingResource, BufferUsages};
 
 use crate::backend::{ErasedSource, ErasedTarget, Inputs, Source, Stored, Target, Workspace};
@@ -27,43 +27,13 @@ use crate::shader::{Cut, Types};
 use crate::slice::Slice;
 
 /// An array that says where segments begin.
-#[derive(Clone, Copy, Debug)]
-pub struct Segments<'a> {
-    /// How it does.
-    pub by: SegmentedBy,
-    /// Of what it is.
-    pub kind: Kind,
-    /// Numbers in it.
-    pub count: usize,
-    /// Where it is.
-    pub stored: Stored<'a>,
-}
+pub type Segments<'a> = upsweep_gpu::Segments<'a, Slice<'a>>;
 
 /// Where the values of segments go, one behind another, and what is found out with them.
-#[derive(Debug)]
-pub struct Packed<'a, K> {
-    /// The key of each segment.
-    pub unique: Option<Target<'a, K>>,
-    /// One number: how many segments there are.
-    pub count: Target<'a, u64>,
-}
+pub type Packed<'a, K> = upsweep_gpu::Packed<'a, K, Slice<'a>>;
 
 /// The same without Rust's types.
-pub struct ErasedPacked<'a, 'b> {
-    /// The key of each segment, and its type.
-    pub unique: Option<(ErasedTarget<'a, 'b>, ErasedType)>,
-    /// One `u64`: how many segments there are.
-    pub count: ErasedTarget<'a, 'b>,
-}
-
-impl<K: Element> Packed<'_, K> {
-    fn erased(&mut self) -> ErasedPacked<'_, '_> {
-        ErasedPacked {
-            unique: self.unique.as_mut().map(|unique| (unique.erased(), ErasedType::of::<K>())),
-            count: self.count.erased(),
-        }
-    }
-}
+pub type ErasedPacked<'a, 'b> = upsweep_gpu::ErasedPacked<'a, Slice<'b>>;
 
 /// No items.
 const NOTHING: &[u8] = &[];
