@@ -21,6 +21,7 @@ mod folder;
 mod host;
 mod on_gpu;
 mod operator_values;
+mod primitives;
 mod refused;
 
 pub use arrays::{
@@ -34,6 +35,7 @@ pub use erased::{
 };
 pub use folder::{Folder, hash};
 pub use host::{HostItems, HostItemsMut};
-pub use on_gpu::{OnGpu, Primitives};
+pub use on_gpu::OnGpu;
 pub use operator_values::{OperatorValues, Spelled};
+pub use primitives::Primitives;
 pub use refused::show_refused;
