@@ -1,14 +1,15 @@
 //! How long calls take by the host's clock, in turns with the limit.
 
-use std::time::{Duration, Instant};
+use std::num::NonZeroU32;
+use std::time::Instant;
 
 use upsweep::Result;
 
-/// Calls that are shorter than this are timed many at once.
-const SHORTEST: Duration = Duration::from_micros(200);
+/// Calls that are shorter than so many seconds are timed many at once.
+const SHORTEST: f64 = 2e-4;
 
 /// Most calls that are timed at once.
-const MOST_CALLS: u128 = 1 << 20;
+const MOST_CALLS: f64 = 1e6;
 
 /// What is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,23 +50,16 @@ pub struct Times {
     pub limit_bytes: u64,
 }
 
-/// Times one call.
-pub(crate) fn once(call: &mut dyn FnMut(Call) -> Result<()>) -> Result<f64> {
-    let start = Instant::now();
-    call(Call::Job)?;
-    Ok(start.elapsed().as_secs_f64())
-}
+/// What does so many calls.
+pub(crate) type Calls<'a> = &'a mut dyn FnMut(Call, NonZeroU32) -> Result<()>;
 
 /// Seconds of one call of the job and of one call of the limit, `samples` times each, in turns.
-pub(crate) fn in_turns(
-    samples: usize,
-    call: &mut dyn FnMut(Call) -> Result<()>,
-) -> Result<(Vec<f64>, Vec<f64>)> {
-    let (jobs, limits) = (repetitions(Call::Job, call)?, repetitions(Call::Limit, call)?);
+pub(crate) fn in_turns(samples: usize, run: Calls<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
+    let (jobs, limits) = (repetitions(Call::Job, run)?, repetitions(Call::Limit, run)?);
     let (mut job_times, mut limit_times) = (Vec::new(), Vec::new());
     for _ in 0..samples {
-        job_times.push(seconds(Call::Job, jobs, call)?);
-        limit_times.push(seconds(Call::Limit, limits, call)?);
+        job_times.push(seconds(Call::Job, jobs, run)?);
+        limit_times.push(seconds(Call::Limit, limits, run)?);
     }
     job_times.sort_by(f64::total_cmp);
     limit_times.sort_by(f64::total_cmp);
@@ -73,28 +67,22 @@ pub(crate) fn in_turns(
 }
 
 /// How many calls take long enough to be timed. The last calls made here warm up the caches.
-fn repetitions(which: Call, call: &mut dyn FnMut(Call) -> Result<()>) -> Result<u32> {
-    let mut calls = 1;
+fn repetitions(which: Call, run: Calls<'_>) -> Result<NonZeroU32> {
+    let mut calls = NonZeroU32::MIN;
     loop {
-        let start = Instant::now();
-        for _ in 0..calls {
-            call(which)?;
-        }
-        let spent = start.elapsed();
-        if spent >= SHORTEST || u128::from(calls) >= MOST_CALLS {
+        let once = seconds(which, calls, run)?;
+        let enough = (SHORTEST / once.max(1e-9)).min(MOST_CALLS) as u32;
+        if calls.get() >= enough {
             return Ok(calls);
         }
         // Twice as many or more, so that this ends soon.
-        let enough = u128::from(calls) * SHORTEST.as_nanos() / spent.as_nanos().max(1) + 1;
-        let next = enough.clamp(u128::from(calls) * 2, MOST_CALLS);
-        calls = u32::try_from(next).unwrap_or(calls * 2);
+        calls = NonZeroU32::MIN.saturating_add(enough).max(calls.saturating_add(calls.get()));
     }
 }
 
-fn seconds(which: Call, calls: u32, call: &mut dyn FnMut(Call) -> Result<()>) -> Result<f64> {
+/// Seconds of one of so many calls.
+pub(crate) fn seconds(which: Call, calls: NonZeroU32, run: Calls<'_>) -> Result<f64> {
     let start = Instant::now();
-    for _ in 0..calls {
-        call(which)?;
-    }
-    Ok(start.elapsed().as_secs_f64() / f64::from(calls))
+    run(which, calls)?;
+    Ok(start.elapsed().as_secs_f64() / f64::from(calls.get()))
 }

@@ -1,6 +1,7 @@
 //! One row: the first call, its result compared with the reference, then the times.
 
 use std::hint::black_box;
+use std::num::NonZeroU32;
 
 use upsweep::any::{self, AnyView, AnyViewMut, ReduceCall, Scalar, ScanCall};
 use upsweep::{Device, Strategy};
@@ -111,15 +112,15 @@ fn measured(
     run: &mut dyn Run,
 ) -> upsweep::Result<Outcome> {
     run.poison();
-    let first = host_timing::once(&mut |call| run.call(call))?;
+    let first = host_timing::seconds(Call::Job, NonZeroU32::MIN, &mut |call, n| run.run(call, n))?;
     if !run.correct() {
         return Ok(Outcome::wrong());
     }
-    let (jobs, limits) = host_timing::in_turns(effort.samples, &mut |call| run.call(call))?;
-    let mut calls = |calls: u32| (0..calls).try_for_each(|_| run.call(Call::Job));
+    let (jobs, limits) = host_timing::in_turns(effort.samples, &mut |call, n| run.run(call, n))?;
+    let mut calls = |calls| run.run(Call::Job, NonZeroU32::new(calls).unwrap_or(NonZeroU32::MIN));
     let energy = effort.energy.then(|| energy::of_call(device, median(&jobs), &mut calls));
     run.poison();
-    run.call(Call::Job)?;
+    run.run(Call::Job, NonZeroU32::MIN)?;
     if !run.correct() {
         return Ok(Outcome::wrong());
     }
@@ -139,8 +140,8 @@ fn measured(
 trait Run {
     /// Makes sure that a result that is not written is not taken for a right one.
     fn poison(&mut self);
-    /// Does the job, or moves its bytes.
-    fn call(&mut self, call: Call) -> upsweep::Result<()>;
+    /// Does the job, or moves its bytes, so often.
+    fn run(&mut self, call: Call, times: NonZeroU32) -> upsweep::Result<()>;
     /// Whether the last result is the reference's.
     fn correct(&self) -> bool;
 }
@@ -161,12 +162,16 @@ impl Run for ToValue<'_> {
         self.found = None;
     }
 
-    fn call(&mut self, call: Call) -> upsweep::Result<()> {
-        let items = black_box(self.items);
+    fn run(&mut self, call: Call, times: NonZeroU32) -> upsweep::Result<()> {
         match call {
-            Call::Job => self.found = Some(black_box(self.call.run(self.device, items)?)),
+            Call::Job => {
+                self.found = Some(self.call.run_repeatedly(self.device, self.items, times)?);
+            }
             Call::Limit => {
-                black_box(self.limit.probe_read(items.bytes().unwrap_or_default())?);
+                for _ in 0..times.get() {
+                    let items = black_box(self.items);
+                    black_box(self.limit.probe_read(items.bytes().unwrap_or_default())?);
+                }
             }
         }
         Ok(())
@@ -192,18 +197,17 @@ impl Run for ToArray<'_> {
         self.output.bytes_mut().fill(POISON);
     }
 
-    fn call(&mut self, call: Call) -> upsweep::Result<()> {
-        let items = black_box(self.items);
+    fn run(&mut self, call: Call, times: NonZeroU32) -> upsweep::Result<()> {
         let output = self.output.bytes_mut();
         match call {
             Call::Job => {
                 let output = AnyViewMut::from_bytes(self.expected.dtype(), output)?;
-                self.call.run_into(self.device, items, output)
+                self.call.run_repeatedly(self.device, self.items, output, times)
             }
-            Call::Limit => {
-                let input = items.bytes().unwrap_or_default();
+            Call::Limit => (0..times.get()).try_for_each(|_| {
+                let input = black_box(self.items).bytes().unwrap_or_default();
                 self.limit.probe_copy(input, &mut output[..input.len()])
-            }
+            }),
         }
     }
 

@@ -11,7 +11,9 @@
     )
 )]
 
+use core::hint::black_box;
 use core::marker::PhantomData;
+use core::num::NonZeroU32;
 
 use upsweep_core::{Backend, Language, ReduceState, ScanState, segments};
 use upsweep_core::{reduction_pairs, scan_pairs, segmented_pairs};
@@ -31,8 +33,15 @@ pub(super) trait ReducePair: Sync {
     /// The problem for kernels in this language.
     fn problem(&self, init: Option<Scalar>, language: Language) -> ErasedReduce;
 
-    /// Combines items in the host's memory.
-    fn reduce(&self, cpu: &Cpu, input: AnyView<'_>, init: Option<Scalar>) -> Result<Scalar>;
+    /// Combines items in the host's memory, `calls` times. The loop lies here, so that a call in it has types that the compiler
+    /// knows.
+    fn reduce(
+        &self,
+        cpu: &Cpu,
+        input: AnyView<'_>,
+        init: Option<Scalar>,
+        calls: NonZeroU32,
+    ) -> Result<Scalar>;
 
     /// What is known between chunks.
     fn chunks(&self, init: Option<Scalar>) -> Box<dyn ReduceChunks>;
@@ -61,13 +70,14 @@ pub(super) trait ScanPair: Sync {
     /// The problem for kernels in this language.
     fn problem(&self, problem: &Scan, language: Language) -> ErasedScan;
 
-    /// Scans items in the host's memory.
+    /// Scans items in the host's memory, `calls` times, as [`ReducePair::reduce`].
     fn scan(
         &self,
         cpu: &Cpu,
         input: AnyView<'_>,
         output: AnyViewMut<'_>,
         problem: &Scan,
+        calls: NonZeroU32,
     ) -> Result<()>;
 
     /// What is known between chunks.
@@ -175,9 +185,19 @@ where
         ErasedReduce::of::<T, A, O>(&typed_reduce(init), language)
     }
 
-    fn reduce(&self, cpu: &Cpu, input: AnyView<'_>, init: Option<Scalar>) -> Result<Scalar> {
-        let (mut workspace, items) = (cpu.workspace(0, 0)?, on_host(input.typed::<T>()?)?);
-        cpu.reduce(&mut workspace, items, &typed_reduce::<A, O>(init)).map(Scalar::new)
+    fn reduce(
+        &self,
+        cpu: &Cpu,
+        input: AnyView<'_>,
+        init: Option<Scalar>,
+        calls: NonZeroU32,
+    ) -> Result<Scalar> {
+        let (items, problem) = (on_host(input.typed::<T>()?)?, typed_reduce::<A, O>(init));
+        let call = || cpu.reduce(&mut cpu.workspace(0, 0)?, black_box(items), &problem);
+        for _ in 1..calls.get() {
+            black_box(call()?);
+        }
+        call().map(Scalar::new)
     }
 
     fn chunks(&self, init: Option<Scalar>) -> Box<dyn ReduceChunks> {
@@ -237,10 +257,14 @@ where
         input: AnyView<'_>,
         output: AnyViewMut<'_>,
         problem: &Scan,
+        calls: NonZeroU32,
     ) -> Result<()> {
         let (input, output) = (on_host(input.typed::<T>()?)?, on_host_mut(output.typed::<U>()?)?);
         let problem = typed_scan::<U::Acc, O>(problem);
-        cpu.scan::<T, U, O>(&mut cpu.workspace(0, 0)?, input, output, &problem)
+        (0..calls.get()).try_for_each(|_| {
+            let (input, output) = (black_box(input), black_box(&mut *output));
+            cpu.scan::<T, U, O>(&mut cpu.workspace(0, 0)?, input, output, &problem)
+        })
     }
 
     fn chunks(&self, problem: &Scan) -> Box<dyn ScanChunks> {

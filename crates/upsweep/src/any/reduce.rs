@@ -1,6 +1,8 @@
 //! Reductions, positions of extremes and means.
 
 use core::fmt;
+use core::hint::black_box;
+use core::num::NonZeroU32;
 
 use bytemuck::cast_slice;
 
@@ -136,7 +138,7 @@ pub struct ReduceCall {
 
 enum Code {
     Value(ReduceKernel),
-    Position(fn(&Device, AnyView<'_>) -> Result<Option<u64>>),
+    Position(fn(&Device, AnyView<'_>, NonZeroU32) -> Result<Option<u64>>),
 }
 
 impl ReduceCall {
@@ -148,10 +150,16 @@ impl ReduceCall {
         problem.check(item)?;
         let code = match problem.op {
             Op::ArgMin => Code::Position(with_dtype!(item, T => {
-                |device: &Device, input: AnyView<'_>| argmin(device, input.typed::<T>()?)
+                |device: &Device, input: AnyView<'_>, calls: NonZeroU32| {
+                    let input = input.typed::<T>()?;
+                    again(calls, || argmin(device, black_box(input)))
+                }
             })),
             Op::ArgMax => Code::Position(with_dtype!(item, T => {
-                |device: &Device, input: AnyView<'_>| argmax(device, input.typed::<T>()?)
+                |device: &Device, input: AnyView<'_>, calls: NonZeroU32| {
+                    let input = input.typed::<T>()?;
+                    again(calls, || argmax(device, black_box(input)))
+                }
             })),
             _ => Code::Value(problem.kernel(item, device.limits().int64)?),
         };
@@ -167,24 +175,45 @@ impl ReduceCall {
         device: &Device,
         input: impl Into<AnyView<'a>>,
     ) -> Result<Option<Scalar>> {
-        self.run_view(device, input.into())
+        self.run_view(device, input.into(), NonZeroU32::MIN)
     }
 
-    fn run_view(&self, device: &Device, input: AnyView<'_>) -> Result<Option<Scalar>> {
+    /// Does the same `calls` times, for timing. On a CPU the loop lies where the types are known, so that each time is that of a
+    /// typed call; [`run`](Self::run) in a loop would time the way there too.
+    ///
+    /// # Errors
+    /// Those of [`run`](Self::run).
+    pub fn run_repeatedly<'a>(
+        &self,
+        device: &Device,
+        input: impl Into<AnyView<'a>>,
+        calls: NonZeroU32,
+    ) -> Result<Option<Scalar>> {
+        self.run_view(device, input.into(), calls)
+    }
+
+    fn run_view(
+        &self,
+        device: &Device,
+        input: AnyView<'_>,
+        calls: NonZeroU32,
+    ) -> Result<Option<Scalar>> {
         let Self { problem, item, .. } = *self;
         if input.dtype() != item {
             return Err(Error::WrongDtype { found: input.dtype(), wanted: item });
         }
         let kernel = match &self.code {
-            Code::Position(find) => return Ok(find(device, input)?.map(Scalar::new)),
+            Code::Position(find) => return Ok(find(device, input, calls)?.map(Scalar::new)),
             Code::Value(kernel) => kernel,
         };
         if kernel.widened_to != item || (kernel.widens && input.is_empty()) {
-            let mut stream = ReduceStream::new(device, item, &problem)?;
-            stream.push(input)?;
-            return stream.finish();
+            return again(calls, || {
+                let mut stream = ReduceStream::new(device, item, &problem)?;
+                stream.push(black_box(input))?;
+                stream.finish()
+            });
         }
-        let value = kernel.run(device, input, kernel.init(problem.init))?;
+        let value = kernel.run(device, input, kernel.init(problem.init), calls)?;
         let value = kernel.result(value, item, problem.init)?;
         Ok(Some(if problem.op == Op::Mean {
             mean_of(problem.op, value, input.len())
@@ -203,6 +232,14 @@ impl fmt::Debug for ReduceCall {
     }
 }
 
+/// Calls so often, and gives what the last call gave.
+fn again<R>(calls: NonZeroU32, mut call: impl FnMut() -> Result<R>) -> Result<R> {
+    for _ in 1..calls.get() {
+        black_box(call()?);
+    }
+    call()
+}
+
 impl Reduce {
     /// The kernel for items of this type; that of a mean is its sum's.
     pub(super) fn kernel(&self, item: Dtype, int64: bool) -> Result<ReduceKernel> {
@@ -219,17 +256,23 @@ impl ReduceKernel {
 
     /// Combines all items into one value. They have the type that items are widened to.
     #[inline]
-    fn run(&self, device: &Device, input: AnyView<'_>, init: Option<Scalar>) -> Result<Scalar> {
+    fn run(
+        &self,
+        device: &Device,
+        input: AnyView<'_>,
+        init: Option<Scalar>,
+        calls: NonZeroU32,
+    ) -> Result<Scalar> {
         let (code, input) = (self.code, input.bits_as(self.from));
         let bytes = || input.len() * self.from.size();
         let can = |device: &Device| self.is_on(device);
         let device = device.for_call(|| input.home(), Traffic::Reads, bytes, can);
         match device.kind().erased() {
-            Erased::Cpu(cpu) => code.reduce(cpu, input, init),
+            Erased::Cpu(cpu) => code.reduce(cpu, input, init, calls),
             Erased::Gpu(gpu) => {
                 let problem = code.problem(init, gpu.language());
                 let state = || code.chunks(init).into_erased();
-                let found = gpu.reduce(input.erased(), &problem, &state)?;
+                let found = again(calls, || gpu.reduce(input.erased(), &problem, &state))?;
                 Ok(Scalar::of_bytes(self.to, cast_slice(&found)))
             }
         }
@@ -254,7 +297,7 @@ impl ReduceKernel {
             let problem = self.code.problem(init, gpu.language());
             return gpu.reduce_into(input.erased(), range, &problem);
         }
-        let value = self.run(&device, input, init)?;
+        let value = self.run(&device, input, init, NonZeroU32::MIN)?;
         match result.bytes_mut() {
             Some(bytes) => bytes.copy_from_slice(value.bytes()),
             None => return Err(wrong_device(result.device(), device.id())),

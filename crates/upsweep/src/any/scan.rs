@@ -1,6 +1,7 @@
 //! Scans.
 
 use core::fmt;
+use core::num::NonZeroU32;
 
 use super::array::AnyArray;
 use super::convert::check_accumulator;
@@ -166,10 +167,30 @@ impl ScanCall {
         input: impl Into<AnyView<'a>>,
         output: impl Into<AnyViewMut<'b>>,
     ) -> Result<()> {
-        self.run_views(device, input.into(), output.into())
+        self.run_views(device, input.into(), output.into(), NonZeroU32::MIN)
     }
 
-    fn run_views(&self, device: &Device, input: AnyView<'_>, output: AnyViewMut<'_>) -> Result<()> {
+    /// Does the same `calls` times, for timing, as [`ReduceCall::run_repeatedly`](super::ReduceCall::run_repeatedly).
+    ///
+    /// # Errors
+    /// Those of [`run_into`](Self::run_into).
+    pub fn run_repeatedly<'a, 'b>(
+        &self,
+        device: &Device,
+        input: impl Into<AnyView<'a>>,
+        output: impl Into<AnyViewMut<'b>>,
+        calls: NonZeroU32,
+    ) -> Result<()> {
+        self.run_views(device, input.into(), output.into(), calls)
+    }
+
+    fn run_views(
+        &self,
+        device: &Device,
+        input: AnyView<'_>,
+        mut output: AnyViewMut<'_>,
+        calls: NonZeroU32,
+    ) -> Result<()> {
         let Self { problem, item, out, kernel } = self;
         for (found, wanted) in [(input.dtype(), *item), (output.dtype(), *out)] {
             if found != wanted {
@@ -180,9 +201,10 @@ impl ScanCall {
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }
         if kernel.widened_to == *item {
-            return kernel.run(device, input, output, problem);
+            return kernel.run(device, input, output, problem, calls);
         }
-        scan_widened(device, kernel, input, output, problem)
+        (0..calls.get())
+            .try_for_each(|_| scan_widened(device, kernel, input, output.reborrow(), problem))
     }
 }
 
@@ -209,6 +231,7 @@ impl ScanKernel {
         input: AnyView<'_>,
         output: AnyViewMut<'_>,
         problem: &Scan,
+        calls: NonZeroU32,
     ) -> Result<()> {
         let (code, input) = (self.code, input.bits_as(self.from));
         let mut output = output.bits_as(self.to);
@@ -217,11 +240,13 @@ impl ScanKernel {
         let can = |device: &Device| self.is_on(device, problem);
         let device = device.for_call(home, Traffic::Copies, bytes, can);
         match device.kind().erased() {
-            Erased::Cpu(cpu) => code.scan(cpu, input, output, problem),
+            Erased::Cpu(cpu) => code.scan(cpu, input, output, problem, calls),
             Erased::Gpu(gpu) => {
                 let erased = code.problem(problem, gpu.language());
                 let state = || code.chunks(problem).into_erased();
-                gpu.scan(Some(input.erased()), output.erased(), &erased, &state)
+                (0..calls.get()).try_for_each(|_| {
+                    gpu.scan(Some(input.erased()), output.reborrow().erased(), &erased, &state)
+                })
             }
         }
     }
@@ -240,7 +265,7 @@ fn scan_widened(
         // Widened items are the output's: they are brought to it whole, and scanned there.
         let mut buffer = Vec::new();
         let all = widened_to(input, kernel.widened_to, &mut buffer)?;
-        return kernel.run(device, all, output, problem);
+        return kernel.run(device, all, output, problem, NonZeroU32::MIN);
     };
     let mut stream = ScanStream::new(device, input.dtype(), out, problem)?;
     let mut begin = |start: usize, end: usize| {
