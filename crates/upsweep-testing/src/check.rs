@@ -164,7 +164,7 @@ where
         let poison = POISONS[case.items.len() % 2];
         let mut output = Guarded::<U>::new(case.items.len(), random.below(64), poison);
         for_each_device_of(case.selection, |device| {
-            if device.is_gpu() && !case.on_gpu {
+            if device.is_gpu() && !(case.on_gpu && device.takes(case.number, 2)) {
                 return;
             }
             output.items_mut().fill(U::from_bits(poison));
@@ -194,7 +194,7 @@ where
         let poison = POISONS[case.items.len() % 2];
         let mut data = Guarded::holding(case.items, random.below(64), poison);
         for_each_device_of(case.selection, |device| {
-            if device.is_gpu() && !case.on_gpu {
+            if device.is_gpu() && !(case.on_gpu && device.takes(case.number, 2)) {
                 return;
             }
             data.items_mut().copy_from_slice(case.items);
@@ -214,8 +214,9 @@ struct ScanCase<'a, T, U: Element, O> {
     expected: &'a [U],
     problem: Scan<U::Acc, O>,
     selection: Selection,
-    /// Whether GPUs take part.
+    /// Whether GPUs take part, of which each takes every other number.
     on_gpu: bool,
+    number: usize,
 }
 
 /// Calls `body` with every variant at every length; `turn` shifts which variants large lengths
@@ -240,8 +241,10 @@ fn for_each_scan<T, U, O>(
     let Lengths { small, large } = Lengths::of(item_bytes, effort);
     let longest = small.last().copied().unwrap_or(0);
     let items: Vec<T> = input.array(turn as u64, longest);
-    // One kernel for each call: those of all calls together are all of them.
-    let kernel = (O::NAME.len() + size_of::<T>() + size_of::<U>() / 2 + turn / 4) % 4;
+    // One kernel for each call and on one GPU of two: those of all calls together are all of them.
+    let name: usize = O::NAME.bytes().map(usize::from).sum();
+    let number = name + size_of::<T>() + size_of::<U>() / 2 + turn / 4;
+    let (kernel, number) = (number % 4, number / 4);
     for (variant, problem) in scan_problems(operator, init).into_iter().enumerate() {
         let expected: Vec<U> = expected_scan(&items, &problem);
         for &n in &small {
@@ -255,6 +258,7 @@ fn for_each_scan<T, U, O>(
                 problem,
                 selection: selection(true, effort),
                 on_gpu: on_gpu(n) && variant % 4 == kernel,
+                number,
             });
         }
     }
@@ -265,7 +269,8 @@ fn for_each_scan<T, U, O>(
                 let expected: Vec<U> = expected_scan(&items, &problem);
                 let selection = selection(false, effort);
                 let on_gpu = on_gpu(n) && variant % 4 == kernel;
-                body(&ScanCase { items: &items, expected: &expected, problem, selection, on_gpu });
+                let (items, expected) = (&items, &expected);
+                body(&ScanCase { items, expected, problem, selection, on_gpu, number });
             }
         }
     }

@@ -10,7 +10,7 @@ use upsweep::{
     Language, Operator,
 };
 
-use crate::Input;
+use crate::{Input, rotation};
 
 /// Names an instruction set: CPU devices have no other then. Valgrind does not know AVX-512.
 const ISA_VARIABLE: &str = "UPSWEEP_TEST_ISA";
@@ -31,12 +31,22 @@ pub struct TestDevice {
     pub label: String,
     /// Whether it stands for its kind where a test is too dear for all.
     representative: bool,
+    /// Which of the GPUs it is, if it is one.
+    gpu_number: Option<usize>,
 }
 
 impl TestDevice {
     /// Whether it is a GPU, perhaps one made of software.
     pub fn is_gpu(&self) -> bool {
-        self.device.id() != "cpu"
+        self.gpu_number.is_some()
+    }
+
+    /// Whether it tests this cell of a test. A GPU compiles a kernel for nearly every cell, and those of software take long for it: of
+    /// `one_in` neighbours each takes one, another with each [seed](crate::rotation::seed). CPUs take all.
+    ///
+    /// A test without numbers for its cells takes the lines that its checks are called from.
+    pub fn takes(&self, cell: usize, one_in: usize) -> bool {
+        self.gpu_number.is_none_or(|gpu| rotation::is_turn_of(gpu, cell, one_in))
     }
 
     /// Whether it can compute with elements of all these kinds.
@@ -181,12 +191,13 @@ fn gpus() -> Vec<TestDevice> {
         return Vec::new();
     }
     let ids = Device::list().usable.into_iter().map(|found| found.id).filter(|id| id != "cpu");
-    ids.map(|id| {
-        let device = Device::open(&id).unwrap_or_else(|error| panic!("{error}"));
-        let label = format!("{id} {}", device.limits().name);
-        TestDevice { device, label, representative: true }
-    })
-    .collect()
+    ids.enumerate()
+        .map(|(number, id)| {
+            let device = Device::open(&id).unwrap_or_else(|error| panic!("{error}"));
+            let label = format!("{id} {}", device.limits().name);
+            TestDevice { device, label, representative: true, gpu_number: Some(number) }
+        })
+        .collect()
 }
 
 /// The instruction sets to test, narrow before wide.
@@ -252,6 +263,7 @@ fn cpus() -> Vec<TestDevice> {
             device: opened(options),
             label: format!("cpu with {name}"),
             representative,
+            gpu_number: None,
         });
     }
     devices
@@ -275,7 +287,7 @@ fn cpu(
     });
     let strategy = strategy.map_or("auto", CpuStrategy::name);
     let label = format!("cpu {set} {strategy} with {threads} threads");
-    TestDevice { device, label, representative }
+    TestDevice { device, label, representative, gpu_number: None }
 }
 
 #[cfg(test)]

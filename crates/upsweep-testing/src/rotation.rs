@@ -53,6 +53,17 @@ pub fn chosen<L: Eq + Hash>(cells: &[impl AsRef<[L]>], one_in: usize) -> Vec<usi
     chosen
 }
 
+/// Whether it is the turn of a GPU, of which there may be several, to test a cell. Each takes one of `one_in` neighbours, and with each
+/// seed the next.
+pub(crate) fn is_turn_of(gpu: usize, cell: usize, one_in: usize) -> bool {
+    is_exhaustive() || is_turn_by(seed(), gpu, cell, one_in)
+}
+
+fn is_turn_by(seed: u64, gpu: usize, cell: usize, one_in: usize) -> bool {
+    let one_in = one_in as u64;
+    (seed % one_in + (gpu + cell) as u64) % one_in == 0
+}
+
 /// What a strategy of a GPU is an example of: how items are loaded, and what is done in a workgroup and beyond it.
 #[must_use]
 pub fn levels_of(load: Load, local: impl Debug, global: impl Debug) -> Vec<String> {
@@ -130,6 +141,18 @@ mod tests {
                 }
             }
             assert!(met.iter().all(|&met| met), "from seed {first}");
+        }
+    }
+
+    #[test]
+    fn every_gpu_takes_every_cell_in_its_turn() {
+        for (gpu, one_in) in [(0, 3), (1, 3), (7, 4), (2, 1)] {
+            for seed in [0, 20_000, u64::MAX] {
+                let taken = |cell: &usize| is_turn_by(seed, gpu, *cell, one_in);
+                assert_eq!((50..50 + one_in).filter(taken).count(), 1, "one of neighbours");
+            }
+            let seeds = 20_000..20_000 + one_in as u64;
+            assert_eq!(seeds.filter(|&seed| is_turn_by(seed, gpu, 5, one_in)).count(), 1);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Items that are made as they are read: the same bits as of arrays that were made before.
 
+use core::panic::Location;
+
 use upsweep::{
     Array, Device, Element, Error, Fused, Max, Operator, Reduce, Scan, Sum, View, Widen, reduce,
 };
@@ -42,6 +44,7 @@ fn all_of(stretch: Stretch) -> i32 {
 const LENGTHS: [usize; 7] = [0, 1, 5, 129, 2049, 65_536, 200_003];
 
 /// Whether the device has what it takes; made items need no more than their arrays.
+#[track_caller]
 fn check_reduce<'a, A: Sample, O: Operator<A>>(
     device: &TestDevice,
     items: impl Fused<'a, Item: Widen<A>>,
@@ -49,7 +52,13 @@ fn check_reduce<'a, A: Sample, O: Operator<A>>(
     operator: O,
     init: A,
 ) {
-    for problem in [Reduce::new(operator), Reduce::new(operator).init(init)] {
+    let place = Location::caller().line() as usize;
+    for (number, problem) in
+        [Reduce::new(operator), Reduce::new(operator).init(init)].into_iter().enumerate()
+    {
+        if !device.takes(place + number, 2) {
+            continue;
+        }
         let found = items.reduce_with(&device.device, &problem).expect("a reduction");
         let expected = oracle::reduced(made, &problem);
         let context = format!("{device}: {} of {} items", O::NAME, made.len());
@@ -57,6 +66,7 @@ fn check_reduce<'a, A: Sample, O: Operator<A>>(
     }
 }
 
+#[track_caller]
 fn check_scan<'a, T, U, O>(
     device: &TestDevice,
     items: impl Fused<'a, Item = T>,
@@ -68,11 +78,18 @@ fn check_scan<'a, T, U, O>(
     U: Sample,
     O: Operator<U::Acc>,
 {
-    for problem in [
+    let place = Location::caller().line() as usize;
+    for (number, problem) in [
         Scan::inclusive(operator),
         Scan::exclusive(operator).init(init),
         Scan::exclusive(operator).reverse(),
-    ] {
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        if !device.takes(place + number, 3) {
+            continue;
+        }
         let first = U::from_acc(operator.identity());
         let mut output = Array::filled(&device.device, made.len(), first).expect("memory");
         items.scan_into(&device.device, &mut output, &problem).expect("a scan");

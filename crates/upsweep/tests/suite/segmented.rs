@@ -1,5 +1,7 @@
 //! Segments, however they are said and wherever they lie: the bits of the reference on every device.
 
+use core::panic::Location;
+
 use upsweep::reference::segmented;
 use upsweep::{
     Array, Device, Element, Error, Kind, Max, Operator, Reduce, Scan, Segments, Sum, Widen,
@@ -53,12 +55,14 @@ fn on_devices(kinds: &[Kind], mut body: impl FnMut(&TestDevice)) {
 }
 
 /// Scans and reductions by offsets of a type, in both directions, from start values.
+#[track_caller]
 fn check_offsets<T, U, O>(operator: O, init: U::Acc, lengths: &[usize])
 where
     T: Sample + Widen<U::Acc>,
     U: Sample,
     O: Operator<U::Acc>,
 {
+    let place = Location::caller().line() as usize;
     let reductions = [Reduce::new(operator), Reduce::new(operator).init(init)];
     let scans = [
         Scan::inclusive(operator),
@@ -87,13 +91,19 @@ where
                     1 if device.supports(&[u64::KIND]) => Segments::by_offsets(&long),
                     _ => Segments::by_offsets(&short),
                 };
-                for (problem, wanted) in reductions.iter().zip(&reduced) {
+                for (number, (problem, wanted)) in reductions.iter().zip(&reduced).enumerate() {
+                    if !device.takes(place + number, reductions.len()) {
+                        continue;
+                    }
                     let mut output = on(of, &vec![U::from_acc(init); offsets.len() - 1]);
                     segmented_reduce_into(of, &resident, &segments, &mut output, problem)
                         .expect("a reduction");
                     assert_same(&output.to_vec().expect("it is there"), wanted, context());
                 }
-                for (problem, wanted) in scans.iter().zip(&scanned) {
+                for (number, (problem, wanted)) in scans.iter().zip(&scanned).enumerate() {
+                    if !device.takes(place + number, scans.len()) {
+                        continue;
+                    }
                     let mut output = vec![U::from_acc(init); items];
                     segmented_scan_into(of, &input, &segments, &mut output, problem)
                         .expect("a scan");
@@ -105,6 +115,7 @@ where
 }
 
 /// The same by what `said` makes of where segments begin; and their reduction to values one behind another.
+#[track_caller]
 fn check_begins<T, M, O>(
     operator: O,
     lengths: &[usize],
@@ -115,6 +126,7 @@ fn check_begins<T, M, O>(
     M: Element,
     O: Operator<T::Acc>,
 {
+    let place = Location::caller().line() as usize;
     let scans = [Scan::inclusive(operator), Scan::exclusive(operator).reverse()];
     for &items in lengths {
         let input: Vec<T> = Input::Uniform.array(5, items);
@@ -130,7 +142,10 @@ fn check_begins<T, M, O>(
                 let context = || format!("{device}: {} of {items} items, {pattern}", O::NAME);
                 let marks = on(of, &said);
                 let segments = segments(&marks);
-                for (problem, wanted) in scans.iter().zip(&scanned) {
+                for (number, (problem, wanted)) in scans.iter().zip(&scanned).enumerate() {
+                    if !device.takes(place + number, scans.len()) {
+                        continue;
+                    }
                     let output = segmented_scan(of, &on(of, &input), &segments, problem);
                     let output = output.and_then(Array::into_vec).expect("a scan");
                     assert_same(&output, wanted, context());
