@@ -61,7 +61,7 @@ pub(crate) fn is_turn_of(gpu: usize, cell: usize, one_in: usize) -> bool {
 
 fn is_turn_by(seed: u64, gpu: usize, cell: usize, one_in: usize) -> bool {
     let one_in = one_in as u64;
-    (seed % one_in + (gpu + cell) as u64) % one_in == 0
+    (seed % one_in + (gpu + cell) as u64).is_multiple_of(one_in)
 }
 
 /// What a strategy of a GPU is an example of: how items are loaded, and what is done in a workgroup and beyond it.
