@@ -61,7 +61,7 @@ pub enum Builtin {
 /// ```
 /// use upsweep_core::Operator;
 ///
-/// /// Concatenates decimal digits, each item being (value, ten to the number of digits).
+/// /// The larger of two numbers.
 /// #[derive(Clone, Copy)]
 /// struct Larger;
 ///

@@ -1,14 +1,14 @@
 //! The CPU as a device: threads, instruction set, strategy, and the calls.
 
 use core::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use fearless_simd::Level;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use upsweep_core::{
     Backend, Bounds, Carry, CpuPolicy, CpuStrategy, Direction, Dtype, Element, Error, Extreme,
-    Limits, Number, Operator, Policy, REDUCE_CHUNK, Reduce, ReduceState, Result, Scan, ScanState,
-    Strategy, Traffic, Widen,
+    Limits, Number, Operator, Policy, Reduce, ReduceState, Result, Scan, ScanState, Strategy,
+    Traffic, Widen,
 };
 
 use crate::isa::{half_lines, has_half_lines};
@@ -21,7 +21,9 @@ use crate::{InstructionSet, probe, reduce, scalar, scan};
 /// What to use of the CPU. Everything by default.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuOptions {
-    /// Threads of a pool of the device's own; by default those that all such devices share, one for each hardware thread.
+    /// At most so many threads, of a pool of the device's own; by default those that all such devices share, one for each hardware
+    /// thread. They start with the first call that is long enough for more than one, and there are no more than
+    /// 1,024, or one for each hardware thread.
     pub threads: Option<usize>,
     /// Instruction set; by default the widest found.
     pub instruction_set: Option<InstructionSet>,
@@ -39,7 +41,7 @@ pub struct Cpu {
     level: Level,
     strategy: Option<CpuStrategy>,
     /// `None` with one thread.
-    pool: Option<Arc<ThreadPool>>,
+    threads: Option<Arc<Threads>>,
 }
 
 /// Scratch memory of a plan: a CPU needs none.
@@ -98,25 +100,21 @@ impl Means<'_> {
 }
 
 impl Cpu {
-    /// The CPU with everything it has. All callers share its threads, which the first call
-    /// starts.
+    /// The CPU with everything it has. All callers share its threads, which start with the first call that is long enough for them.
     pub fn shared() -> Arc<Cpu> {
-        static SHARED: LazyLock<Arc<Cpu>> = LazyLock::new(|| {
-            let everything = Cpu::new(CpuOptions::default());
-            // Without threads, one thread does it all.
-            let alone = CpuOptions { threads: Some(1), ..CpuOptions::default() };
-            match everything.or_else(|_| Cpu::new(alone)) {
+        static SHARED: LazyLock<Arc<Cpu>> =
+            LazyLock::new(|| match Cpu::new(CpuOptions::default()) {
                 Ok(cpu) => Arc::new(cpu),
-                Err(error) => unreachable!("one thread needs nothing that can be absent: {error}"),
-            }
-        });
+                Err(error) => unreachable!("what every CPU has cannot be absent: {error}"),
+            });
         Arc::clone(&SHARED)
     }
 
     /// The CPU with these options.
     ///
     /// # Errors
-    /// [`Error::NoDevice`] if this CPU lacks the instruction set or the threads cannot start.
+    /// [`Error::NoDevice`] if this CPU lacks the instruction set, or for no threads. A call gives the same error if the system does not let
+    /// as many threads start as were asked for.
     pub fn new(options: CpuOptions) -> Result<Cpu> {
         let absent = |reason: String| Error::NoDevice { id: "cpu".into(), reason };
         let set = options.instruction_set.unwrap_or_else(InstructionSet::widest);
@@ -125,19 +123,19 @@ impl Cpu {
                 InstructionSet::available().iter().map(|set| set.name()).collect::<Vec<_>>();
             absent(format!("this CPU has no {set}; it has {}", found.join(" ")))
         })?;
-        let threads = options.threads.unwrap_or_else(hardware_threads);
-        if threads == 0 {
+        let most = hardware_threads().max(MOST_THREADS);
+        let count = options.threads.unwrap_or_else(hardware_threads).min(most);
+        if count == 0 {
             return Err(absent("0 threads cannot do anything".into()));
         }
-        let pool = match options.threads {
-            _ if threads == 1 => None,
-            None => Some(shared_pool()),
-            Some(threads) => Some(pool_of(threads)),
+        let threads = match options.threads {
+            _ if count == 1 => None,
+            None => Some(Threads::shared()),
+            Some(_) => Some(Arc::new(Threads::new(count, false))),
         };
-        let pool = pool.transpose().map_err(absent)?;
-        let limits = limits(threads, set);
+        let limits = limits(count, set);
         let policies = Policies::of_all(options.policy.unwrap_or_else(|| policy(&limits)));
-        Ok(Cpu { limits, policies, level, strategy: options.strategy, pool })
+        Ok(Cpu { limits, policies, level, strategy: options.strategy, threads })
     }
 
     /// The same CPU, and the same threads, with other numbers for all items.
@@ -150,8 +148,8 @@ impl Cpu {
     #[must_use]
     pub fn with_policies(&self, policy: CpuPolicy, types: &[(Dtype, CpuPolicy)]) -> Cpu {
         let policies = Policies::of_all(policy).with(types);
-        let (limits, pool) = (self.limits.clone(), self.pool.clone());
-        Cpu { limits, policies, level: self.level, strategy: self.strategy, pool }
+        let (limits, threads) = (self.limits.clone(), self.threads.clone());
+        Cpu { limits, policies, level: self.level, strategy: self.strategy, threads }
     }
 
     /// Whether another has the same numbers.
@@ -189,7 +187,10 @@ impl Cpu {
     }
 
     /// Reads all bytes once and returns a value that depends on each.
-    pub fn probe_read(&self, bytes: &[u8]) -> u8 {
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if the threads cannot start.
+    pub fn probe_read(&self, bytes: &[u8]) -> Result<u8> {
         // Words are read and written as fast as any items.
         self.with_means::<u32, _>(bytes.len(), |means| {
             probe::read(&means.to_read(bytes.len()), bytes)
@@ -199,17 +200,16 @@ impl Cpu {
     /// Copies all bytes.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`] if the lengths differ.
+    /// [`Error::LengthMismatch`] if the lengths differ; [`Error::NoDevice`] if the threads cannot start.
     pub fn probe_copy(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
         check_lengths(input, output)?;
-        self.with_means::<u32, _>(2 * input.len(), |means| probe::copy(means, input, output));
-        Ok(())
+        self.with_means::<u32, _>(2 * input.len(), |means| probe::copy(means, input, output))
     }
 
     /// The strategy for `bytes` bytes of traffic, of which fewer than `alone_below` stay on one thread.
     #[inline]
     fn choose(&self, bytes: usize, alone_below: usize) -> CpuStrategy {
-        self.strategy.unwrap_or(if bytes < alone_below || self.pool.is_none() {
+        self.strategy.unwrap_or(if bytes < alone_below || self.threads.is_none() {
             CpuStrategy::Simd
         } else {
             CpuStrategy::SimdThreads
@@ -222,8 +222,8 @@ impl Cpu {
         &self,
         bytes: usize,
         work: impl FnOnce(&Means<'_>) -> R,
-    ) -> R {
-        work(&self.means(Traffic::Reads, self.policies.of::<T>(), bytes))
+    ) -> Result<R> {
+        Ok(work(&self.means(Traffic::Reads, self.policies.of::<T>(), bytes)?))
     }
 
     /// The same for a scan that reads and writes `bytes` bytes, and writes items of this type.
@@ -232,26 +232,28 @@ impl Cpu {
         &self,
         bytes: usize,
         work: impl FnOnce(&Means<'_>) -> R,
-    ) -> R {
-        work(&self.means(Traffic::Copies, self.policies.of::<U>(), bytes))
+    ) -> Result<R> {
+        Ok(work(&self.means(Traffic::Copies, self.policies.of::<U>(), bytes)?))
     }
 
     /// The means for so many bytes.
-    fn means<'a>(&'a self, traffic: Traffic, policy: &'a CpuPolicy, bytes: usize) -> Means<'a> {
-        let forced = self.strategy == Some(CpuStrategy::SimdThreads);
+    fn means<'a>(
+        &'a self,
+        traffic: Traffic,
+        policy: &'a CpuPolicy,
+        bytes: usize,
+    ) -> Result<Means<'a>> {
         let alone_below = alone_below(policy, traffic);
-        let team = match &self.pool {
-            Some(pool) if self.choose(bytes, alone_below) == CpuStrategy::SimdThreads => {
-                let paid = if forced {
-                    usize::MAX
-                } else {
-                    bytes.saturating_mul(SHARES) / alone_below.max(1)
-                };
-                Team::new(pool).at_most(paid).to_move(bytes)
+        let team = match &self.threads {
+            Some(threads) if self.choose(bytes, alone_below) == CpuStrategy::SimdThreads => {
+                let forced = self.strategy == Some(CpuStrategy::SimdThreads);
+                let paid = bytes.saturating_mul(SHARES) / alone_below.max(1);
+                let most = if forced { usize::MAX } else { paid };
+                threads.team()?.at_most(most).to_move(bytes)
             }
             _ => Team::ALONE,
         };
-        Means { level: self.level, team, policy }
+        Ok(Means { level: self.level, team, policy })
     }
 
     pub(crate) fn is_scalar(&self) -> bool {
@@ -276,7 +278,7 @@ impl Cpu {
             let bytes = output.len() * (size_of::<T>() + size_of::<U>());
             self.with_means_to_scan::<U, _>(bytes, |means| {
                 scan::scan(means, source, output, problem, &mut carry);
-            });
+            })?;
         }
         set_first(output, problem);
         Ok(())
@@ -310,19 +312,57 @@ pub(crate) fn set_first<U: Element, O: Operator<U::Acc>>(
     }
 }
 
-/// A pool of so many threads, or why there is none.
-fn pool_of(threads: usize) -> core::result::Result<Arc<ThreadPool>, String> {
-    let named = ThreadPoolBuilder::new().thread_name(|i| format!("upsweep {i}"));
-    let pool = named.num_threads(threads).build();
-    pool.map(Arc::new).map_err(|error| format!("cannot start {threads} threads: {error}"))
+/// Threads of a device at most, unless it has more hardware threads: far more than any call has work for, and few enough for what a
+/// system allows to a process.
+const MOST_THREADS: usize = 1024;
+
+/// Threads, which start when a call is long enough for more than one: a short call does not pay for them.
+struct Threads {
+    count: usize,
+    /// Whether fewer will do.
+    fewer: bool,
+    pool: OnceLock<core::result::Result<ThreadPool, String>>,
 }
 
-/// The threads of all devices that have one for each hardware thread. Devices with threads of their own would be in each other's way:
-/// those of the one look for work for a while after each call, and those of the other sleep meanwhile.
-fn shared_pool() -> core::result::Result<Arc<ThreadPool>, String> {
-    static SHARED: LazyLock<core::result::Result<Arc<ThreadPool>, String>> =
-        LazyLock::new(|| pool_of(hardware_threads()));
-    SHARED.clone()
+impl Threads {
+    fn new(count: usize, fewer: bool) -> Self {
+        Self { count, fewer, pool: OnceLock::new() }
+    }
+
+    /// The threads of all devices that have one for each hardware thread. Devices with threads of their own would be in each other's
+    /// way: those of the one look for work for a while after each call, and those of the other sleep meanwhile.
+    ///
+    /// Nobody asked for their number. Where the system allows fewer, they are fewer.
+    fn shared() -> Arc<Self> {
+        static SHARED: LazyLock<Arc<Threads>> =
+            LazyLock::new(|| Arc::new(Threads::new(hardware_threads(), true)));
+        Arc::clone(&SHARED)
+    }
+
+    /// All of them.
+    fn team(&self) -> Result<Team<'_>> {
+        let started = self.pool.get_or_init(|| {
+            let mut pool = pool_of(self.count);
+            let mut count = self.count;
+            while self.fewer && pool.is_err() && count > 2 {
+                count /= 2;
+                pool = pool_of(count);
+            }
+            pool
+        });
+        match started {
+            Ok(pool) => Ok(Team::new(pool)),
+            Err(_) if self.fewer => Ok(Team::ALONE),
+            Err(reason) => Err(Error::NoDevice { id: "cpu".into(), reason: reason.clone() }),
+        }
+    }
+}
+
+/// A pool of so many threads, or why there is none.
+fn pool_of(threads: usize) -> core::result::Result<ThreadPool, String> {
+    let named = ThreadPoolBuilder::new().thread_name(|i| format!("upsweep {i}"));
+    let pool = named.num_threads(threads).build();
+    pool.map_err(|error| format!("cannot start {threads} threads: {error}"))
 }
 
 fn check_lengths<T, U>(input: &[T], output: &[U]) -> Result<()> {
@@ -371,7 +411,7 @@ impl Backend for Cpu {
             let bytes = size_of_val(input);
             self.with_means::<T, _>(bytes, |means| {
                 reduce::total(&means.to_read(bytes), input, operator)
-            })
+            })?
         };
         Ok(match problem.init {
             Some(init) => operator.combine(init, total),
@@ -415,7 +455,7 @@ impl Backend for Cpu {
             let means = if converts { *means } else { means.to_read(bytes) };
             reduce::position(&means, input, extreme)
         };
-        Ok(Some(self.with_means::<T, _>(bytes, find)))
+        self.with_means::<T, _>(bytes, find).map(Some)
     }
 
     #[inline(never)]
@@ -433,16 +473,19 @@ impl Backend for Cpu {
         state.check(chunk.len())?;
         let operator = state.operator();
         if O::COMMUTATIVE {
-            for piece in chunk.chunks(REDUCE_CHUNK) {
+            let mut rest = chunk;
+            while !rest.is_empty() {
+                let piece;
+                (piece, rest) = rest.split_at(state.piece(rest.len()));
                 let total = self.with_means::<T, _>(size_of_val(piece), |means| {
                     reduce::total(&means.to_read(size_of_val(chunk)), piece, operator)
-                });
+                })?;
                 state.push(total, piece.len());
             }
         } else {
             self.with_means::<T, _>(size_of_val(chunk), |means| {
                 scan::total_in_order(means, chunk, operator, state.carry());
-            });
+            })?;
         }
         Ok(())
     }
@@ -497,7 +540,7 @@ impl Backend for Cpu {
         let bytes = size_of_val(chunk) + size_of_val(output);
         self.with_means_to_scan::<U, _>(bytes, |means| {
             scan::scan(means, Source::Separate(chunk), output, problem, carry);
-        });
+        })?;
         if first {
             set_first(output, problem);
         }

@@ -20,7 +20,10 @@ use crate::team::MOST_BLOCKS;
 
 impl Cpu {
     /// Combines all items into one value. Another strategy than threads is not asked for: items are made and folded by vectors.
-    pub fn reduce_made<M, A, O>(&self, input: M, problem: &Reduce<A, O>) -> A
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`] if the threads cannot start.
+    pub fn reduce_made<M, A, O>(&self, input: M, problem: &Reduce<A, O>) -> Result<A>
     where
         M: Make<Item: Widen<A>>,
         A: Element,
@@ -28,14 +31,14 @@ impl Cpu {
     {
         let operator = problem.operator;
         if input.is_empty() {
-            return problem.init.unwrap_or(operator.identity());
+            return Ok(problem.init.unwrap_or(operator.identity()));
         }
         let bytes = input.len() * size_of::<M::Item>();
         let total = self.with_means::<M::Item, _>(bytes, |means| match O::COMMUTATIVE {
             true => total(&means.to_read(bytes), input, operator),
             false => total_in_order(means, input, operator),
-        });
-        problem.init.map_or(total, |init| operator.combine(init, total))
+        })?;
+        Ok(problem.init.map_or(total, |init| operator.combine(init, total)))
     }
 
     /// Writes every prefix of `input` to `output`, by one thread.
@@ -128,8 +131,7 @@ impl Cpu {
                 staged.extend(input.make(piece.clone()));
                 into(&alone, &staged, &mut output[piece], &mut carry);
             }
-        });
-        Ok(())
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use core::fmt::{self, Display, Formatter};
 
 use upsweep_core::{Element, Operator};
 
+use crate::device::Means;
 use crate::{Cpu, reduce, scan};
 
 /// How a call is done. Two policies under which a call has the same shape do the same.
@@ -62,7 +63,8 @@ impl Cpu {
             return CpuShape::item_by_item(items);
         }
         let bytes = items.saturating_mul(size_of::<T>());
-        self.with_means::<T, _>(bytes, |means| reduce::shape(means, items, size_of::<T>()))
+        let shape = |means: &Means<'_>| reduce::shape(means, items, size_of::<T>());
+        self.with_means::<T, _>(bytes, shape).unwrap_or(CpuShape::item_by_item(items))
     }
 
     /// How a scan of so many items of type `T` into as many of type `U` is done.
@@ -76,7 +78,8 @@ impl Cpu {
             return CpuShape::item_by_item(items);
         }
         let bytes = items.saturating_mul(size_of::<T>() + size_of::<U>());
-        self.with_means_to_scan::<U, _>(bytes, |means| scan::shape::<T, U, O>(means, items))
+        let shape = |means: &Means<'_>| scan::shape::<T, U, O>(means, items);
+        self.with_means_to_scan::<U, _>(bytes, shape).unwrap_or(CpuShape::item_by_item(items))
     }
 }
 

@@ -300,7 +300,7 @@ impl Device {
     /// # Errors
     /// [`Error::WrongDevice`] on a GPU.
     pub fn probe_read(&self, bytes: &[u8]) -> Result<u8> {
-        Ok(self.as_cpu()?.probe_read(bytes))
+        self.as_cpu()?.probe_read(bytes)
     }
 
     /// Copies `input` to `output`, as fast as a CPU can: the limit that a scan is measured against.

@@ -96,8 +96,19 @@ fn scan_by<T, U, O>(
         return;
     }
     let reverse = direction == Direction::Reverse;
-    let total = |items: &[T]| total_of_block(level, items, reverse, operator);
-    scan_on_team(means.team, &cut, &settings, &total, source, output, carry);
+    let totals = Combining {
+        total: &|items| total_of_block(level, items, reverse, operator),
+        advance: &|carry, total| advanced(carry, total, cut.block, &operator),
+    };
+    scan_on_team(means.team, &cut, &settings, &totals, source, output, carry);
+}
+
+/// How totals are made and put together, by an operator whose type is known: the last thread puts together those of all blocks.
+struct Combining<'a, T, A> {
+    /// The total of the items of a block.
+    total: &'a (dyn Fn(&[T]) -> A + Sync),
+    /// What comes out of a block, from what comes into it and its total.
+    advance: &'a (dyn Fn(Carry<A>, A) -> Carry<A> + Sync),
 }
 
 /// Whether so many items are written past the caches.
@@ -132,7 +143,7 @@ fn scan_on_team<T, U>(
     team: Team<'_>,
     cut: &Cut,
     settings: &Settings<'_, U::Acc>,
-    total: &(dyn Fn(&[T]) -> U::Acc + Sync),
+    totals: &Combining<'_, T, U::Acc>,
     source: Source<'_, T>,
     output: &mut [U],
     carry: &mut Carry<U::Acc>,
@@ -149,8 +160,8 @@ fn scan_on_team<T, U>(
     };
     let work = Work {
         // SAFETY: a block is looked at before anyone scans it.
-        total: &|index| unsafe { blocks.look(index, total) },
-        advance: &|carry, total| advanced(carry, total, block, &settings.operator),
+        total: &|index| unsafe { blocks.look(index, totals.total) },
+        advance: totals.advance,
         scan: &|index, carry, next| {
             // Only items that lie elsewhere are fetched.
             let ahead = next.map_or(&[][..], |next| blocks.separate(next));
@@ -224,13 +235,13 @@ fn takes_half_lines<A: Element, O: Operator<A>>(
 /// What comes out of a block of `items` items, a power of two of tiles, with this total. The last block may have fewer, and is then filled up
 /// with padding, which changes nothing.
 #[inline]
-fn advanced<A: Element>(
+fn advanced<A: Element, O: Operator<A>>(
     mut carry: Carry<A>,
     total: A,
     items: usize,
-    operator: &ErasedOperator<A>,
+    operator: &O,
 ) -> Carry<A> {
-    if operator.is_exact() {
+    if O::EXACT {
         let value = operator.combine(carry.before_next(operator), total);
         carry.set(value, operator);
     } else {

@@ -165,12 +165,11 @@ impl Cpu {
         let reverse = problem.direction == Direction::Reverse;
         let work = Work { items: input, boundaries, reverse, operator: problem.operator };
         if O::COMMUTATIVE || !reverse {
-            self.scan_marked(work, output, problem);
+            self.scan_marked(work, output, problem)
         } else {
             let operator = Flipped(problem.operator);
-            self.scan_marked(Work { items: input, boundaries, reverse, operator }, output, problem);
+            self.scan_marked(Work { items: input, boundaries, reverse, operator }, output, problem)
         }
-        Ok(())
     }
 
     fn scan_marked<T, U, O, P>(
@@ -178,7 +177,8 @@ impl Cpu {
         work: Work<'_, T, O>,
         output: &mut [U],
         problem: &Scan<U::Acc, P>,
-    ) where
+    ) -> Result<()>
+    where
         T: Widen<U::Acc>,
         U: Element,
         O: Operator<U::Acc>,
@@ -189,7 +189,8 @@ impl Cpu {
             let streaming = streams::<U>() && size_of_val(output) >= means.policy.streaming_bytes;
             let rest = Rest::new(output, work.reverse);
             work.take(means, Wanted::Every { bounds, streaming }, init, rest)
-        });
+        })?;
+        Ok(())
     }
 
     /// Writes the value of each segment, and gives how many there are. By offsets there is an output for each segment; by flags or
@@ -229,7 +230,7 @@ impl Cpu {
         }
         let work = Work { items: input, boundaries, reverse: false, operator };
         let bytes = size_of_val(input) + boundaries.bytes();
-        Ok(self.with_means::<T, _>(bytes, |means| {
+        self.with_means::<T, _>(bytes, |means| {
             let means = &means.to_read(bytes);
             let level = means.level;
             let rest = Rest { key, unique, ..Rest::new(output, false) };
@@ -243,7 +244,7 @@ impl Cpu {
                 }
                 Some(offsets) => work.take(means, Wanted::LastByOffsets(offsets), init, rest),
             }
-        }))
+        })
     }
 }
 

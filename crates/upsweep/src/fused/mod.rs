@@ -14,8 +14,8 @@ use upsweep_core::{Arguments, Formula, Make, Parameter, Recipe};
 use crate::backend::{Kind, Reach, wrong_device};
 use crate::view::Items;
 use crate::{
-    Apply, Array, Device, Element, Error, Offset, Operator, Reduce, Result, Scan, View, ViewMut,
-    Widen, cuda, gpu, memory,
+    Apply, Array, Device, Element, Error, GatherIndex, Operator, Reduce, Result, Scan, View,
+    ViewMut, Widen, cuda, gpu, memory,
 };
 pub(crate) use places::Place;
 pub use places::{Gathered, Reversed, Strided};
@@ -140,7 +140,7 @@ pub trait Fused<'a>: Copy {
     /// ```
     fn gather<I>(self, indices: I) -> Gathered<Self, I>
     where
-        I: Fused<'a, Item: Offset>,
+        I: Fused<'a, Item: GatherIndex>,
     {
         Gathered { input: self, indices }
     }
@@ -175,7 +175,7 @@ pub trait Fused<'a>: Copy {
         self.check()?;
         let device = device.at_home(|| self.made().home());
         match device.kind() {
-            Kind::Cpu(cpu) => Ok(cpu.reduce_made(self.on_host()?, problem)),
+            Kind::Cpu(cpu) => cpu.reduce_made(self.on_host()?, problem),
             Kind::Wgpu(gpu) => gpu::reduce_made(gpu, &self.made(), problem),
             Kind::Cuda(gpu) => cuda::reduce_made(gpu, &self.made(), problem),
         }

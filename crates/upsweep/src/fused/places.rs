@@ -5,7 +5,7 @@ use core::ops::Range;
 use upsweep_core::{Formula, Index, Make, Parameter};
 
 use super::{Fused, Parts};
-use crate::{Error, Offset, Result};
+use crate::{Error, GatherIndex, Result};
 
 /// Where the item is that is asked for, as a number among all.
 #[doc(hidden)]
@@ -162,7 +162,7 @@ pub struct Gathered<E, I> {
 impl<'a, E, I> Fused<'a> for Gathered<E, I>
 where
     E: Fused<'a>,
-    I: Fused<'a, Item: Offset>,
+    I: Fused<'a, Item: GatherIndex>,
 {
     type Item = E::Item;
 
@@ -198,7 +198,7 @@ where
 impl<M, I> Make for Gathered<M, I>
 where
     M: Make,
-    I: Make<Item: Offset>,
+    I: Make<Item: GatherIndex>,
 {
     type Item = M::Item;
 
