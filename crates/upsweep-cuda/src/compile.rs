@@ -5,6 +5,7 @@
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::driver;
 use crate::nvrtc::{self, Nvrtc, Place};
 use upsweep_gpu::{Folder, hash, show_refused};
 
@@ -30,9 +31,35 @@ const UNDERSTANDS: i32 = 13;
 pub(crate) struct Compiler {
     places: Result<Vec<Place>, String>,
     folder: Folder,
+    /// What its kernels must run on, if that is known.
+    target: Option<Target>,
     nvrtc: OnceLock<Result<Nvrtc, String>>,
     /// NVRTC may be called by several threads, and is not faster by it.
     turn: Mutex<()>,
+}
+
+/// A device and its driver.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    /// The architecture: 90 is `sm_90`.
+    pub(crate) arch: u32,
+    /// The version of CUDA that the driver runs, as it writes it: 12040 is 12.4.
+    pub(crate) driver: i32,
+}
+
+impl Target {
+    /// Whether kernels of this compiler run there, or why not. A driver runs those of every compiler of its own major version and older.
+    fn accepts(self, nvrtc: &Nvrtc) -> Result<(), String> {
+        let (major, minor) = nvrtc.version()?;
+        if !nvrtc.archs()?.contains(&self.arch) {
+            return Err(format!("NVRTC {major}.{minor} cannot compile for sm_{}", self.arch));
+        }
+        if major > self.driver / 1000 {
+            let driver = driver::written(self.driver);
+            return Err(format!("NVRTC {major}.{minor} is too new for a driver of CUDA {driver}"));
+        }
+        Ok(())
+    }
 }
 
 /// What a kernel needs of a multiprocessor.
@@ -63,12 +90,17 @@ impl Compiler {
     }
 
     pub(crate) fn new(places: Result<Vec<Place>, String>, folder: Folder) -> Self {
-        Self { places, folder, nvrtc: OnceLock::new(), turn: Mutex::new(()) }
+        Self { places, folder, target: None, nvrtc: OnceLock::new(), turn: Mutex::new(()) }
+    }
+
+    /// The compiler for this device: of those that there are, the first whose kernels it runs.
+    pub(crate) fn for_target(self, target: Target) -> Self {
+        Self { target: Some(target), ..self }
     }
 
     fn nvrtc(&self) -> Result<&Nvrtc, String> {
-        let load =
-            || self.places.as_ref().map_err(String::clone).and_then(|places| Nvrtc::load(places));
+        let suits = |nvrtc: &Nvrtc| self.target.map_or(Ok(()), |target| target.accepts(nvrtc));
+        let load = || Nvrtc::load(self.places.as_ref().map_err(String::clone)?, suits);
         self.nvrtc.get_or_init(load).as_ref().map_err(String::clone)
     }
 
@@ -84,11 +116,14 @@ impl Compiler {
         Ok(format!("{major}.{minor}"))
     }
 
-    /// What tells this compiler from others. A file is told by its size and age, so that a program whose kernels are
-    /// all kept need not load it (10 ms or more).
+    /// What tells this compiler from others. Files are told by their sizes and ages, so that a program whose kernels are
+    /// all kept need not load one (10 ms or more).
     fn identity(&self) -> Result<String, String> {
-        match self.places.as_ref().map_err(String::clone)?.first().and_then(Place::identity) {
-            Some(identity) => Ok(identity),
+        let places = self.places.as_ref().map_err(String::clone)?;
+        // Which of them compiles follows from all of them and the device.
+        let all: Option<Vec<String>> = places.iter().map(Place::identity).collect();
+        match all.filter(|all| !all.is_empty()) {
+            Some(all) => Ok(all.join("\n")),
             None => self.version(),
         }
     }
@@ -215,6 +250,22 @@ mod tests {
         assert!(error.contains("cannot compile for sm_1"), "{error}");
         let error = compiler.compile("\0", 90, &[]).expect_err("it is no text");
         assert!(error.contains("zero byte"), "{error}");
+    }
+
+    #[test]
+    fn a_compiler_whose_kernels_do_not_run_is_refused() {
+        let Some(compiler) = testing::compiler() else { return };
+        let version = compiler.version().expect("it is known");
+        drop(compiler);
+        let of = |arch, driver| {
+            let compiler = Compiler::of_machine(Folder::default());
+            compiler.for_target(Target { arch, driver }).version()
+        };
+        assert_eq!(of(90, 99_000), Ok(version));
+        let too_new = of(90, 4_000).expect_err("the driver is very old");
+        assert!(too_new.contains("is too new for a driver of CUDA 4.0"), "{too_new}");
+        let unknown = of(1, 99_000).expect_err("there is no such architecture");
+        assert!(unknown.contains("cannot compile for sm_1"), "{unknown}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use cudarc::driver::sys::CUdevice_attribute as Attribute;
 use cudarc::driver::{CudaContext, CudaStream, DriverError, result};
 use upsweep_core::{Error, Limits, Result};
 
-use crate::compile::Compiler;
+use crate::compile::{Compiler, Target};
 use crate::driver;
 use crate::launch::{Kernel, Module};
 use crate::mapped::Mapped;
@@ -202,7 +202,7 @@ impl Gpu {
             stream,
             facts,
             limits,
-            compiler,
+            compiler: compiler.for_target(Target { arch: facts.arch, driver: facts.driver }),
             modules,
             only_makes,
             lost,

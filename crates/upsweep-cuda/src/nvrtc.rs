@@ -4,6 +4,7 @@
 //! this order: where `UPSWEEP_NVRTC` says (a file, or a folder that holds one; then nowhere else), where the dynamic
 //! loader looks, in the toolkit that `CUDA_PATH` or `CUDA_HOME` names, and among Python's packages.
 
+use core::fmt::{self, Display};
 use std::ffi::{CStr, CString, OsString, c_char, c_int, c_void};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,6 +44,15 @@ pub(crate) enum Place {
     Name(&'static str),
     /// This file.
     File(PathBuf),
+}
+
+impl Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::File(path) => write!(f, "{}", path.display()),
+        }
+    }
 }
 
 impl Place {
@@ -153,17 +163,32 @@ pub(crate) struct Outcome {
 }
 
 impl Nvrtc {
-    /// The first of these places that has it.
-    pub(crate) fn load(places: &[Place]) -> Result<Self, String> {
-        let mut why = String::new();
+    /// The first one in these places that suits.
+    ///
+    /// # Errors
+    /// Why each does not that is there.
+    pub(crate) fn load(
+        places: &[Place],
+        suits: impl Fn(&Self) -> Result<(), String>,
+    ) -> Result<Self, String> {
+        let mut refused = Vec::new();
         for place in places {
             match Self::at(place) {
-                Ok(nvrtc) => return Ok(nvrtc),
-                Err(error) if matches!(place, Place::File(_)) => why = format!(" ({error})"),
+                Ok(nvrtc) => match suits(&nvrtc) {
+                    Ok(()) => return Ok(nvrtc),
+                    Err(why) => refused.push(format!("'{place}': {why}")),
+                },
+                Err(error) if matches!(place, Place::File(_)) => {
+                    refused.push(format!("'{place}': {error}"));
+                }
                 Err(_) => {}
             }
         }
-        Err(format!("NVRTC, the compiler of kernels, is not here{why}; {REMEDY}"))
+        let here = match refused.is_empty() {
+            true => "is not here".to_owned(),
+            false => format!("is not here as it is needed: {}", refused.join("; ")),
+        };
+        Err(format!("NVRTC, the compiler of kernels, {here}; {REMEDY}"))
     }
 
     fn at(place: &Place) -> Result<Self, libloading::Error> {
@@ -288,7 +313,10 @@ fn builtins(nvrtc: &Path) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
+    use crate::testing;
 
     #[test]
     fn the_variable_names_a_file_or_a_folder() {
@@ -341,10 +369,33 @@ mod tests {
     #[test]
     fn a_library_that_is_none_is_an_error_that_says_what_to_do() {
         let file = tempfile::NamedTempFile::new().expect("a file");
-        let error = Nvrtc::load(&[Place::File(file.path().into())]).err().expect("it is empty");
+        let any = |_: &Nvrtc| Ok(());
+        let empty = [Place::File(file.path().into())];
+        let error = Nvrtc::load(&empty, any).err().expect("it is empty");
         assert!(error.contains("pip install nvidia-cuda-nvrtc"), "{error}");
         assert!(error.contains(&*file.path().to_string_lossy()), "{error}");
-        let error = Nvrtc::load(&[]).err().expect("there is no place");
+        let error = Nvrtc::load(&[], any).err().expect("there is no place");
         assert!(error.contains("is not here; it comes with the CUDA toolkit"), "{error}");
+    }
+
+    /// Of two, the first of which does not suit, the second is taken; of none that suits, each is named.
+    #[test]
+    fn the_first_that_suits_is_taken() {
+        if testing::compiler().is_none() {
+            return;
+        }
+        let all = places(|name| std::env::var_os(name)).expect("it is somewhere");
+        let there = all.into_iter().find(|place| Nvrtc::at(place).is_ok()).expect("it loads");
+        let twice = [there.clone(), there];
+        let asked = Cell::new(0);
+        let second = |_: &Nvrtc| match asked.replace(asked.get() + 1) {
+            0 => Err("is the first".to_owned()),
+            _ => Ok(()),
+        };
+        assert!(Nvrtc::load(&twice, second).is_ok());
+        assert_eq!(asked.get(), 2);
+        let error = Nvrtc::load(&twice, |_| Err("does not suit".to_owned())).err();
+        let error = error.expect("none suits");
+        assert_eq!(error.matches(&format!("'{}': does not suit", twice[0])).count(), 2, "{error}");
     }
 }
