@@ -89,6 +89,22 @@ impl Segments<'_> {
     }
 }
 
+impl Segments<'_> {
+    /// As [`check`](Self::check), of offsets whose highest bit is a sign.
+    ///
+    /// # Errors
+    /// [`Error::Segments`] where one is wrong.
+    pub fn check_signed(&self, items: usize) -> Result<()> {
+        check_array(self.by, self.kind, self.len(), items)?;
+        // Offsets are 4 or 8 bytes, of which the last has the sign.
+        let ends = self.bytes.chunks_exact(self.kind.size()).map(|bytes| bytes[bytes.len() - 1]);
+        match ends.into_iter().position(|last| last >= 1 << 7) {
+            Some(index) => Err(Error::Segments { reason: format!("offset {index} is negative") }),
+            None => self.check(items),
+        }
+    }
+}
+
 /// That an array that says where segments begin has numbers that can, and as many as there must be for `items` items.
 ///
 /// # Errors
@@ -165,8 +181,8 @@ impl<A: Element> Element for Segmented<A> {
     }
 }
 
-/// An operator in segments: what stands before a segment's beginning is not combined with what stands behind it. Associative if
-/// the operator is; it does not commute.
+/// An operator in segments: a value before a segment's beginning does not reach one behind it. The operator may be called with both;
+/// then its result is thrown away. Associative if the operator is; it does not commute.
 ///
 /// Source: G. Blelloch, *Prefix Sums and Their Applications* (1990).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -36,10 +36,10 @@ use upsweep_testing::rotation;
 /// If it is `required`, a run without `spirv-val` fails.
 const VALIDATOR_VARIABLE: &str = "UPSWEEP_TEST_SPIRV_VAL";
 
-/// Devices by their subgroups, with threads of a workgroup and bytes that it shares: the least that WebGPU asks
-/// for, SwiftShader, lavapipe, Intel, NVIDIA, AMD's older ones.
+/// Devices by their subgroups, with threads of a workgroup and bytes that it shares: the least that wgpu grants,
+/// SwiftShader, lavapipe, Intel, NVIDIA, AMD's older ones.
 const DEVICES: [(u32, u32, u32); 6] = [
-    (1, 256, 16 << 10),
+    (1, 256, 16_352),
     (4, 256, 16 << 10),
     (8, 1024, 32 << 10),
     (16, 1024, 32 << 10),

@@ -35,7 +35,7 @@ impl<T: Element> Array<T> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`] if the device cannot hold that many;
-    /// [`Error::ElementUnsupported`] for a structure on a GPU.
+    /// [`Error::ElementUnsupported`] on a GPU that has no such items.
     pub fn filled(device: &Device, len: usize, value: T) -> Result<Self> {
         let place = match device.kind() {
             Kind::Cpu(_) => {

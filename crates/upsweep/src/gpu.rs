@@ -44,6 +44,9 @@ impl Found {
     }
 }
 
+/// Bytes of memory that a workgroup must have at least: what `wgpu::Limits::downlevel_defaults` asks for.
+const LEAST_SHARED_BYTES: u32 = 16_352;
+
 /// The GPU `wgpu:number`.
 pub(crate) fn open(id: &str, number: &str, options: GpuOptions) -> Result<Wgpu> {
     let absent = |reason: String| Err(Error::NoDevice { id: id.to_owned(), reason });
@@ -306,15 +309,15 @@ impl Device {
         let limits = device.limits();
         let enough = limits.max_compute_invocations_per_workgroup >= 64
             && limits.max_compute_workgroup_size_x >= 64
-            && limits.max_compute_workgroup_storage_size >= 16 << 10
+            && limits.max_compute_workgroup_storage_size >= LEAST_SHARED_BYTES
             && limits.max_storage_buffers_per_shader_stage >= 4;
         if !enough {
             return Err(Error::NoDevice {
                 id: "wgpu".to_owned(),
-                reason:
-                    "kernels need workgroups of 64 threads with 16 KiB of memory, and 4 storage \
-                         buffers"
-                        .to_owned(),
+                reason: format!(
+                    "kernels need workgroups of 64 threads with {LEAST_SHARED_BYTES} bytes of \
+                     memory, and 4 storage buffers"
+                ),
             });
         }
         let gpu = Arc::new(Gpu::from_wgpu("wgpu", adapter, device, queue));

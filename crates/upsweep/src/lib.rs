@@ -92,7 +92,7 @@ pub use scan::{
     inclusive_scan_in_place, inclusive_scan_into, scan_in_place_with, scan_into_with,
 };
 pub use segmented::{
-    Offset, Segments, exclusive_scan_by_key, inclusive_scan_by_key, reduce_by_key,
+    GatherIndex, Offset, Segments, exclusive_scan_by_key, inclusive_scan_by_key, reduce_by_key,
     reduce_by_key_into, segmented_reduce, segmented_reduce_into, segmented_reduce_with,
     segmented_scan, segmented_scan_into,
 };
@@ -114,10 +114,15 @@ pub use view::{View, ViewMut};
 #[cfg(feature = "wgpu")]
 pub use wgpu;
 
-/// The example of the README, compiled and run.
+/// The examples of the README, compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// Those of the start page.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/start.md")]
+struct StartPage;
 
 /// That of the page on operators.
 #[cfg(doctest)]

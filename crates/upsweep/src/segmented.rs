@@ -8,24 +8,33 @@ use crate::erased::{Erased, ErasedItemsMut, ErasedViewMut};
 use crate::fused::{Source, Stored};
 use crate::view::Items;
 use crate::{
-    Array, Device, Element, Error, Number, Operator, Reduce, Result, Scan, View, ViewMut, Widen,
+    Array, Device, Dtype, Element, Error, Kind, Number, Operator, Reduce, Result, Scan, View,
+    ViewMut, Widen,
 };
 
-/// A number that says where something is: a segment's beginning, or an item among others.
-pub trait Offset: Number + sealed::Sealed {
+/// A number that says where a segment begins. Signed ones are those of scipy, CuPy and Arrow, and are never negative.
+pub trait Offset: Number + sealed::Sealed {}
+
+impl Offset for u32 {}
+impl Offset for u64 {}
+impl Offset for i32 {}
+impl Offset for i64 {}
+
+/// A number that says where an item is among others.
+pub trait GatherIndex: Offset {
     /// The number; the largest one if there are none so large.
     #[doc(hidden)]
     fn number(self) -> usize;
 }
 
-impl Offset for u32 {
+impl GatherIndex for u32 {
     #[inline(always)]
     fn number(self) -> usize {
         usize::try_from(self).unwrap_or(usize::MAX)
     }
 }
 
-impl Offset for u64 {
+impl GatherIndex for u64 {
     #[inline(always)]
     fn number(self) -> usize {
         usize::try_from(self).unwrap_or(usize::MAX)
@@ -36,6 +45,8 @@ mod sealed {
     pub trait Sealed {}
     impl Sealed for u32 {}
     impl Sealed for u64 {}
+    impl Sealed for i32 {}
+    impl Sealed for i64 {}
 }
 
 /// How an array is cut into segments: by offsets, flags or keys.
@@ -55,6 +66,8 @@ pub struct Segments<'a> {
     by: SegmentedBy,
     count: usize,
     source: Source<'a>,
+    /// Whether they are said by signed offsets, which the source has as unsigned ones.
+    signed: bool,
 }
 
 impl<'a> Segments<'a> {
@@ -63,10 +76,18 @@ impl<'a> Segments<'a> {
     ///
     /// Items in front of the first offset and behind the last are segments of their own, which only a scan sees.
     ///
-    /// That offsets do not decrease, and do not lead behind the items, is checked where they are in the host's memory. On a GPU
-    /// wrong ones make wrong results, and nothing else.
+    /// That offsets are not negative, do not decrease, and do not lead behind the items, is checked where they are in the host's memory.
+    /// On a GPU wrong ones make wrong results, and nothing else.
     pub fn by_offsets<I: Offset>(offsets: impl Into<View<'a, I>>) -> Self {
-        Self::new(SegmentedBy::Offsets, offsets.into())
+        let all = Self::new(SegmentedBy::Offsets, offsets.into());
+        // What is not negative has the same bits as a number without a sign.
+        let unsigned = match I::DTYPE {
+            Dtype::I32 => Dtype::U32,
+            Dtype::I64 => Dtype::U64,
+            unsigned => unsigned,
+        };
+        let source = Source { kind: Kind::Number(unsigned), ..all.source };
+        Self { signed: I::DTYPE.is_signed_integer(), source, ..all }
     }
 
     /// A segment begins with every item whose flag is not 0, and with the first. There are as many flags as items. A flag is 0 if all
@@ -87,7 +108,7 @@ impl<'a> Segments<'a> {
             Items::Host(items) => Stored::Host(T::bytes(items).unwrap_or_default()),
             Items::Device(range) => Stored::Device(range),
         };
-        Self { by, count: view.len(), source: Source { kind: T::KIND, stored } }
+        Self { by, count: view.len(), source: Source { kind: T::KIND, stored }, signed: false }
     }
 
     #[cfg(any(feature = "wgpu", feature = "cuda"))]
@@ -112,7 +133,8 @@ impl<'a> Segments<'a> {
         segments::check_array(self.by, self.source.kind, self.count, items)?;
         match &self.source.stored {
             Stored::Host(bytes) => {
-                upsweep_core::Segments { by: self.by, kind: self.source.kind, bytes }.check(items)
+                let of = upsweep_core::Segments { by: self.by, kind: self.source.kind, bytes };
+                if self.signed { of.check_signed(items) } else { of.check(items) }
             }
             Stored::Device(_) => Ok(()),
         }

@@ -13,13 +13,18 @@ use crate::{Device, Dtype, Error, Result, Segments};
 /// Segments that begin where these offsets say: see [`Segments::by_offsets`].
 ///
 /// # Errors
-/// [`Error::Segments`] unless offsets are `u32` or `u64`.
+/// [`Error::Segments`] unless offsets are `u32`, `u64`, `i32` or `i64`.
 pub fn segments_by_offsets<'a>(offsets: impl Into<AnyView<'a>>) -> Result<Segments<'a>> {
     let offsets = offsets.into();
     match offsets.dtype() {
         Dtype::U32 => Ok(Segments::by_offsets(offsets.typed::<u32>()?)),
         Dtype::U64 => Ok(Segments::by_offsets(offsets.typed::<u64>()?)),
-        other => Err(Error::Segments { reason: format!("offsets are u32 or u64, not {other}") }),
+        Dtype::I32 => Ok(Segments::by_offsets(offsets.typed::<i32>()?)),
+        Dtype::I64 => Ok(Segments::by_offsets(offsets.typed::<i64>()?)),
+        other => {
+            let reason = format!("offsets are u32, u64, i32 or i64, not {other}");
+            Err(Error::Segments { reason })
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 use upsweep::{
     Array, Device, Error, Max, PositionPlan, Recording, Reduce, ReducePlan, ReduceStream, Scan,
     ScanPlan, ScanStream, Sum, View, ViewMut, argmax, exclusive_scan, inclusive_scan,
-    inclusive_scan_in_place, inclusive_scan_into, reduce, reduce_into, reference,
-    scan_in_place_with, scan_into_with, wgpu,
+    inclusive_scan_by_key, inclusive_scan_in_place, inclusive_scan_into, reduce, reduce_into,
+    reference, scan_in_place_with, scan_into_with, segmented_reduce, wgpu,
 };
 use upsweep_testing::{Input, assert_same, for_each_gpu};
 
@@ -188,21 +188,17 @@ fn mistakes_are_named() {
     assert!(matches!(Device::open("wgpu:x"), Err(Error::NoDevice { .. })));
 }
 
-/// The device of an adapter, with buffers of at most this many bytes.
+/// Buffers of at most this many bytes.
 const SMALL: u64 = 1 << 20;
 
-fn small_devices() -> Vec<Device> {
+/// The device of every adapter, with limits that are made of the adapter's.
+fn devices_with(limits: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Vec<Device> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
     let adapters = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
     let open = |adapter: wgpu::Adapter| {
-        let limits = wgpu::Limits {
-            max_buffer_size: SMALL,
-            max_storage_buffer_binding_size: SMALL,
-            ..adapter.limits()
-        };
         let features = adapter.features() & wgpu::Features::SUBGROUP;
         let descriptor = wgpu::DeviceDescriptor {
-            required_limits: limits,
+            required_limits: limits(adapter.limits()),
             required_features: features,
             ..Default::default()
         };
@@ -213,10 +209,45 @@ fn small_devices() -> Vec<Device> {
     adapters.into_iter().map(open).collect()
 }
 
+/// A device of the caller's with the least that wgpu grants to any.
+#[test]
+fn a_device_with_small_limits_does_everything() {
+    for gpu in devices_with(|_| wgpu::Limits::downlevel_defaults()) {
+        assert_eq!(gpu.limits().l1_bytes, 16_352);
+        let items: Vec<f32> = Input::Mixed.array(6, 70_001);
+        let expected = reference::specified::reduce(&items, &Reduce::<f32, _>::new(Sum));
+        assert_same(&[reduce(&gpu, &items, Sum).expect("a sum")], &[expected], &gpu.limits().name);
+        assert_eq!(argmax(&gpu, &items), argmax(&Device::cpu(), &items));
+        let expected: Vec<f32> = reference::specified::scan(&items, &Scan::exclusive(Sum));
+        let found = exclusive_scan(&gpu, &items, Sum).and_then(Array::into_vec).expect("a scan");
+        assert_same(&found, &expected, &gpu.limits().name);
+        let bytes: Vec<u8> = Input::Full.array(7, 70_001);
+        let found = inclusive_scan(&gpu, &bytes, Max).and_then(Array::into_vec).expect("a scan");
+        assert_eq!(found, reference::scan::<_, u8, _>(&bytes, &Scan::inclusive(Max)));
+        let offsets: Vec<u32> = (0..=7000).map(|segment| segment * 10).chain([70_001]).collect();
+        let sums = |device: &Device| {
+            let sums = segmented_reduce(device, &items, offsets.as_slice(), Sum);
+            sums.and_then(Array::into_vec).expect("sums of segments")
+        };
+        assert_same(&sums(&gpu), &sums(&Device::cpu()), &gpu.limits().name);
+        let keys: Vec<u32> = (0..70_001).map(|item| item / 7).collect();
+        let scanned = |device: &Device| {
+            let scanned = inclusive_scan_by_key(device, &keys, &items, Sum);
+            scanned.and_then(Array::into_vec).expect("a scan by key")
+        };
+        assert_same(&scanned(&gpu), &scanned(&Device::cpu()), &gpu.limits().name);
+    }
+}
+
 /// A device of the caller's, with arrays of the host that are longer than its largest buffer.
 #[test]
 fn arrays_of_the_host_come_in_pieces() {
-    for gpu in small_devices() {
+    let small = |limits| wgpu::Limits {
+        max_buffer_size: SMALL,
+        max_storage_buffer_binding_size: SMALL,
+        ..limits
+    };
+    for gpu in devices_with(small) {
         let length = 3 * SMALL as usize / 4 + 12_345;
         let items: Vec<f32> = Input::Mixed.array(5, length);
         let problem = Reduce::new(Sum).init(0.375f32);

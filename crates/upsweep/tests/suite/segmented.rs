@@ -273,6 +273,36 @@ fn runs_of_keys_are_reduced() {
     }
 }
 
+/// Offsets as scipy, CuPy and Arrow have them.
+#[test]
+fn offsets_may_have_signs() {
+    let items: Vec<u32> = Input::Full.array(9, 1000);
+    let offsets = [0, 3, 3, 200, 1000u32];
+    let wanted: Vec<u32> =
+        segmented::reduce_by_offsets(&items, &offsets.map(|o| o as usize), &Reduce::new(Sum));
+    on_devices(&[u32::KIND], |device| {
+        let of = &device.device;
+        let short = offsets.map(|offset| offset as i32);
+        let long = offsets.map(i64::from);
+        let reduced = |segments: &Segments<'_>| {
+            segmented_reduce_with::<u32, u32, _>(of, &items, segments, &Reduce::new(Sum))
+                .and_then(Array::into_vec)
+        };
+        assert_eq!(reduced(&Segments::by_offsets(&short)).as_ref(), Ok(&wanted), "{device}");
+        assert_eq!(
+            reduced(&Segments::by_offsets(&on(of, &short))).as_ref(),
+            Ok(&wanted),
+            "{device}"
+        );
+        if device.supports(&[u64::KIND]) {
+            assert_eq!(reduced(&Segments::by_offsets(&long)).as_ref(), Ok(&wanted), "{device}");
+        }
+        let negative = Err(Error::Segments { reason: "offset 1 is negative".to_owned() });
+        assert_eq!(reduced(&Segments::by_offsets(&[0, -1, 5])), negative, "{device}");
+        assert_eq!(reduced(&Segments::by_offsets(&[0, i64::MIN])), negative, "{device}");
+    });
+}
+
 #[test]
 fn what_is_wrong_is_said_before_anything_is_written() {
     for_each_device(|device| {
