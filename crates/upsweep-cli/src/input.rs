@@ -1,25 +1,36 @@
-//! Where items come from: a `.npy` file or raw numbers, mapped into memory; or text.
+//! Where items come from: a `.npy` file or raw numbers, mapped into memory, or read in pieces where they cannot be; or text.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
-use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bytemuck::cast_slice_mut;
 use memmap2::{Advice, Mmap};
 use upsweep::Dtype;
-use upsweep::any::{self, AnyView, Kernel};
+use upsweep::any::{self, AnyView, Kernel, Scalar};
 use upsweep_measure::log;
 
+use crate::args::ReadingArguments;
+use crate::columns::ByColumns;
 use crate::error::{Failure, Result};
 use crate::progress::Progress;
 use crate::spool::{Spool, Spooled};
-use crate::{npy, text};
+use crate::text::TextFormat;
+use crate::{containers, npy, text};
 
 /// Bytes of items that are handed to the device at once when they are read in place: few enough
 /// to notice a signal soon and to draw progress, many enough that starting threads costs nothing.
 const CHUNK_BYTES: usize = 128 << 20;
+
+/// The same where they are copied first, from a file or to be converted.
+const COPIED_BYTES: usize = 1 << 20;
+
+/// The same of an array that is stored by columns: some rows of it, whose items share cache lines.
+const COLUMNS_BYTES: usize = 64 << 20;
+
+/// Bytes that are looked at for the header of a file that is read in pieces.
+const MOST_HEADER: usize = 1 << 20;
 
 /// What a file turned out to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +43,11 @@ pub(crate) enum Format {
 /// An array from outside.
 pub(crate) struct Input {
     bytes: Bytes,
+    path: PathBuf,
     offset: usize,
     big_endian: bool,
+    /// If the items are not stored in C order.
+    by_columns: Option<ByColumns>,
     /// What it was read from.
     pub(crate) format: Format,
     /// Type of the items.
@@ -47,38 +61,84 @@ pub(crate) struct Input {
 enum Bytes {
     Memory(Vec<u8>),
     Map(Mmap),
+    /// A file that cannot be mapped, and its length.
+    File(File, usize),
 }
 
 impl Bytes {
-    fn all(&self) -> &[u8] {
+    fn len(&self) -> usize {
         match self {
-            Self::Memory(bytes) => bytes,
-            Self::Map(map) => map,
+            Self::Memory(bytes) => bytes.len(),
+            Self::Map(map) => map.len(),
+            Self::File(_, length) => *length,
         }
     }
 
-    fn of_file(file: &File) -> io::Result<Self> {
-        if file.metadata()?.len() == 0 {
+    /// So many bytes from the beginning, or all.
+    fn head(&self, bytes: usize) -> io::Result<Vec<u8>> {
+        let length = self.len().min(bytes);
+        match self {
+            Self::Memory(all) => Ok(all[..length].to_vec()),
+            Self::Map(map) => Ok(map[..length].to_vec()),
+            Self::File(file, _) => {
+                let mut head = vec![0; length];
+                read_at(file, 0, &mut head)?;
+                Ok(head)
+            }
+        }
+    }
+
+    fn of_file(file: File) -> io::Result<Self> {
+        let length = file.metadata()?.len();
+        if length == 0 {
             return Ok(Self::Memory(Vec::new()));
         }
         // SAFETY: the bytes are only ever read as numbers, any bits of which are legal. Another
         // program that writes to the file changes numbers; one that shortens it ends this
         // program with a signal, as it does every program that maps a file.
-        let map = unsafe { Mmap::map(file) }?;
-        Ok(Self::Map(map))
+        match unsafe { Mmap::map(&file) } {
+            Ok(map) => Ok(Self::Map(map)),
+            Err(error) => match usize::try_from(length) {
+                Ok(length) => {
+                    log!("mapping failed ({error}); the file is read in pieces");
+                    Ok(Self::File(file, length))
+                }
+                Err(_) => Err(error),
+            },
+        }
     }
+}
+
+/// Fills `out` with the bytes of a file from `offset` on.
+fn read_at(mut file: &File, offset: u64, out: &mut [u8]) -> io::Result<()> {
+    file.seek(SeekFrom::Start(offset))?;
+    file.read_exact(out)
 }
 
 impl Input {
     /// Opens `path`; `-` is text on standard input. `dtype` is what the user says of the items.
-    pub(crate) fn open(path: &Path, dtype: Option<Dtype>) -> Result<Self> {
+    pub(crate) fn open(
+        path: &Path,
+        dtype: Option<Dtype>,
+        reading: &ReadingArguments,
+    ) -> Result<Self> {
         let input = if path == Path::new("-") {
-            Self::read_text(dtype.unwrap_or(Dtype::F64))
+            Self::read_text(dtype.unwrap_or(Dtype::F64), reading)
+        } else if let Some(option) = reading.text_option() {
+            let path = path.display();
+            Err(Failure::usage(format!(
+                "{option} is for text, which is read with -; not for '{path}'"
+            )))
         } else {
-            Self::open_file(path, dtype)
+            Self::open_file(path, dtype, reading.raw)
         }?;
+        let kept = match input.bytes {
+            Bytes::Map(_) => "mapped",
+            Bytes::Memory(_) => "in memory",
+            Bytes::File(..) => "read in pieces",
+        };
         log!(
-            "'{}': {:?}, {} items of {}, shape {:?}, items at byte {}{}{}",
+            "'{}': {:?}, {} items of {}, shape {:?}, items at byte {}{}{}, {kept}",
             path.display(),
             input.format,
             input.items,
@@ -86,21 +146,29 @@ impl Input {
             input.shape,
             input.offset,
             if input.big_endian { ", big-endian" } else { "" },
-            if matches!(input.bytes, Bytes::Map(_)) { ", mapped" } else { ", in memory" },
+            if input.by_columns.is_some() { ", by columns" } else { "" },
         );
         Ok(input)
     }
 
-    fn read_text(dtype: Dtype) -> Result<Self> {
-        let bytes = match text::read(io::stdin().lock(), dtype)?.finish()? {
+    fn read_text(dtype: Dtype, reading: &ReadingArguments) -> Result<Self> {
+        if reading.raw {
+            return Err(Failure::usage("--raw is for files; - is text on standard input"));
+        }
+        let missing = reading.missing.as_deref().map(|text| Scalar::parse(text, dtype));
+        let missing = missing
+            .transpose()
+            .map_err(|problem| Failure::usage(format!("--missing {problem}")))?;
+        let format = TextFormat { separator: reading.separator, missing };
+        let bytes = match text::read(io::stdin().lock(), dtype, format)?.finish()? {
             Spooled::Memory(bytes) => Bytes::Memory(bytes),
-            Spooled::File(file) => Bytes::of_file(&file)
-                .map_err(|error| Failure::file("map", &std::env::temp_dir(), error))?,
+            Spooled::File(file) => Bytes::of_file(file)
+                .map_err(|error| Failure::file("read", &std::env::temp_dir(), error))?,
         };
-        Ok(Self::plain(bytes, Format::Text, dtype))
+        Ok(Self::plain(Path::new("standard input"), bytes, Format::Text, dtype))
     }
 
-    fn open_file(path: &Path, dtype: Option<Dtype>) -> Result<Self> {
+    fn open_file(path: &Path, dtype: Option<Dtype>, raw: bool) -> Result<Self> {
         let failure = |error| Failure::file("read", path, error);
         let file = File::open(path).map_err(failure)?;
         let kind = file.metadata().map_err(failure)?.file_type();
@@ -108,30 +176,25 @@ impl Input {
             return Err(failure(io::ErrorKind::IsADirectory.into()));
         }
         let bytes = if kind.is_file() {
-            Bytes::of_file(&file).map_err(failure)?
-        } else if kind.is_char_device() || kind.is_block_device() {
+            Bytes::of_file(file).map_err(failure)?
+        } else if is_device(kind) {
             return Err(Failure::usage(format!("'{}' is a device, not a file", path.display())));
         } else {
             let mut spool = Spool::new();
             spool.read_from(&file, path)?;
             match spool.finish()? {
                 Spooled::Memory(bytes) => Bytes::Memory(bytes),
-                Spooled::File(file) => Bytes::of_file(&file).map_err(failure)?,
+                Spooled::File(file) => Bytes::of_file(file).map_err(failure)?,
             }
         };
         let named_npy = path.extension().is_some_and(|extension| extension == "npy");
-        if named_npy || bytes.all().starts_with(npy::MAGIC) {
-            let header = npy::parse(bytes.all(), dtype)
-                .map_err(|source| Failure::Npy { path: path.to_owned(), source })?;
-            return Ok(Self {
-                items: (bytes.all().len() - header.offset) / header.dtype.size(),
-                bytes,
-                offset: header.offset,
-                big_endian: header.big_endian,
-                format: Format::Npy,
-                dtype: header.dtype,
-                shape: header.shape,
-            });
+        let head = bytes.head(containers::HEAD).map_err(failure)?;
+        let wrapping = containers::wrapping(&head);
+        if !raw && (head.starts_with(npy::MAGIC) || (named_npy && wrapping.is_none())) {
+            return Self::npy(path, bytes, dtype);
+        }
+        if let Some(refusal) = refusal(wrapping, &head, dtype).filter(|_| !raw) {
+            return Err(Failure::usage(format!("'{}' {refusal}", path.display())));
         }
         let name = path.display();
         let Some(dtype) = dtype else {
@@ -139,21 +202,56 @@ impl Input {
                 "'{name}' is not a .npy file; say with --dtype which raw numbers it holds",
             )));
         };
-        let length = bytes.all().len();
+        let length = bytes.len();
         if !length.is_multiple_of(dtype.size()) {
             return Err(Failure::usage(format!(
                 "'{name}' has {length} bytes, not a multiple of the {} bytes of {dtype}",
                 dtype.size(),
             )));
         }
-        Ok(Self::plain(bytes, Format::Raw, dtype))
+        Ok(Self::plain(path, bytes, Format::Raw, dtype))
+    }
+
+    fn npy(path: &Path, bytes: Bytes, dtype: Option<Dtype>) -> Result<Self> {
+        let head;
+        let start = match &bytes {
+            Bytes::Memory(bytes) => bytes.as_slice(),
+            Bytes::Map(map) => map,
+            Bytes::File(..) => {
+                let read = bytes.head(MOST_HEADER);
+                head = read.map_err(|error| Failure::file("read", path, error))?;
+                &head
+            }
+        };
+        let header = npy::parse(start, bytes.len() as u64, dtype)
+            .map_err(|source| Failure::Npy { path: path.to_owned(), source })?;
+        Ok(Self {
+            items: (bytes.len() - header.offset) / header.dtype.size(),
+            bytes,
+            path: path.to_owned(),
+            offset: header.offset,
+            big_endian: header.big_endian,
+            by_columns: header.by_columns.then(|| ByColumns::new(&header.shape)),
+            format: Format::Npy,
+            dtype: header.dtype,
+            shape: header.shape,
+        })
     }
 
     /// An array of one dimension without a header.
-    fn plain(bytes: Bytes, format: Format, dtype: Dtype) -> Self {
-        let items = bytes.all().len() / dtype.size();
-        let shape = vec![items as u64];
-        Self { bytes, offset: 0, big_endian: false, format, dtype, shape, items }
+    fn plain(path: &Path, bytes: Bytes, format: Format, dtype: Dtype) -> Self {
+        let items = bytes.len() / dtype.size();
+        Self {
+            bytes,
+            path: path.to_owned(),
+            offset: 0,
+            big_endian: false,
+            by_columns: None,
+            format,
+            dtype,
+            shape: vec![items as u64],
+            items,
+        }
     }
 
     /// Bytes of all items.
@@ -165,33 +263,87 @@ impl Input {
     pub(crate) fn will_read(&self, reverse: bool) {
         if let Bytes::Map(map) = &self.bytes {
             // Advice is a hint; that the system does not take it is no failure.
+            #[cfg(unix)]
             let _ = map.advise(if reverse { Advice::Normal } else { Advice::Sequential });
         }
     }
 
-    /// The items.
-    pub(crate) fn items(&self) -> Items<'_> {
-        Items {
-            bytes: &self.bytes.all()[self.offset..][..self.items * self.dtype.size()],
+    /// From now on items come as they are stored, not in C order.
+    pub(crate) fn ignore_order(&mut self) {
+        self.by_columns = None;
+    }
+
+    /// The items. Of a file that cannot be mapped and is stored by columns all are read here.
+    pub(crate) fn items(&mut self) -> Result<Items<'_>> {
+        if self.by_columns.is_some() && matches!(self.bytes, Bytes::File(..)) {
+            let read = self.bytes.head(self.bytes.len());
+            let all = read.map_err(|error| Failure::file("read", &self.path, error))?;
+            self.bytes = Bytes::Memory(all);
+        }
+        let length = self.items * self.dtype.size();
+        let stored = match &self.bytes {
+            Bytes::Memory(bytes) => Stored::Memory(&bytes[self.offset..][..length]),
+            Bytes::Map(map) => Stored::Memory(&map[self.offset..][..length]),
+            Bytes::File(file, _) => Stored::File(file, self.offset as u64),
+        };
+        Ok(Items {
+            stored,
+            path: &self.path,
+            count: self.items,
             dtype: self.dtype,
             swap: self.big_endian,
-        }
+            by_columns: self.by_columns.as_ref(),
+        })
     }
+}
+
+#[cfg(unix)]
+fn is_device(kind: std::fs::FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_char_device() || kind.is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: std::fs::FileType) -> bool {
+    false
+}
+
+/// Why a file that begins so, and is no `.npy` file, is not taken for raw numbers.
+fn refusal(wrapping: Option<String>, head: &[u8], dtype: Option<Dtype>) -> Option<String> {
+    // Who said a type may mean the bytes.
+    let anyway = if dtype.is_some() { ", or take its bytes for numbers with --raw" } else { "" };
+    if let Some(wrapping) = wrapping {
+        return Some(format!("is {wrapping}{anyway}"));
+    }
+    let hint =
+        "looks like text, which - reads from standard input, as in 'upsweep reduce - < FILE'";
+    containers::is_text(head).then(|| format!("{hint}{anyway}"))
+}
+
+/// The bytes of items.
+#[derive(Clone, Copy)]
+enum Stored<'a> {
+    Memory(&'a [u8]),
+    /// In a file, from this byte on.
+    File(&'a File, u64),
 }
 
 /// The items of an input, read in place where that is possible.
 #[derive(Clone, Copy)]
 pub(crate) struct Items<'a> {
-    bytes: &'a [u8],
+    stored: Stored<'a>,
+    path: &'a Path,
+    count: usize,
     dtype: Dtype,
     /// Whether the bytes of each item are in the other order than this machine's.
     swap: bool,
+    by_columns: Option<&'a ByColumns>,
 }
 
 impl Items<'_> {
     /// Number of items.
     pub(crate) fn len(&self) -> usize {
-        self.bytes.len() / self.size()
+        self.count
     }
 
     /// Bytes of one item.
@@ -204,7 +356,13 @@ impl Items<'_> {
         let converts = kernel.is_some_and(|kernel| kernel.converts);
         let size = kernel.map_or(self.size(), |kernel| kernel.item.size());
         let in_place = !converts && self.in_place(0..self.len()).is_some();
-        let bytes = if in_place { CHUNK_BYTES } else { 1 << 20 };
+        let bytes = if in_place {
+            CHUNK_BYTES
+        } else if self.by_columns.is_some() {
+            COLUMNS_BYTES
+        } else {
+            COPIED_BYTES
+        };
         (bytes / size).next_multiple_of(multiple)
     }
 
@@ -217,10 +375,31 @@ impl Items<'_> {
         if let Some(items) = self.in_place(range.clone()) {
             return Ok(items);
         }
-        let bytes = &self.bytes[range.start * self.size()..range.end * self.size()];
-        buffer.resize(bytes.len().div_ceil(8), 0);
-        let copy = &mut cast_slice_mut(buffer)[..bytes.len()];
-        any::convert(self.dtype, bytes, self.swap, self.dtype, copy)?;
+        let (size, mut read) = (self.size(), Vec::new());
+        let length = range.len() * size;
+        buffer.resize(length.div_ceil(8), 0);
+        let copy = &mut cast_slice_mut(buffer)[..length];
+        let stored = match (self.stored, self.by_columns) {
+            (Stored::Memory(all), Some(by_columns)) => {
+                by_columns.gather(all, size, range, copy);
+                None
+            }
+            (Stored::Memory(all), None) => Some(&all[range.start * size..range.end * size]),
+            (Stored::File(file, offset), _) => {
+                let failure = |error| Failure::file("read", self.path, error);
+                let start = offset + (range.start * size) as u64;
+                read_at(file, start, copy).map_err(failure)?;
+                None
+            }
+        };
+        match stored {
+            Some(stored) => any::convert(self.dtype, stored, self.swap, self.dtype, copy)?,
+            None if self.swap => {
+                read.extend_from_slice(copy);
+                any::convert(self.dtype, &read, true, self.dtype, copy)?;
+            }
+            None => {}
+        }
         Ok(AnyView::from_bytes(self.dtype, copy)?)
     }
 
@@ -242,7 +421,9 @@ impl Items<'_> {
     }
 
     fn in_place(&self, range: Range<usize>) -> Option<AnyView<'_>> {
-        let bytes = &self.bytes[range.start * self.size()..range.end * self.size()];
-        if self.swap { None } else { AnyView::from_bytes(self.dtype, bytes).ok() }
+        let Stored::Memory(all) = self.stored else { return None };
+        let bytes = &all[range.start * self.size()..range.end * self.size()];
+        let is_plain = !self.swap && self.by_columns.is_none();
+        if is_plain { AnyView::from_bytes(self.dtype, bytes).ok() } else { None }
     }
 }

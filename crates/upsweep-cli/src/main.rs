@@ -1,7 +1,9 @@
 //! The `upsweep` program: reduces and scans files, lists devices, measures speed, shows what makes it, keeps what was best, and explains calls.
 
 mod args;
+mod columns;
 mod commands;
+mod containers;
 mod error;
 mod input;
 mod npy;

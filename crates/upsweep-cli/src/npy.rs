@@ -3,8 +3,9 @@
 //! A file is six magic bytes, a version, the length of the header, the header, and the items. The
 //! header is a Python dictionary with the keys `descr`, `fortran_order` and `shape`.
 
+use std::borrow::Cow;
 use std::iter::Peekable;
-use std::str::CharIndices;
+use std::str::{self, CharIndices};
 
 use upsweep::Dtype;
 
@@ -27,10 +28,6 @@ pub(crate) enum HeaderError {
     Corrupt(String),
     #[error("dtype {0}")]
     Dtype(String),
-    #[error("Fortran order with {0} dimensions is not supported; save a C-ordered copy")]
-    FortranOrder(usize),
-    #[error("the array has no dimensions; a file with at least one is wanted")]
-    ZeroDimensional,
     #[error("shape {0} has more items than can be counted")]
     Overflow(String),
     #[error(
@@ -48,7 +45,9 @@ pub(crate) struct Header {
     pub(crate) dtype: Dtype,
     /// Whether the items are big-endian.
     pub(crate) big_endian: bool,
-    /// Lengths of the dimensions; there is at least one.
+    /// Whether neighbours in the file are neighbours along the first dimension, not the last, and this makes a difference.
+    pub(crate) by_columns: bool,
+    /// Lengths of the dimensions. Without any there is one item.
     pub(crate) shape: Vec<u64>,
     /// Number of items.
     pub(crate) items: u64,
@@ -56,21 +55,22 @@ pub(crate) struct Header {
     pub(crate) offset: usize,
 }
 
-/// Reads the header of the file that consists of `bytes`, and checks it against their number.
+/// Reads the header of a file that begins with `bytes` and has `length` of them, and checks it against their number.
 ///
 /// `asked` is the type that the user named: it must be the file's, and it decides what items are
 /// for which numpy has no type of its own.
-pub(crate) fn parse(bytes: &[u8], asked: Option<Dtype>) -> Result<Header, HeaderError> {
-    let (text, offset) = header_text(bytes)?;
-    let fields = Parser::new(text).fields().map_err(HeaderError::Corrupt)?;
+pub(crate) fn parse(
+    bytes: &[u8],
+    length: u64,
+    asked: Option<Dtype>,
+) -> Result<Header, HeaderError> {
+    let (text, offset) = header_text(bytes, length)?;
+    let fields = Parser::new(&text).fields().map_err(HeaderError::Corrupt)?;
     let (dtype, big_endian) = dtype(&fields.descr, asked)?;
     if let Some(asked) = asked.filter(|&asked| asked != dtype) {
         return Err(HeaderError::Mismatch { found: dtype, asked });
     }
     let shape = fields.shape;
-    if shape.is_empty() {
-        return Err(HeaderError::ZeroDimensional);
-    }
     let overflow = || HeaderError::Overflow(shape_text(&shape));
     let items = if shape.contains(&0) {
         0
@@ -83,25 +83,22 @@ pub(crate) fn parse(bytes: &[u8], asked: Option<Dtype>) -> Result<Header, Header
     }
     // With one side longer than 1 both orders are the same.
     let long_sides = shape.iter().filter(|&&side| side > 1).count();
-    if fields.fortran_order && items > 0 && long_sides > 1 {
-        return Err(HeaderError::FortranOrder(shape.len()));
-    }
-    let found = (bytes.len() - offset) as u64;
+    let by_columns = fields.fortran_order && items > 0 && long_sides > 1;
+    let found = length - offset as u64;
     if found != wanted {
         let problem = if found < wanted { "truncated" } else { "bytes left over at the end" };
         let shape = shape_text(&shape);
         return Err(HeaderError::Length { problem, shape, dtype, wanted, found });
     }
-    Ok(Header { dtype, big_endian, shape, items, offset })
+    Ok(Header { dtype, big_endian, by_columns, shape, items, offset })
 }
 
 /// The dictionary of the file, and where it ends.
-fn header_text(bytes: &[u8]) -> Result<(&str, usize), HeaderError> {
+fn header_text(bytes: &[u8], file: u64) -> Result<(Cow<'_, str>, usize), HeaderError> {
     if !bytes.starts_with(MAGIC) {
         return Err(HeaderError::Magic);
     }
-    let found = bytes.len() as u64;
-    let short = |wanted: u64| HeaderError::Truncated { wanted, found };
+    let short = |wanted: u64| HeaderError::Truncated { wanted, found: file };
     let (&[major, minor], rest) = bytes[MAGIC.len()..].split_first_chunk().ok_or(short(10))?;
     let (length, start) = match (major, minor) {
         (1, 0) => {
@@ -117,12 +114,19 @@ fn header_text(bytes: &[u8]) -> Result<(&str, usize), HeaderError> {
     let end = u64::from(start) + u64::from(length);
     let (start, end) = match usize::try_from(end) {
         Ok(end) if end <= bytes.len() => (start as usize, end),
+        _ if end <= file => {
+            return Err(HeaderError::Corrupt(format!("it has {length} bytes, too many")));
+        }
         _ => return Err(short(end)),
     };
     let text = &bytes[start..end];
-    // Before version 3 the text is Latin-1; only ASCII has a meaning here.
-    let text = std::str::from_utf8(text)
-        .map_err(|_| HeaderError::Corrupt("it is not plain text".to_owned()))?;
+    let text = if major < 3 {
+        // Latin-1, of which only ASCII has a meaning here.
+        text.iter().map(|&byte| char::from(byte)).collect()
+    } else {
+        let text = str::from_utf8(text);
+        Cow::from(text.map_err(|_| HeaderError::Corrupt("it is not UTF-8".to_owned()))?)
+    };
     Ok((text, end))
 }
 
@@ -301,12 +305,54 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The type: a word. A list stands for a structure, which no primitive takes.
+    /// The type: a word, or a word with metadata, which say nothing of the items. A list stands for a structure, and a word with a shape
+    /// for items that are arrays; no primitive takes these.
     fn descr(&mut self) -> Result<String, String> {
-        match self.peek() {
-            Some('[') => Err("the items are structures; save one field alone".to_owned()),
-            _ => Ok(self.string()?.escape_default().to_string()),
+        if self.peek() == Some('[') {
+            return Err("the items are structures; save one field alone".to_owned());
         }
+        if !self.accept('(') {
+            return Ok(self.string()?.escape_default().to_string());
+        }
+        let dtype = self.string()?.escape_default().to_string();
+        self.expect(',')?;
+        if self.peek() != Some('{') {
+            return Err("the items are arrays; save them as one array".to_owned());
+        }
+        self.skip_dictionary()?;
+        self.accept(',');
+        self.expect(')')?;
+        Ok(dtype)
+    }
+
+    /// Goes to the end of a dictionary, whatever is in it.
+    fn skip_dictionary(&mut self) -> Result<(), String> {
+        let mut depth = 0u32;
+        while let Some((_, c)) = self.chars.next() {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                '\'' | '"' => self.skip_string(c)?,
+                _ => {}
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+        Err("the metadata of the type do not end".to_owned())
+    }
+
+    /// Goes to the end of a string that began with `quote`.
+    fn skip_string(&mut self, quote: char) -> Result<(), String> {
+        while let Some((_, c)) = self.chars.next() {
+            match c {
+                // Whatever it stands for, it does not end the string.
+                '\\' => drop(self.chars.next()),
+                _ if c == quote => return Ok(()),
+                _ => {}
+            }
+        }
+        Err("a quoted word does not end".to_owned())
     }
 
     fn boolean(&mut self) -> Result<bool, String> {

@@ -1,12 +1,12 @@
 //! Where an array goes: a file that appears whole or not at all, or a stream.
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use memmap2::MmapMut;
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
+use upsweep_measure::log;
 use upsweep_measure::signals::{check_signals, watch_signals};
 
 use crate::error::{Failure, Result};
@@ -67,11 +67,16 @@ impl Target {
     }
 }
 
-/// A file that takes its name when it is finished. Until then it stands beside it under a name of
-/// its own, and is removed if anything goes wrong.
+/// A file that takes its name when it is finished, and is gone if the program ends before.
+///
+/// Until then it has no name at all, where the system has such files. Elsewhere it has another one beside its own, which stays if the
+/// program is killed.
 pub(crate) struct NewFile {
-    file: NamedTempFile,
+    file: File,
+    /// The name that it has until it is finished, if it needs one.
+    part: Option<TempPath>,
     path: PathBuf,
+    directory: PathBuf,
     /// What the user calls it.
     shown: PathBuf,
 }
@@ -88,47 +93,122 @@ impl NewFile {
             return Err(failure(io::ErrorKind::InvalidInput.into()));
         }
         watch_signals()?;
-        let file = tempfile::Builder::new()
-            .prefix(".upsweep-")
-            .suffix(".part")
-            .permissions(Permissions::from_mode(0o666))
-            .tempfile_in(directory)
-            // The name that tempfile adds is of no use to the user.
-            .map_err(|error| {
-                failure(error.raw_os_error().map_or(error, io::Error::from_raw_os_error))
-            })?;
+        let (file, part) = match unnamed::create(directory) {
+            Some(file) => (file, None),
+            None => {
+                let named = part_builder().tempfile_in(directory);
+                // The name that tempfile adds is of no use to the user.
+                let (file, part) = named.map_err(|error| failure(plain(error)))?.into_parts();
+                (file, Some(part))
+            }
+        };
         if let Ok(replaced) = fs::metadata(path) {
-            file.as_file().set_permissions(replaced.permissions()).map_err(failure)?;
+            file.set_permissions(replaced.permissions()).map_err(failure)?;
         }
-        Ok(Self { file, path: path.to_owned(), shown: shown.to_owned() })
+        let (path, directory) = (path.to_owned(), directory.to_owned());
+        Ok(Self { file, part, path, directory, shown: shown.to_owned() })
     }
 
     /// The file to write to.
     pub(crate) fn file(&self) -> &File {
-        self.file.as_file()
+        &self.file
     }
 
     /// Gives the file its name.
     pub(crate) fn finish(self) -> Result<()> {
         check_signals()?;
-        let Self { file, path, shown } = self;
-        file.persist(path).map(drop).map_err(|error| Failure::file("write", &shown, error.error))
+        let Self { file, part, path, directory, shown } = self;
+        let named = match part {
+            Some(part) => part.persist(path).map_err(|error| error.error),
+            None => match unnamed::link(&file, &path) {
+                // A name that is taken can only be taken over by a file that has one.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => part_builder()
+                    .make_in(directory, |part| unnamed::link(&file, part))
+                    .and_then(|part| part.persist(path).map(drop).map_err(|error| error.error)),
+                linked => linked,
+            },
+        };
+        named.map_err(|error| Failure::file("write", &shown, plain(error)))
     }
 }
 
-/// Gives `file` a length of `bytes` with `header` at the front, and maps all of it. The space is
-/// taken now, so that a full disk is an error here and not a signal later.
-pub(crate) fn map(file: &File, path: &Path, header: &[u8], bytes: u64) -> Result<MmapMut> {
+/// What makes names for files that are not finished.
+fn part_builder<'a>() -> tempfile::Builder<'a, 'a> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".upsweep-").suffix(".part");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    builder
+}
+
+/// The error of the system alone.
+fn plain(error: io::Error) -> io::Error {
+    error.raw_os_error().map_or(error, io::Error::from_raw_os_error)
+}
+
+/// Files without a name, which can be given one.
+#[cfg(target_os = "linux")]
+mod unnamed {
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::AsRawFd;
+    use std::path::{Path, PathBuf};
+
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
+
+    /// A new file in this directory; `None` if it cannot be made there or could not be given a name.
+    pub(super) fn create(directory: &Path) -> Option<File> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let file: File = open(directory, flags, Mode::from_raw_mode(0o666)).ok()?.into();
+        link_of(&file).symlink_metadata().is_ok().then_some(file)
+    }
+
+    /// Gives it a name.
+    pub(super) fn link(file: &File, path: &Path) -> io::Result<()> {
+        Ok(linkat(CWD, link_of(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+    }
+
+    /// The link by which the system shows an open file.
+    fn link_of(file: &File) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+    }
+}
+
+/// Systems without such files.
+#[cfg(not(target_os = "linux"))]
+mod unnamed {
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    pub(super) fn create(_: &Path) -> Option<File> {
+        None
+    }
+
+    pub(super) fn link(_: &File, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Writes `header` to the front of `file`, and takes space for `bytes` bytes in all, so that a full disk is an error here and not a
+/// signal later.
+pub(crate) fn begin(file: &File, path: &Path, header: &[u8], bytes: u64) -> Result<()> {
     let failure = |error| Failure::file("write", path, error);
     let mut writer = file;
     writer.write_all(header).map_err(failure)?;
-    if bytes == 0 {
-        return MmapMut::map_anon(1).map_err(failure);
-    }
-    reserve(file, bytes).map_err(failure)?;
+    if bytes > 0 { reserve(file, bytes).map_err(failure) } else { Ok(()) }
+}
+
+/// All of a file that has been begun, as memory; `None` if it cannot be mapped.
+pub(crate) fn map(file: &File) -> Option<MmapMut> {
     // SAFETY: the file has no name that another program would know, or none at all, so that
     // nobody shortens it; numbers are written over any bytes.
-    unsafe { MmapMut::map_mut(file) }.map_err(failure)
+    let map = unsafe { MmapMut::map_mut(file) };
+    let tell = |error| log!("mapping failed ({error}); the output is written in pieces");
+    map.map_err(tell).ok()
 }
 
 /// Takes space for `bytes` bytes on the disk.

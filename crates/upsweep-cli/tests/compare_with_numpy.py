@@ -83,7 +83,9 @@ def check_reduce(name, array):
             expect(abs(float(text) - exact) <= limit, name, op, text, exact)
     for op in ("min", "max"):
         text = run("reduce", name, "--op", op)
-        if n > 0 and text is not None:
+        if n == 0:
+            expect(text == "none", name, op, text)
+        elif text is not None:
             wanted = getattr(np, op)(array)
             expect(dtype.type(text) == wanted, name, op, text, wanted)
     for op in ("argmin", "argmax"):
@@ -115,6 +117,8 @@ def accumulate(function, flat, exclusive, reverse, init, dtype):
 def check_scan(name, array, number):
     dtype, flat = array.dtype, array.ravel()
     integer = dtype.kind != "f"
+    # What sums and products of integers are written in, by numpy too.
+    wide = np.cumsum(flat[:0]).dtype if integer else dtype
     if integer:
         facts = np.iinfo(dtype)
         identity = {"sum": 0, "product": 1, "min": facts.max, "max": facts.min}
@@ -132,20 +136,20 @@ def check_scan(name, array, number):
                 continue
             out = np.load("out.npy")
             what = (name, op, *options)
-            expect(out.dtype == dtype and out.shape == array.shape, *what, out.dtype)
+            written = wide if op in ("sum", "product") else dtype
+            expect(out.dtype == written and out.shape == array.shape, *what, out.dtype)
             first = start if init is None else init
             if op == "sum" and not integer:
                 check_float_sums(flat, out.ravel(), exclusive, reverse, first, what)
                 continue
-            wanted = accumulate(functions[op], flat, exclusive, reverse, first, dtype)
+            wanted = accumulate(functions[op], flat, exclusive, reverse, first, written)
             expect(out.tobytes() == wanted.tobytes(), *what)
     if integer:
-        # In a wider type.
-        wide = np.dtype("<i8" if dtype.kind == "i" else "<u8")
-        if run("scan", name, "-o", "out.npy", "--acc", wide.kind + "64") is not None:
+        # In their own type, in which they wrap.
+        if run("scan", name, "-o", "out.npy", "--acc", dtype.kind + str(8 * dtype.itemsize)) is not None:
             out = np.load("out.npy")
-            wanted = np.cumsum(flat, dtype=wide).reshape(array.shape)
-            expect(out.dtype == wide and np.array_equal(out, wanted), name, "scan --acc", wide)
+            wanted = np.cumsum(flat, dtype=dtype).reshape(array.shape)
+            expect(out.dtype == dtype and np.array_equal(out, wanted), name, "scan --acc", dtype)
 
 
 def check_float_sums(flat, out, exclusive, reverse, init, what):
@@ -158,6 +162,23 @@ def check_float_sums(flat, out, exclusive, reverse, init, what):
     expect(bool(np.all(abs(out.astype(wide) - exact) <= limit)), *what)
 
 
+def check_order():
+    """An array has the same sums, bit for bit, however it is stored; without dimensions it has one item."""
+    array = items("<f4", (301, 1, 517), 97)
+    for order in ("C", "F"):
+        np.save(f"{order}.npy", np.asarray(array, order=order))
+        run("scan", f"{order}.npy", "-o", f"{order}-out.npy")
+    expect(run("reduce", "C.npy") == run("reduce", "F.npy"), "order of a sum")
+    expect(np.load("C-out.npy").tobytes() == np.load("F-out.npy").tobytes(), "order of a scan")
+    np.save("one.npy", np.float32(3.5))
+    expect(run("reduce", "one.npy") == "3.5", "no dimensions")
+    run("scan", "one.npy", "-o", "out.npy")
+    expect(np.load("out.npy").shape == (), "scan without dimensions")
+    unit = np.dtype("<f8", metadata={"unit": "m"})
+    np.lib.format.write_array(open("unit.npy", "wb"), np.arange(1, 5, dtype=unit))
+    expect(run("reduce", "unit.npy") == "10.0", "metadata")
+
+
 def main():
     for dtype in DTYPES:
         for number, shape in enumerate(SHAPES):
@@ -167,13 +188,15 @@ def main():
             check_reduce(name, array)
             if number != len(SHAPES) - 1 or dtype in ("<i4", "<f2", "<f4"):
                 check_scan(name, array, number)
-        # The other byte order, and Fortran order where it is the same.
+        # The other byte order, and columns first.
         array = items(dtype, (50,), 99)
         np.save("big.npy", array.astype(np.dtype(dtype).newbyteorder(">")))
         check_reduce("big.npy", array)
-    for order in ("C", "F"):
-        np.save("order.npy", np.asarray(np.arange(12, dtype="<i4").reshape(1, 12), order=order))
-        expect(run("reduce", "order.npy") == "66", "order", order)
+        columns = np.asfortranarray(items(dtype, (7, 1, 11, 5), 98))
+        np.save("columns.npy", columns)
+        check_reduce("columns.npy", columns)
+        check_scan("columns.npy", columns, 0)
+    check_order()
     print(f"{runs} runs by UPSWEEP_TEST_SEED={SEED}, {len(failures)} differ from numpy {np.__version__}")
     for failure in failures[:40]:
         print(failure)

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+#[cfg(unix)]
+use signal_hook::consts::SIGXFSZ;
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::error::{Failure, Result};
@@ -21,6 +23,7 @@ pub fn watch_signals() -> Result<()> {
     };
     watch(SIGINT, SIGINT as usize)?;
     watch(SIGTERM, SIGTERM as usize)?;
+    #[cfg(unix)]
     watch(SIGXFSZ, 0)?;
     Ok(())
 }

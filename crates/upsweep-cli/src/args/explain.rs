@@ -8,6 +8,7 @@ use upsweep::any::Op;
 use upsweep_measure::selection::{Choice, Lengths, Primitive};
 
 use super::device::DeviceArguments;
+use super::input::ReadingArguments;
 
 const HELP: &str = "\
   strategy    which algorithm, at each level, and with which numbers (policy)
@@ -44,6 +45,9 @@ pub(crate) struct ExplainArguments {
     /// Type of the items; of a .npy file its own [default: f32]
     #[arg(long, value_name = "TYPE")]
     pub(crate) dtype: Option<Dtype>,
+
+    #[command(flatten)]
+    pub(crate) reading: ReadingArguments,
 
     /// Primitive: reduce, argmin, argmax, inclusive_scan or exclusive_scan
     #[arg(long, value_name = "OP", default_value = "reduce")]

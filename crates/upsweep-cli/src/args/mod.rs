@@ -16,6 +16,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use bench::{BenchArguments, GuardArguments};
 pub(crate) use devices::DevicesArguments;
 pub(crate) use explain::ExplainArguments;
+pub(crate) use input::{InputArguments, ReadingArguments};
 pub(crate) use ladder::LadderArguments;
 pub(crate) use reduce::ReduceArguments;
 pub(crate) use report::ReportArguments;
@@ -35,7 +36,7 @@ Examples:
   upsweep reduce samples.raw --dtype f32 --op mean
   seq 1000000 | upsweep reduce - --dtype u64
   upsweep scan counts.npy -o ends.npy           running totals
-  upsweep scan counts.npy -o starts.npy --exclusive --acc u64
+  upsweep scan counts.npy -o starts.npy --exclusive
   upsweep devices
   upsweep bench --op reduce --dtype f32 --n 2^20,2^26
   upsweep ladder --n 2^26
@@ -44,10 +45,13 @@ Examples:
   upsweep report -o report.html
 
 Files:
-  .npy   numpy's format, version 1 to 3, in C order, of any dimensions; read in place
-  raw    anything else; --dtype says which little-endian numbers it holds
+  .npy   numpy's format, version 1 to 3, of any dimensions; read in place. Positions and prefixes
+         are those of C order, however the array is stored
+  raw    anything else; --dtype says which little-endian numbers it holds. Archives, compressed files
+         and text are not taken for numbers, unless --raw says so
   -      text on standard input: numbers between white space or commas, f64 unless --dtype
-         says otherwise
+         says otherwise. --separator names another character than the comma. An empty field is an error
+         unless --missing says what it stands for, and so is 1,234,567, which may be one number or three
 
 Types:
   u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64. numpy has no bf16: a .npy file of type '<V2' is

@@ -11,13 +11,13 @@ const HELP: &str = "\
 Result:
   sum, product       in 64 bits for integers (u64 or i64, wrapping), in f32 for f16 and bf16, in
                      the type itself for f32 and f64
-  min, max           in the items' type; NaN if any item is NaN
+  min, max           in the items' type; NaN if any item is NaN; 'none' if there are no items
   and, or, xor       in the items' type; integers only
   argmin, argmax     the first position, counted from 0 in C order; the first NaN if there is one;
                      'none' if there are no items
   mean               f64, of f16, bf16 and f32 f32
 Floats are printed with the fewest digits that read back as the same number. No items give the
-operator's identity: 0, 1, the largest or smallest value, all bits set; their mean is nan.
+operator's identity, 0, 1 or all bits set, unless it says none above; their mean is nan.
 
 Examples:
   upsweep reduce heights.npy --op mean

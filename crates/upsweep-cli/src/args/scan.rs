@@ -11,8 +11,9 @@ use super::input::InputArguments;
 
 const HELP: &str = "\
 Output:
-  The items have the input's type, in which integers wrap, unless --acc names a wider one; f16 and
-  bf16 are combined in f32 and rounded when stored. Output i of an inclusive scan combines the
+  Sums and products of integers have 64 bits (u64 or i64, wrapping); all else has the input's type.
+  --acc names another type, the input's own included; f16 and bf16 are combined in f32 and rounded when
+  stored. Output i of an inclusive scan combines the
   items [0, i], of an exclusive one [0, i); with --reverse [i, n) and (i, n).
 
   A file is written as .npy, with the input's shape in C order, if OUT ends in .npy or the input
@@ -22,7 +23,7 @@ Output:
 
 Examples:
   upsweep scan counts.npy -o ends.npy
-  upsweep scan counts.npy -o starts.npy --exclusive --init 100 --acc u64
+  upsweep scan counts.npy -o starts.npy --exclusive --init 100
   upsweep scan levels.raw --dtype f32 --op max --reverse -o highest.npy
   printf '3 1 4\\n' | upsweep scan - --dtype i32 -o -";
 

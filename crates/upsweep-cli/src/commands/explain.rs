@@ -21,8 +21,9 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<()> {
     let mut all = Vec::new();
     match (&arguments.file, &arguments.n) {
         (Some(file), _) => {
-            let input = Input::open(file, arguments.dtype)?;
-            all.push(explained(arguments, input.dtype, input.items, Some(&input))?);
+            let mut input = Input::open(file, arguments.dtype, &arguments.reading)?;
+            let (dtype, items) = (input.dtype, input.items);
+            all.push(explained(arguments, dtype, items, Some(&mut input))?);
         }
         (None, lengths) => {
             let dtype = arguments.dtype.unwrap_or(Dtype::F32);
@@ -53,7 +54,7 @@ fn explained(
     arguments: &ExplainArguments,
     dtype: Dtype,
     n: usize,
-    file: Option<&Input>,
+    file: Option<&mut Input>,
 ) -> Result<Explained> {
     let workload = Workload::new(arguments.op, arguments.operator, dtype, arguments.acc);
     let Workload { primitive, op, .. } = workload;
@@ -122,10 +123,10 @@ fn opened(
 }
 
 /// All items of a file, in the machine's order of bytes.
-fn of_file(file: &Input) -> Result<Buffer> {
+fn of_file(file: &mut Input) -> Result<Buffer> {
     let mut all = Buffer::new(file.items * file.dtype.size())?;
-    let items = file.items();
     let progress = Progress::new(file.item_bytes());
+    let items = file.items()?;
     let (step, size) = (items.step(None, 1), items.size());
     items.in_steps(step, &progress, |start, chunk| {
         if let Some(bytes) = chunk.bytes() {

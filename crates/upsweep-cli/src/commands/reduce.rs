@@ -5,7 +5,7 @@ use upsweep::profile::Traffic;
 use upsweep::{Device, Dtype};
 use upsweep_measure::{check_accumulator, device, log};
 
-use crate::args::ReduceArguments;
+use crate::args::{InputArguments, ReduceArguments};
 use crate::error::{Failure, Result};
 use crate::input::Input;
 use crate::progress::Progress;
@@ -14,7 +14,8 @@ use crate::record::print;
 /// Reduces a file and prints the result.
 pub(crate) fn run(arguments: &ReduceArguments) -> Result<()> {
     let (op, acc) = (arguments.op, arguments.acc);
-    let input = Input::open(&arguments.input.file, arguments.input.dtype)?;
+    let InputArguments { file, dtype, reading } = &arguments.input;
+    let mut input = Input::open(file, *dtype, reading)?;
     let (wanted, options) = (&arguments.device.device, arguments.device.options());
     let bytes = input.items * input.dtype.size();
     let dtypes = [input.dtype, acc.unwrap_or_else(|| combined_in(op, input.dtype))];
@@ -24,8 +25,21 @@ pub(crate) fn run(arguments: &ReduceArguments) -> Result<()> {
     log!("{op} on {}: strategy {}, {:?}", device.id(), choice.0, choice.1);
     let progress = Progress::new(input.item_bytes());
     check(op, input.dtype, acc)?;
-    let result = reduce(&device, &input, &Reduce { op, acc, init: None }, &progress)?;
+    let problem = Reduce { op, acc, init: None };
+    if is_exact(op, problem.result(input.dtype)) {
+        input.ignore_order();
+    }
+    let result = reduce(&device, &mut input, &problem, &progress)?;
     Ok(print(&format!("{result}\n"))?)
+}
+
+/// Whether the order of items cannot be seen in a result of type `acc`.
+fn is_exact(op: Op, acc: Dtype) -> bool {
+    match op {
+        Op::ArgMin | Op::ArgMax => false,
+        Op::Sum | Op::Product | Op::Mean => !acc.is_float(),
+        _ => true,
+    }
 }
 
 /// A type that a device must have for `op` on items of type `dtype`.
@@ -49,13 +63,23 @@ fn check(op: Op, item: Dtype, acc: Option<Dtype>) -> Result<()> {
 }
 
 /// Takes the items chunk by chunk; the value as text.
-fn reduce(device: &Device, input: &Input, problem: &Reduce, progress: &Progress) -> Result<String> {
-    let (items, op) = (input.items(), problem.op);
-    let kernel = any::reduce_kernel(op, input.dtype, problem.acc);
+fn reduce(
+    device: &Device,
+    input: &mut Input,
+    problem: &Reduce,
+    progress: &Progress,
+) -> Result<String> {
+    let (op, dtype) = (problem.op, input.dtype);
+    if input.items == 0 && matches!(op, Op::Min | Op::Max) {
+        // The operator's identity would be taken for an item.
+        return Ok("none".to_owned());
+    }
+    let items = input.items()?;
+    let kernel = any::reduce_kernel(op, dtype, problem.acc);
     if let Some(kernel) = kernel.filter(|_| !op.is_position()) {
         log!("kernel {kernel}");
     }
-    let mut stream = ReduceStream::new(device, input.dtype, problem)?;
+    let mut stream = ReduceStream::new(device, dtype, problem)?;
     let multiple = if op.is_position() { 1 } else { ReduceStream::CHUNK };
     items.in_steps(items.step(kernel, multiple), progress, |_, chunk| Ok(stream.push(chunk)?))?;
     Ok(stream.finish()?.map_or("none".to_owned(), |value| value.to_string()))

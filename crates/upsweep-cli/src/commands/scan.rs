@@ -1,6 +1,8 @@
 //! `upsweep scan`: every prefix of a file, combined, as an array of the same shape.
 
-use std::io::{BufWriter, Write};
+use std::fs::File;
+use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::ops::Range;
 use std::path::Path;
 
 use bytemuck::cast_slice_mut;
@@ -9,7 +11,7 @@ use upsweep::profile::Traffic;
 use upsweep::{Bounds, Direction, Dtype};
 use upsweep_measure::{check_accumulator, device, log};
 
-use crate::args::{OutputFormat, ScanArguments};
+use crate::args::{InputArguments, OutputFormat, ScanArguments};
 use crate::error::{Failure, Result};
 use crate::input::{Format, Input, Items};
 use crate::npy;
@@ -26,8 +28,9 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
         )));
     }
     let target = Target::of(&arguments.output)?;
-    let input = Input::open(&arguments.input.file, arguments.input.dtype)?;
-    let dtype = arguments.acc.unwrap_or(input.dtype);
+    let InputArguments { file, dtype, reading } = &arguments.input;
+    let mut input = Input::open(file, *dtype, reading)?;
+    let dtype = arguments.acc.unwrap_or_else(|| any::scan_output(op, input.dtype));
     let (wanted, options) = (&arguments.device.device, arguments.device.options());
     let bytes = input.items * (input.dtype.size() + dtype.size());
     let device = device::place(wanted, options, Traffic::Copies, bytes, &[input.dtype, dtype])?;
@@ -56,10 +59,12 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
     let bytes = (header.len() as u64).saturating_add((input.items as u64) * dtype.size() as u64);
     let progress = Progress::new(input.item_bytes());
     let problem = Scan { op, bounds, direction, init };
+    let item = input.dtype;
+    let items = input.items()?;
     let job = |destination: Destination<'_>| -> Result<()> {
         Job {
-            stream: ScanStream::new(&device, input.dtype, dtype, &problem)?,
-            items: input.items(),
+            stream: ScanStream::new(&device, item, dtype, &problem)?,
+            items,
             kernel,
             out: dtype,
             progress: &progress,
@@ -71,9 +76,7 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
     match &target {
         Target::File(path) if format != OutputFormat::Text => {
             let new = NewFile::create(path, &arguments.output)?;
-            let mut map = output::map(new.file(), &arguments.output, &header, bytes)?;
-            job(Destination::Memory(&mut map[header.len()..]))?;
-            drop(map);
+            into_file(new.file(), &arguments.output, &header, bytes, job)?;
             new.finish()
         }
         Target::File(path) => {
@@ -101,6 +104,24 @@ fn format(input: &Input, target: &Target) -> OutputFormat {
     }
 }
 
+/// Bytes that are copied at once.
+const PART: usize = 1 << 20;
+
+/// Scans into a file behind a header, `bytes` bytes in all.
+fn into_file(
+    file: &File,
+    path: &Path,
+    header: &[u8],
+    bytes: u64,
+    job: impl FnOnce(Destination<'_>) -> Result<()>,
+) -> Result<()> {
+    output::begin(file, path, header, bytes)?;
+    match output::map(file) {
+        Some(mut map) => job(Destination::Memory(&mut map[header.len()..])),
+        None => job(Destination::File { file, path, offset: header.len() as u64 }),
+    }
+}
+
 /// Scans into a stream. From the last item to the first, what comes out first is written last:
 /// the output is put together in a file without a name.
 fn stream(
@@ -112,12 +133,17 @@ fn stream(
 ) -> Result<()> {
     out.write(header)?;
     if reverse {
-        let file = unnamed_file()?;
-        let bytes = bytes - header.len() as u64;
-        let mut map = output::map(&file, &std::env::temp_dir(), &[], bytes)?;
-        job(Destination::Memory(&mut map))?;
-        for part in map[..usize::try_from(bytes).unwrap_or(0)].chunks(1 << 20) {
-            out.write_items(part)?;
+        let (mut file, directory) = (unnamed_file()?, std::env::temp_dir());
+        let mut left = bytes - header.len() as u64;
+        into_file(&file, &directory, &[], left, job)?;
+        let failure = |error| Failure::file("read", &directory, error);
+        file.rewind().map_err(failure)?;
+        let mut part = vec![0; PART];
+        while left > 0 {
+            let length = usize::try_from(left).map_or(PART, |left| left.min(PART));
+            file.read_exact(&mut part[..length]).map_err(failure)?;
+            out.write_items(&part[..length])?;
+            left -= length as u64;
         }
     } else {
         job(Destination::Stream(out))?;
@@ -170,6 +196,8 @@ impl<'a> Out<'a> {
 enum Destination<'a> {
     /// To their places.
     Memory(&'a mut [u8]),
+    /// To their places in a file, from this byte on.
+    File { file: &'a File, path: &'a Path, offset: u64 },
     /// Out of the program, from first to last.
     Stream(&'a mut dyn ItemWriter),
 }
@@ -199,38 +227,55 @@ struct Job<'a, 'd> {
 impl Job<'_, '_> {
     fn run(self) -> Result<()> {
         let Self { mut stream, items, kernel, out: dtype, progress, destination } = self;
+        let (n, size) = (items.len(), dtype.size());
         let step = items.step(kernel, ScanStream::CHUNK);
+        // What is read in place comes in large chunks; an output that is not in place needs memory.
+        let short = step.min(ScanStream::CHUNK * 8);
+        let mut buffer = Vec::new();
         match destination {
             Destination::Memory(bytes) => {
-                let (n, size) = (items.len(), dtype.size());
-                let mut buffer = Vec::new();
-                for number in 0..n.div_ceil(step) {
-                    // A shorter chunk is the last to come, from either end.
-                    let (start, end) = match stream.direction() {
-                        Direction::Reverse => {
-                            (n.saturating_sub((number + 1) * step), n - number * step)
-                        }
-                        Direction::Forward => (number * step, n.min((number + 1) * step)),
-                    };
-                    let chunk = items.get(start..end, &mut buffer)?;
-                    let output = &mut bytes[start * size..end * size];
+                for range in chunks(n, step, stream.direction()) {
+                    let chunk = items.get(range.clone(), &mut buffer)?;
+                    let output = &mut bytes[range.start * size..range.end * size];
                     stream.next(chunk, AnyViewMut::from_bytes(dtype, output)?)?;
-                    progress.advance((end - start) * items.size())?;
+                    progress.advance(range.len() * items.size())?;
                 }
-                Ok(())
+            }
+            Destination::File { mut file, path, offset } => {
+                let mut output = Vec::new();
+                for range in chunks(n, short, stream.direction()) {
+                    let chunk = items.get(range.clone(), &mut buffer)?;
+                    let output = bytes_of(&mut output, range.len() * size);
+                    stream.next(chunk, AnyViewMut::from_bytes(dtype, output)?)?;
+                    file.seek(SeekFrom::Start(offset + (range.start * size) as u64))
+                        .and_then(|_| file.write_all(output))
+                        .map_err(|error| Failure::file("write", path, error))?;
+                    progress.advance(range.len() * items.size())?;
+                }
             }
             Destination::Stream(out) => {
                 let mut output = Vec::new();
-                // What is read in place comes in large chunks; the output needs memory.
-                let step = step.min(ScanStream::CHUNK * 8);
-                items.in_steps(step, progress, |_, chunk| {
-                    let bytes = chunk.len() * dtype.size();
-                    output.resize(bytes.div_ceil(8), 0u64);
-                    let output = &mut cast_slice_mut(&mut output)[..bytes];
+                items.in_steps(short, progress, |_, chunk| {
+                    let output = bytes_of(&mut output, chunk.len() * size);
                     stream.next(chunk, AnyViewMut::from_bytes(dtype, output)?)?;
                     out.write_items(output)
-                })
+                })?;
             }
         }
+        Ok(())
     }
+}
+
+/// So many bytes in a buffer for items of any type.
+fn bytes_of(buffer: &mut Vec<u64>, bytes: usize) -> &mut [u8] {
+    buffer.resize(bytes.div_ceil(8), 0);
+    &mut cast_slice_mut(buffer)[..bytes]
+}
+
+/// `n` items by `step`, in the order of a scan. A shorter chunk is the last to come, from either end.
+fn chunks(n: usize, step: usize, direction: Direction) -> impl Iterator<Item = Range<usize>> {
+    (0..n.div_ceil(step)).map(move |number| match direction {
+        Direction::Forward => number * step..n.min((number + 1) * step),
+        Direction::Reverse => n.saturating_sub((number + 1) * step)..n - number * step,
+    })
 }

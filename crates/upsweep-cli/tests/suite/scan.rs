@@ -9,7 +9,7 @@ use crate::common::{Place, Ran, doubles, ints, npy};
 fn scanned(numbers: &[i32], options: &str) -> Vec<i32> {
     let place = Place::new();
     place.write("in.npy", &npy("<i4", &format!("({},)", numbers.len()), &ints(numbers)));
-    let ran = place.run(&format!("scan in.npy -o out.npy {options}"));
+    let ran = place.run(&format!("scan in.npy -o out.npy --acc i32 {options}"));
     assert_eq!(ran.text(), "");
     assert_eq!(place.names(), ["in.npy", "out.npy"]);
     let file = place.read("out.npy");
@@ -52,20 +52,20 @@ fn more_than_one_chunk_in_either_direction() {
     let place = Place::new();
     place.write("in.npy", &npy("<i4", "(3000000,)", &ints(&numbers)));
     // Through a pipe, from either end, as the items are and converted.
-    let ran = place.run("scan in.npy -o -");
+    let ran = place.run("scan in.npy --acc i32 -o -");
     assert_eq!(ran.out[128..], ints(&forward));
     let backward: Vec<i32> =
         numbers.iter().zip(&forward).map(|(number, sum)| total - sum + number).collect();
-    let ran = place.run("scan in.npy --reverse -o /dev/stdout");
+    let ran = place.run("scan in.npy --acc i32 --reverse -o /dev/stdout");
     assert_eq!(ran.out[128..], ints(&backward));
-    assert_eq!(place.run("scan in.npy --reverse -o out.npy").text(), "");
+    assert_eq!(place.run("scan in.npy --acc i32 --reverse -o out.npy").text(), "");
     assert_eq!(place.read("out.npy")[128..], ints(&backward));
     let wide: Vec<f64> = backward.iter().map(|&number| f64::from(number)).collect();
     assert_eq!(place.run("scan in.npy --reverse --acc f64 -o out.npy").text(), "");
     assert!(place.read("out.npy")[128..] == doubles(&wide));
     let big: Vec<u8> = numbers.iter().flat_map(|number| number.to_be_bytes()).collect();
     place.write("big.npy", &npy(">i4", "(1500, 2000)", &big));
-    assert_eq!(place.run("scan big.npy --reverse -o out.npy").text(), "");
+    assert_eq!(place.run("scan big.npy --acc i32 --reverse -o out.npy").text(), "");
     assert!(place.read("out.npy")[128..] == ints(&backward));
     assert_eq!(place.names(), ["big.npy", "in.npy", "out.npy"]);
 }
@@ -77,11 +77,11 @@ fn the_output_is_numpys_own() {
     place.write("in.npy", &npy("<i4", "(2, 3)", &data));
     place.run("scan in.npy -o out.npy --exclusive --op max --init 0").text();
     assert_eq!(place.read("out.npy"), npy("<i4", "(2, 3)", &ints(&[0, 1, 2, 3, 4, 5])));
-    place.run("scan in.npy -o wide.npy --acc i64").text();
+    place.run("scan in.npy -o wide.npy").text();
     let wide: Vec<u8> = [1i64, 3, 6, 10, 15, 21].iter().flat_map(|n| n.to_le_bytes()).collect();
     assert_eq!(place.read("wide.npy"), npy("<i8", "(2, 3)", &wide));
     place.write("raw", &[1, 2, 3]);
-    place.run("scan raw --dtype u8 -o raw.npy").text();
+    place.run("scan raw --dtype u8 --acc u8 -o raw.npy").text();
     assert_eq!(place.read("raw.npy"), npy("|u1", "(3,)", &[1, 3, 6]));
 }
 
@@ -92,7 +92,7 @@ fn formats_follow_the_names() {
     place.write("raw", &[1, 2, 3]);
     let sums = npy("|u1", "(3,)", &[1, 3, 6]);
     let output = |arguments: &str| {
-        assert_eq!(place.run(&format!("scan {arguments} -o out")).text(), "");
+        assert_eq!(place.run(&format!("scan {arguments} --acc u8 -o out")).text(), "");
         place.read("out")
     };
     assert_eq!(output("in.npy"), sums);
@@ -100,11 +100,11 @@ fn formats_follow_the_names() {
     assert_eq!(output("in.npy --format text"), b"1\n3\n6\n");
     assert_eq!(output("raw --dtype u8"), [1, 3, 6]);
     assert_eq!(output("raw --dtype u8 --format npy"), sums);
-    assert_eq!(place.run("scan raw --dtype u8 -o -").out, [1, 3, 6]);
-    assert_eq!(place.run("scan in.npy -o -").out, sums);
+    assert_eq!(place.run("scan raw --dtype u8 --acc u8 -o -").out, [1, 3, 6]);
+    assert_eq!(place.run("scan in.npy --acc u8 -o -").out, sums);
     assert_eq!(place.run_with("scan - --dtype u8 -o -", b"1 2 3").text(), "1\n3\n6\n");
     assert_eq!(place.run_with("scan - -o - --reverse", b"1 2 3").text(), "6.0\n5.0\n3.0\n");
-    assert_eq!(place.run_with("scan - --dtype u8 -o text", b"1 2 3").text(), "");
+    assert_eq!(place.run_with("scan - --dtype u8 --acc u8 -o text", b"1 2 3").text(), "");
     assert_eq!(place.read("text"), [1, 3, 6]);
     assert_eq!(output("raw --dtype u8 --format text --reverse"), b"6\n5\n3\n");
     assert_eq!(place.names(), ["in.npy", "out", "raw", "text"]);
@@ -132,9 +132,9 @@ fn a_file_onto_itself_and_its_permissions() {
     let path = place.write("in.npy", &npy("<i4", "(3,)", &ints(&[1, 2, 3])));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).expect("own file");
     symlink("in.npy", place.path("link.npy")).expect("a link can be made");
-    place.run("scan in.npy -o link.npy").text();
+    place.run("scan in.npy --acc i32 -o link.npy").text();
     assert_eq!(place.read("in.npy")[128..], ints(&[1, 3, 6]));
-    place.run("scan in.npy -o in.npy").text();
+    place.run("scan in.npy --acc i32 -o in.npy").text();
     assert_eq!(place.read("in.npy")[128..], ints(&[1, 4, 10]));
     let facts = std::fs::symlink_metadata(place.path("link.npy")).expect("the link is there");
     assert!(facts.is_symlink());
@@ -148,7 +148,11 @@ fn standard_output_that_is_a_file_is_written_to() {
     place.write("in.npy", &npy("|u1", "(3,)", &[1, 2, 3]));
     for name in ["-", "/dev/stdout", "/dev/fd/1"] {
         let file = std::fs::File::create(place.path("out")).expect("a file");
-        let status = place.program().args(["scan", "in.npy", "-o", name]).stdout(file).status();
+        let status = place
+            .program()
+            .args(["scan", "in.npy", "--acc", "u8", "-o", name])
+            .stdout(file)
+            .status();
         assert!(status.expect("the program runs").success());
         assert_eq!(place.read("out"), npy("|u1", "(3,)", &[1, 3, 6]), "{name}");
     }

@@ -245,6 +245,12 @@ pub fn accumulator(op: Op, item: Dtype) -> Dtype {
     }
 }
 
+/// The type of a scan's output unless another is asked for: 64 bits for sums and products of integers, as of `numpy.cumsum`, and the
+/// items' type for all else.
+pub fn scan_output(op: Op, item: Dtype) -> Dtype {
+    if item.is_float() { item } else { accumulator(op, item) }
+}
+
 /// The type in which items of a type are combined if the result has their type: `f32` for short floats, or the type itself.
 pub fn combined_in(dtype: Dtype) -> Dtype {
     match dtype {

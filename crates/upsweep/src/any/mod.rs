@@ -21,7 +21,7 @@
 //!   [`reduce_by_key`] are the typed functions of these names, on every device, with the same bits.
 //! - [`ReduceCall`] and [`ScanCall`] look a kernel up once, for calls on short arrays again and again.
 //! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk; [`bind_reduce`] and [`bind_scan`] give recordings.
-//! - [`accumulator`] says in which type a result comes, [`holds`] and [`convert`] which types become which.
+//! - [`accumulator`] and [`scan_output`] say in which type a result comes, [`holds`] and [`convert`] which types become which.
 //!
 //! Some pairs of an operator and two types have kernels; [`reduce_kernel`] and [`scan_kernel`] say which. Sums, products and bit
 //! operators of signed integers run as unsigned ones. Items of any other pair are widened first, piece by piece, which is done for
@@ -50,7 +50,7 @@ pub use bind::{
 pub use choices::{cpu_policy, reduce_choice, reduce_shape, scan_choice, scan_shape};
 pub use convert::{check_accumulator, convert, holds};
 pub use explain::{explain_reduce, explain_scan};
-pub use kernel::{Kernel, accumulator, combined_in, reduce_kernel, scan_kernel};
+pub use kernel::{Kernel, accumulator, combined_in, reduce_kernel, scan_kernel, scan_output};
 pub use op::Op;
 pub use reduce::{Reduce, ReduceCall, reduce, reduce_into, reference_reduce};
 pub use scalar::Scalar;

@@ -143,8 +143,15 @@ impl Scalar {
             other => unreachable!("{other} has no Rust type"),
         };
         number.map_err(|too_large| {
-            let mut token: String = text.chars().take(40).collect();
-            if token.len() < text.len() {
+            let mut token = String::new();
+            for c in text.chars().take(40) {
+                match c {
+                    '\'' | '"' => token.push(c),
+                    // What cannot be seen is spelt out.
+                    _ => token.extend(c.escape_debug()),
+                }
+            }
+            if text.chars().nth(40).is_some() {
                 token.push('…');
             }
             match (too_large, dtype.is_float()) {
