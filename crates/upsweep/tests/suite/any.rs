@@ -516,7 +516,7 @@ fn mistakes_are_named() -> Result<()> {
     assert!(matches!(AnyView::from_bytes(Dtype::U32, &bytes[..6]), Err(Error::Buffer { .. })));
     let bound = any::bind_scan(&device, &items, &mut [0u8; 2], &Scan::inclusive(Op::Sum));
     assert!(matches!(bound, Err(Error::NoCommands { .. })), "{bound:?}");
-    assert!(matches!(any::segments_by_offsets(&[0i32]), Err(Error::Segments { .. })));
+    assert!(matches!(any::segments_by_offsets(&[0i16]), Err(Error::Segments { .. })));
     let mut three = [0u64; 3];
     let (view, out) = (AnyView::from(&items), AnyViewMut::from(&mut three));
     assert_eq!((view.len(), out.len(), out.dtype()), (2, 3, Dtype::U64));
