@@ -174,7 +174,15 @@ fn cache_dir() -> PathBuf {
 fn documentation(steps: &mut Steps) -> Result<()> {
     steps.step("documentation", || {
         let mut doc = cargo("doc --workspace --no-deps --quiet");
-        run(doc.env("RUSTDOCFLAGS", "-D warnings")).map(|()| String::new())
+        run(doc.env("RUSTDOCFLAGS", "-D warnings"))?;
+        // The program has the library's name, and its page would stand in the same place.
+        let page = target_dir().join("doc/upsweep/index.html");
+        let text =
+            std::fs::read_to_string(&page).map_err(|e| format!("{}: {e}", page.display()))?;
+        match text.contains("fn.reduce.html") {
+            true => Ok(String::new()),
+            false => Err(format!("{} is not the library's page", page.display())),
+        }
     })
 }
 

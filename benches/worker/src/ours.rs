@@ -7,10 +7,11 @@ use std::rc::Rc;
 
 use rayon::prelude::*;
 use upsweep::reference::{self, specified};
+use upsweep::strategy::CpuStrategy;
 use upsweep::summation::{TILE, WINDOW};
 use upsweep::{
-    ArgMax, ArgMin, CpuOptions, CpuStrategy, Device, Element, Indexed, Max, Min, Number, Operator,
-    Reduce, Scan, Sum, Widen,
+    ArgMax, ArgMin, CpuOptions, Device, Element, Indexed, Max, Min, Number, Operator, Reduce, Scan,
+    Sum, Widen,
 };
 use upsweep_worker::{Arrays, Buffer, Cell, Digest, Item, Kind, digest, hash};
 

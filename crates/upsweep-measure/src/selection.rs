@@ -4,9 +4,8 @@ use std::fmt::{self, Display};
 use std::str::FromStr;
 
 use upsweep::any::Op;
-use upsweep::{
-    CpuStrategy, Device, Dtype, Error, GpuReduceStrategy, GpuScanStrategy, InstructionSet, Strategy,
-};
+use upsweep::strategy::{CpuStrategy, GpuReduceStrategy, GpuScanStrategy, Strategy};
+use upsweep::{Device, Dtype, Error, InstructionSet};
 
 /// What is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use core::ops::Deref;
 use std::io::Write;
 use std::sync::OnceLock;
 
+use upsweep::strategy::{CpuPolicy, CpuStrategy};
 use upsweep::{
-    CpuOptions, CpuPolicy, CpuStrategy, Device, Dtype, Element, Error, InstructionSet, Kind,
-    Language, Operator,
+    CpuOptions, Device, Dtype, Element, Error, InstructionSet, Kind, Language, Operator,
 };
 
 use crate::{Input, rotation};

@@ -1,8 +1,9 @@
 //! Lengths at which something changes: those of the summation specification, and those of the
 //! policy that a device has chosen.
 
+use upsweep::Device;
+use upsweep::strategy::Policy;
 use upsweep::summation::{GROUP, LANES, TILE, WINDOW};
-use upsweep::{Device, Policy};
 
 use crate::Random;
 

@@ -3,14 +3,16 @@
 use core::fmt;
 use std::sync::{Arc, LazyLock};
 
+use crate::strategy::CpuShape;
 use upsweep_core::{Backend, CpuPolicy, CpuStrategy, Traffic};
 use upsweep_cpu::Cpu;
-pub use upsweep_cpu::{CpuOptions, CpuShape, InstructionSet};
+pub use upsweep_cpu::{CpuOptions, InstructionSet};
 
 use crate::auto::Auto;
 use crate::backend::{Kind, on_backend, wrong_device};
 use crate::profile::{self, Profile};
-use crate::{Element, Error, GpuOptions, Limits, Operator, Policy, Result, Strategy, cuda, gpu};
+use crate::strategy::{GpuOptions, Policy, Strategy};
+use crate::{Element, Error, Limits, Operator, Result, cuda, gpu};
 
 /// A device that runs the primitives. Cheap to clone; clones share the device.
 ///

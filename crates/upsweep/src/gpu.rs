@@ -17,10 +17,12 @@ use crate::erased::{
     ErasedChunks, ErasedGpu, ErasedItems, ErasedItemsMut, NewReduceState, NewScanState, Packed,
     erased_gpu,
 };
+use crate::explain::Launch;
+use crate::strategy::{GpuOptions, Strategy};
 use crate::view::{Items, ItemsMut};
 use crate::{
-    Array, Device, Element, Error, GpuOptions, Launch, Number, Operator, Recording, Reduce, Result,
-    Scan, Segments, Strategy, View, ViewMut, Widen, fused, memory, profile, recording,
+    Array, Device, Element, Error, Number, Operator, Recording, Reduce, Result, Scan, Segments,
+    View, ViewMut, Widen, fused, memory, profile, recording,
 };
 
 /// An adapter, and the device that was opened on it.

@@ -1,7 +1,9 @@
-//! Data-parallel primitives at the memory speed of the device they run on.
+//! Reduce and scan arrays at the speed of memory, on CPUs and GPUs, with the same bits on every device.
+//!
+//! **One call on the CPU.**
 //!
 //! ```
-//! use upsweep::{Device, Sum, Max, inclusive_scan, reduce, reduce_as};
+//! use upsweep::{Device, Max, Sum, inclusive_scan, reduce, reduce_as};
 //!
 //! let device = Device::cpu();
 //! let steps = [3u8, 200, 100];
@@ -12,34 +14,64 @@
 //! # Ok::<(), upsweep::Error>(())
 //! ```
 //!
-//! Floats are combined in one written order, so that a sum or a scan has the same bits on every
-//! device, with any number of threads; see [`summation`].
+//! **The same on a GPU.** Arrays stay there, and the host waits only where it reads them.
 //!
-//! - [`Device`] says where; [`Device::list`] says what there is, and why something is not.
-//! - [`reduce`], [`inclusive_scan`], [`exclusive_scan`] and their `_into` and `_in_place` forms
-//!   are one call each; [`Reduce`] and [`Scan`] state start values, direction and determinism.
-//! - [`segmented_reduce`], [`segmented_scan`], [`reduce_by_key`], [`inclusive_scan_by_key`] and their other forms combine
-//!   neighbouring items apart from all others, cut by offsets, flags or keys: [`Segments`].
-//! - [`ReducePlan`] and [`ScanPlan`] own their scratch memory: calls of a plan allocate
-//!   nothing but some tens of bytes for each thread that is woken. On a GPU a plan can be bound to its arrays:
-//!   a [`Recording`] runs in a command stream of wgpu or a stream of CUDA that is the caller's own.
-//! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk, with the bits of the whole.
-//! - `any`, with feature `any`: the same calls for types that are values, which files and other languages have.
-//! - [`mod@profile`]: what a tuning run measured on a device, which the policies of every call read.
-//! - [`mod@ladder`] runs and times the seven classic steps of a sum on a GPU.
-//! - [`Operator`] and [`Element`] are traits: operators and items of your own are as fast. [`operator`](macro@operator) makes
-//!   an operator of a plain function, for every device; [`laws`] checks it.
+//! ```
+//! use upsweep::{Array, Device, Sum, inclusive_scan, reduce};
 //!
-//! # Builds
-//! Built-in operators on number types are compiled once, with the crate `upsweep-cpu`; calls of them compile next to nothing. In
-//! a debug build they are as fast as in a release build with
+//! let device = Device::open("wgpu:0").unwrap_or_else(|_| Device::cpu());
+//! let steps = Array::from_slice(&device, &[3u32, 200, 100])?;
+//! let ends = inclusive_scan(&device, &steps, Sum)?;
+//! assert_eq!(reduce(&device, &steps, Sum)?, 303);
+//! assert_eq!(ends.to_vec()?, [3, 203, 303]);
+//! # Ok::<(), upsweep::Error>(())
+//! ```
+//!
+//! **An operator of your own** is a plain function. It runs on every device.
+//!
+//! ```
+//! use upsweep::{Device, inclusive_scan};
+//!
+//! /// The last item so far that is not 0.
+//! #[upsweep::operator(identity = 0)]
+//! fn last_set(left: u32, right: u32) -> u32 {
+//!     if right == 0 { left } else { right }
+//! }
+//!
+//! let filled = inclusive_scan(&Device::cpu(), &[7u32, 0, 0, 9, 0], LastSet)?;
+//! assert_eq!(filled.into_vec()?, [7, 7, 7, 9, 9]);
+//! # Ok::<(), upsweep::Error>(())
+//! ```
+//!
+//! # Features, and what they cost to build
+//! | feature | what it adds | first release build on two cores |
+//! |---|---|---|
+//! | none (`default-features = false`) | CPUs | one minute |
+//! | `wgpu`, `cuda` (on by default) | GPUs by Vulkan, Metal and DirectX 12; NVIDIA's by CUDA. Both are looked for when the program runs | two minutes with both |
+//! | `any` | the module of that name: types and operators as values | not measured apart |
+//!
+//! After that a crate with a dozen calls is built again in two seconds, and each operator of its own adds half a second: built-in operators
+//! on number types are compiled once, with the crate `upsweep-cpu`. In a debug build they are as fast as in a release build with
 //! ```toml
 //! [profile.dev.package.upsweep-cpu]
 //! opt-level = 3
 //! ```
-//! Features: `wgpu` and `cuda`, on by default, are the backends of GPUs; without them the crate knows CPUs only. `any` adds the
-//! module of that name. On two cores a first release build takes two minutes, without the backends of GPUs one; after that a
-//! crate with a dozen calls is built again in two seconds, and each operator of its own adds half a second.
+//!
+//! # What there is
+//! | for | look at |
+//! |---|---|
+//! | devices, and why one is not there | [`Device`], [`Device::list`] |
+//! | one value of all items | [`reduce`], [`reduce_as`], [`mean`], [`argmin`], [`argmax`]; [`Reduce`] has start values |
+//! | all prefixes | [`inclusive_scan`], [`exclusive_scan`] and their `_into` and `_in_place` forms; [`Scan`] has start values and directions |
+//! | neighbours that are combined apart from others | [`Segments`], [`segmented_reduce`], [`segmented_scan`], [`reduce_by_key`], [`inclusive_scan_by_key`] |
+//! | items that are made as they are read | [`Fused`], [`counting`], [`constant`] |
+//! | calls without allocation, in a command stream of the caller's | [`ReducePlan`], [`ScanPlan`], [`Recording`] |
+//! | arrays that come in chunks | [`ReduceStream`], [`ScanStream`] |
+//! | memory of the caller's | [`View`], [`ViewMut`] |
+//! | operators, items and functions of your own | [`operator`](macro@operator), [`Element`], [`function`](macro@function); [`laws`] checks an operator |
+//! | types that are known when the program runs | `any`, with the feature of that name |
+//! | the order in which floats are combined | [`summation`] |
+//! | why a call does what it does | [`explain`], [`mod@strategy`], [`mod@profile`], [`mod@ladder`] |
 
 #[cfg(feature = "any")]
 pub mod any;
@@ -64,6 +96,7 @@ mod recording;
 mod reduce;
 mod scan;
 mod segmented;
+pub mod strategy;
 mod stream;
 mod view;
 
@@ -74,7 +107,7 @@ pub use cuda::Awaited;
 /// The version of cudarc whose arrays, contexts and streams are taken.
 #[cfg(feature = "cuda")]
 pub use cudarc;
-pub use device::{Absent, CpuOptions, CpuShape, Device, DeviceInfo, DeviceList, InstructionSet};
+pub use device::{Absent, CpuOptions, Device, DeviceInfo, DeviceList, InstructionSet};
 pub use fused::{
     Constant, Count, Counting, Fused, Gathered, Mapped, Reversed, Strided, Zipped, constant,
     counting,
@@ -101,12 +134,9 @@ pub use stream::{ReduceStream, ScanStream};
 #[doc(hidden)]
 pub use upsweep_core::kernel as __kernel;
 pub use upsweep_core::{
-    AccessWidth, Apply, ArgMax, ArgMin, Arrangement, BitAnd, BitOr, BitXor, Bounds, CpuPolicy,
-    CpuStrategy, Determinism, Direction, Dtype, Element, Error, GpuOptions, GpuReduceStrategy,
-    GpuScanStrategy, Indexed, Kind, Language, Launch, Limits, Load, Max, Min, Number, Operator,
-    Parameter, Policy, Product, Quartiles, Reduce, ReduceGlobal, ReduceLocal, Result, Scan,
-    ScanGlobal, ScanLocal, Source, Strategy, Sum, Tail, Why, Widen, WorkgroupPolicy, bf16, f16,
-    laws, reference, summation,
+    Apply, ArgMax, ArgMin, BitAnd, BitOr, BitXor, Bounds, Determinism, Direction, Dtype, Element,
+    Error, Indexed, Kind, Language, Limits, Max, Min, Number, Operator, Parameter, Product, Reduce,
+    Result, Scan, Source, Sum, Widen, bf16, f16, laws, reference, summation,
 };
 pub use upsweep_macros::{Element, function, operator};
 pub use view::{View, ViewMut};

@@ -4,7 +4,8 @@ pub(crate) use crate::nothing::{
     NoBound as Bound, NoGpu as Cuda, NoMemory as Memory, NoRange as Range, only_make_kernels,
     reduce_made, scan_made,
 };
-use crate::{Error, GpuOptions, Result};
+use crate::strategy::GpuOptions;
+use crate::{Error, Result};
 
 const NOT_BUILT: &str = "upsweep was built without its feature cuda";
 

@@ -3,7 +3,8 @@
 pub(crate) use crate::nothing::{
     NoBound as Bound, NoGpu as Wgpu, NoMemory as Memory, NoRange as Range, reduce_made, scan_made,
 };
-use crate::{Error, GpuOptions, Result};
+use crate::strategy::GpuOptions;
+use crate::{Error, Result};
 
 const NOT_BUILT: &str = "upsweep was built without its feature wgpu";
 

@@ -17,10 +17,10 @@ use crate::backend::{Reach, Record};
 use crate::erased::{
     ErasedChunks, ErasedGpu, ErasedItems, ErasedItemsMut, NewReduceState, NewScanState, Packed,
 };
+use crate::explain::Launch;
 use crate::memory::Range;
-use crate::{
-    Element, GpuOptions, Launch, Profile, Recording, Result, Segments, View, ViewMut, fused,
-};
+use crate::strategy::GpuOptions;
+use crate::{Element, Profile, Recording, Result, Segments, View, ViewMut, fused};
 
 /// A GPU.
 #[derive(Clone, Debug)]

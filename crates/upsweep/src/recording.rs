@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use crate::backend::{Record, on_backend, on_prepared};
+use crate::explain::Launch;
 use crate::plan::check_length;
+use crate::strategy::Strategy;
 use crate::{
-    Device, Element, Launch, Number, Operator, PositionPlan, ReducePlan, Result, ScanPlan,
-    Strategy, View, ViewMut, Widen, cuda, gpu,
+    Device, Element, Number, Operator, PositionPlan, ReducePlan, Result, ScanPlan, View, ViewMut,
+    Widen, cuda, gpu,
 };
 
 /// A call that is bound to its arrays on a GPU, to be run as often as wanted: by itself, or as a part of what the caller puts

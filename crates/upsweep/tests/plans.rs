@@ -6,8 +6,9 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use upsweep::strategy::CpuStrategy;
 use upsweep::{
-    CpuOptions, CpuStrategy, Device, Error, Reduce, ReducePlan, Scan, ScanPlan, Sum, argmin,
+    CpuOptions, Device, Error, Reduce, ReducePlan, Scan, ScanPlan, Sum, argmin,
     inclusive_scan_in_place, inclusive_scan_into, reduce, scan_in_place_with, scan_into_with,
 };
 use upsweep_testing::{

@@ -1,7 +1,8 @@
 //! What `tune` found.
 
+use upsweep::Profile;
 use upsweep::profile::{Crossing, FromHost};
-use upsweep::{CpuPolicy, Profile, Strategy};
+use upsweep::strategy::{CpuPolicy, Strategy};
 
 /// In how many rows the choice was as good as the best, and where it was worst.
 pub(crate) fn lost(mut lost: Vec<f64>) -> String {

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use bytemuck::cast_slice;
 use upsweep::any::{self, AnyArray, AnyView, Scalar};
-use upsweep::{Device, Error, Recording, Result, Strategy};
+use upsweep::strategy::Strategy;
+use upsweep::{Device, Error, Recording, Result};
 
 use super::outcome::Outcome;
 use crate::buffer::{poison, poisoned};

@@ -3,8 +3,9 @@
 use std::hint::black_box;
 use std::num::NonZeroU32;
 
+use upsweep::Device;
 use upsweep::any::{self, AnyView, AnyViewMut, ReduceCall, Scalar, ScanCall};
-use upsweep::{Device, Strategy};
+use upsweep::strategy::Strategy;
 
 use super::gpu_job::Resident;
 use super::outcome::Outcome;

@@ -1,6 +1,7 @@
 //! Rows of `bench`, and their lines in a record.
 
-use upsweep::{Quartiles, RecordingProfile};
+use upsweep::RecordingProfile;
+use upsweep::explain::Quartiles;
 
 use crate::csv_fields::{micros, quoted};
 use crate::energy::Energy;

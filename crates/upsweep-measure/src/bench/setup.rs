@@ -1,6 +1,7 @@
 //! Devices, and the ways in which they are to be used.
 
-use upsweep::{CpuOptions, Device, GpuOptions, InstructionSet, Strategy};
+use upsweep::strategy::{GpuOptions, Strategy};
+use upsweep::{CpuOptions, Device, InstructionSet};
 
 use super::options::Options;
 use crate::device;

@@ -10,7 +10,8 @@ use std::time::Instant;
 
 use bytemuck::cast_slice;
 use upsweep::any::{self, AnyArray, AnyView, Op, ReduceCall, Scalar, ScanCall};
-use upsweep::{Device, Dtype, Strategy};
+use upsweep::strategy::Strategy;
+use upsweep::{Device, Dtype};
 
 use crate::bench::Columns;
 use crate::csv_fields::{WRONG, micros, quoted};

@@ -3,7 +3,8 @@
 use std::hint::black_box;
 
 use upsweep::any::{self, AnyView, AnyViewMut, Op, ReduceCall, Scalar, ScanCall};
-use upsweep::{CpuOptions, CpuShape, CpuStrategy, Device, Dtype};
+use upsweep::strategy::{CpuShape, CpuStrategy};
+use upsweep::{CpuOptions, Device, Dtype};
 
 use crate::buffer::{Buffer, POISON};
 use crate::error::Result;

@@ -12,7 +12,8 @@ use std::time::Instant;
 
 use upsweep::any::{self, AnyView, AnyViewMut, ReduceCall, Scalar, ScanCall};
 use upsweep::profile::{Measured, Traffic};
-use upsweep::{CpuPolicy, CpuShape, Device, Profile, WorkgroupPolicy};
+use upsweep::strategy::{CpuPolicy, CpuShape, WorkgroupPolicy};
+use upsweep::{Device, Profile};
 
 use super::budget::{Budget, Deadline};
 use super::cpu_arrays::scalar;

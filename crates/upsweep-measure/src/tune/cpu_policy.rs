@@ -17,7 +17,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use upsweep::{CpuPolicy, CpuShape, Device, Dtype, Profile, WorkgroupPolicy, any};
+use upsweep::strategy::{CpuPolicy, CpuShape, WorkgroupPolicy};
+use upsweep::{Device, Dtype, Profile, any};
 
 use super::budget::{Budget, Deadline};
 use super::cpu_arrays::{Arrays, Job};

@@ -1,6 +1,7 @@
 //! The numbers of a CPU that a tuning run looks for, and which of what was measured is the best.
 
-use upsweep::{CpuPolicy, Device};
+use upsweep::Device;
+use upsweep::strategy::CpuPolicy;
 
 use super::cpu_arrays::Job;
 use crate::statistics::median_of;

@@ -4,9 +4,8 @@ use std::collections::HashSet;
 
 use upsweep::any::{self, AnyView, AnyViewMut, Scalar};
 use upsweep::profile::{Best, Rows, Work};
-use upsweep::{
-    CpuOptions, Device, GpuReduceStrategy, GpuScanStrategy, Policy, Profile, WorkgroupPolicy,
-};
+use upsweep::strategy::{GpuReduceStrategy, GpuScanStrategy, Policy, WorkgroupPolicy};
+use upsweep::{CpuOptions, Device, Profile};
 
 use super::budget::{Budget, Deadline};
 use super::compilers::Compilers;

@@ -4,9 +4,8 @@ use std::io::{BufRead, Write};
 
 use upsweep::any::{self, AnyArray, Op};
 use upsweep::profile::Work;
-use upsweep::{
-    CpuOptions, Device, Dtype, GpuOptions, GpuReduceStrategy, GpuScanStrategy, WorkgroupPolicy,
-};
+use upsweep::strategy::{GpuOptions, GpuReduceStrategy, GpuScanStrategy, WorkgroupPolicy};
+use upsweep::{CpuOptions, Device, Dtype};
 
 use super::search_space::{Cell, Space};
 use crate::buffer::poison;

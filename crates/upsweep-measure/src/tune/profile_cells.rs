@@ -56,8 +56,9 @@ pub(super) fn known_at<'a, S: Space>(
 
 #[cfg(test)]
 mod tests {
+    use upsweep::Dtype;
     use upsweep::profile::{Measured, Rows};
-    use upsweep::{Dtype, GpuReduceStrategy, GpuScanStrategy, WorkgroupPolicy};
+    use upsweep::strategy::{GpuReduceStrategy, GpuScanStrategy, WorkgroupPolicy};
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Rows of `tune`, and their lines in a record.
 
-use upsweep::WorkgroupPolicy;
 use upsweep::profile::Measured;
+use upsweep::strategy::WorkgroupPolicy;
 
 use crate::csv_fields::quoted;
 use crate::error::Result;

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use upsweep::profile::Measured;
-use upsweep::{Device, Recording, WorkgroupPolicy};
+use upsweep::strategy::WorkgroupPolicy;
+use upsweep::{Device, Recording};
 
 use super::budget::{Budget, Deadline};
 use super::compilers::Compilers;

@@ -1,10 +1,10 @@
 //! The cells that a tuning run may try, and which comes next: the nearest to one of the best so far.
 
 use upsweep::profile::{Best, Rows, Work};
-use upsweep::{
-    GpuOptions, GpuReduceStrategy, GpuScanStrategy, Limits, Load, Profile, Strategy,
-    WorkgroupPolicy,
+use upsweep::strategy::{
+    GpuOptions, GpuReduceStrategy, GpuScanStrategy, Load, Strategy, WorkgroupPolicy,
 };
+use upsweep::{Limits, Profile};
 
 /// Items of a thread that are tried.
 const ITEMS_PER_THREAD: [u32; 7] = [4, 8, 16, 32, 64, 128, 256];

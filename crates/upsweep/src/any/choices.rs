@@ -2,7 +2,8 @@
 
 use super::kernel::ScanKernel;
 use super::{Op, Scan, unsigned, with_dtype, with_unsigned};
-use crate::{CpuPolicy, CpuShape, Device, Dtype, Policy, Strategy};
+use crate::strategy::{CpuPolicy, CpuShape, Policy, Strategy};
+use crate::{Device, Dtype};
 
 /// The strategy and policy that a reduction of so many items gets: see [`Device::reduce_choice_of`].
 pub fn reduce_choice(device: &Device, item: Dtype, items: usize) -> (Strategy, Policy) {

@@ -23,9 +23,10 @@ use upsweep_gpu::{ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState};
 use super::array::AnyArray;
 use super::view::{AnyView, AnyViewMut, on_host, on_host_mut};
 use super::{Op, Scalar, Scan};
+use crate::strategy::CpuShape;
 use crate::{
-    Array, BitAnd, BitOr, BitXor, CpuShape, Dtype, Element, Max, Min, Number, Operator, Product,
-    Result, Sum, Widen, bf16, f16, reference,
+    Array, BitAnd, BitOr, BitXor, Dtype, Element, Max, Min, Number, Operator, Product, Result, Sum,
+    Widen, bf16, f16, reference,
 };
 
 /// A reduction of items of one type in another, both of which the caller knows by value.

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{Device, Quartiles, Recording, Result};
+use crate::explain::Quartiles;
+use crate::{Device, Recording, Result};
 
 /// Times that each is measured.
 const SAMPLES: usize = 21;

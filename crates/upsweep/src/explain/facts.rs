@@ -8,10 +8,9 @@ use upsweep_core::Work;
 use upsweep_cpu::Cpu;
 
 use super::{Bound, Report, clock};
-use crate::{
-    Array, CpuPolicy, CpuShape, CpuStrategy, Device, Policy, Profile, Quartiles, Recording, Result,
-    Strategy, Why, WorkgroupPolicy, profile,
-};
+use crate::explain::{Quartiles, Why};
+use crate::strategy::{CpuPolicy, CpuShape, CpuStrategy, Policy, Strategy, WorkgroupPolicy};
+use crate::{Array, Device, Profile, Recording, Result, profile};
 
 /// Bytes of which the limit is measured on a CPU, if there are as many. More are moved as fast: no cache holds half of them.
 const LIMIT_BYTES: usize = 1 << 30;

@@ -20,7 +20,8 @@ mod text;
 
 use std::time::Duration;
 
-use crate::{CpuShape, Launch, Policy, Quartiles, Strategy, Why};
+use crate::strategy::{CpuShape, Policy, Strategy};
+pub use upsweep_core::{Launch, Quartiles, Why};
 
 #[cfg(feature = "any")]
 pub(crate) use calls::{Explained, explain};

@@ -4,7 +4,8 @@ use core::fmt;
 use std::time::Duration;
 
 use super::{Bound, Report};
-use crate::{CpuPolicy, Launch, Policy, Quartiles, Why};
+use crate::explain::{Launch, Quartiles, Why};
+use crate::strategy::{CpuPolicy, Policy};
 
 /// Microseconds, with as many places as mean something.
 fn micros(time: Duration) -> String {

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use upsweep_core::{CpuPolicy, PROFILED, WorkgroupPolicy};
 
 use super::{Best, Crossing, FromHost, Measured, Profile, Rows, Work};
-use crate::{Dtype, Strategy};
+use crate::Dtype;
+use crate::strategy::Strategy;
 
 /// The version of the form below. A file of a later one is not read.
 const VERSION: u32 = 1;
@@ -280,7 +281,7 @@ impl Cpu {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{GpuReduceStrategy, GpuScanStrategy};
+    use crate::strategy::{GpuReduceStrategy, GpuScanStrategy};
 
     fn best<S>(items: u64, strategy: S) -> Best<S> {
         let policy = WorkgroupPolicy { threads_per_workgroup: 256, items_per_thread: 16 };

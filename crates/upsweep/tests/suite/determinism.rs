@@ -4,9 +4,10 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use upsweep::strategy::CpuStrategy;
 use upsweep::{
-    Array, CpuOptions, CpuStrategy, Determinism, Device, Element, Reduce, Scan, Sum,
-    inclusive_scan, reduce, reduce_with, scan_in_place_with, scan_into_with,
+    Array, CpuOptions, Determinism, Device, Element, Reduce, Scan, Sum, inclusive_scan, reduce,
+    reduce_with, scan_in_place_with, scan_into_with,
 };
 use upsweep_testing::{
     Affine, Compose, Input, Selection, assert_same, expected_reduce, expected_scan, explosive,

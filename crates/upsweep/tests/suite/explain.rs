@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use upsweep::explain::Why;
 use upsweep::explain::{self, Report};
 use upsweep::profile::{Best, Measured, Rows, Work};
-use upsweep::{
-    Array, CpuOptions, CpuStrategy, Device, Dtype, Error, GpuOptions, GpuScanStrategy, Operator,
-    Profile, Reduce, Scan, Strategy, Sum, Why, WorkgroupPolicy,
-};
+use upsweep::strategy::{CpuStrategy, GpuOptions, GpuScanStrategy, Strategy, WorkgroupPolicy};
+use upsweep::{Array, CpuOptions, Device, Dtype, Error, Operator, Profile, Reduce, Scan, Sum};
 use upsweep_testing::{Input, for_each_device, for_each_gpu};
 
 const ITEMS: usize = 10_000;
@@ -19,7 +18,7 @@ fn check(report: &Report, device: &Device, [bytes, moved]: [u64; 2]) {
     assert_eq!(report.device, [device.id().to_owned(), device.limits().name.clone()]);
     assert_eq!([report.bytes, report.bytes_moved], [bytes, moved], "{text}");
     let times = [report.time, report.limit, report.least, report.call];
-    let ordered = |times: &upsweep::Quartiles| {
+    let ordered = |times: &explain::Quartiles| {
         times.lower <= times.median && times.median <= times.upper && times.upper > Duration::ZERO
     };
     assert!(times.iter().all(ordered) && report.first > Duration::ZERO, "{text}");

@@ -1,8 +1,9 @@
 //! Guard bands and misaligned starts: nothing outside is touched, wherever an array begins.
 
+use upsweep::strategy::Policy;
 use upsweep::summation::{LANES, TILE, WINDOW};
 use upsweep::{
-    Device, Element, Max, Operator, Policy, Scan, Sum, Widen, bf16, reduce, scan_in_place_with,
+    Device, Element, Max, Operator, Scan, Sum, Widen, bf16, reduce, scan_in_place_with,
     scan_into_with,
 };
 use upsweep_testing::{

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use upsweep::profile::{Best, Measured, Rows, Work};
+use upsweep::strategy::{CpuPolicy, GpuOptions, Policy, Strategy, WorkgroupPolicy};
 use upsweep::{
-    Array, CpuPolicy, Device, Dtype, Element, GpuOptions, Number, Policy, PositionPlan, Profile,
-    Recording, Reduce, ReducePlan, Scan, ScanPlan, Strategy, Sum, WorkgroupPolicy, argmin,
-    inclusive_scan, reduce, reference,
+    Array, Device, Dtype, Element, Number, PositionPlan, Profile, Recording, Reduce, ReducePlan,
+    Scan, ScanPlan, Sum, argmin, inclusive_scan, reduce, reference,
 };
 use upsweep_testing::{Input, assert_same, for_each_device, for_each_gpu};
 

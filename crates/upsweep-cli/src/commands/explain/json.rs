@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use upsweep::explain::Bound;
-use upsweep::{CpuShape, Policy, Quartiles, Why};
+use upsweep::explain::{Quartiles, Why};
+use upsweep::strategy::{CpuShape, Policy};
 
 use super::Explained;
 
