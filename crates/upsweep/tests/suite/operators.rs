@@ -1,11 +1,13 @@
 //! What operators mean, written down as examples: wrapping, NaN, the two zeros, first positions,
 //! means, and nothing at all.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use upsweep::summation::{LANES, TILE};
 use upsweep::{
     ArgMax, ArgMin, BitAnd, BitOr, BitXor, Element, Error, Indexed, Max, Mean, Min, Number,
     Operator, Product, Reduce, Sum, Widen, argmax, argmin, bf16, exclusive_scan, f16,
-    inclusive_scan, mean, reduce, reduce_as, reduce_with,
+    inclusive_scan, mean, reduce, reduce_as, reduce_with, segmented_reduce,
 };
 use upsweep_testing::{Input, Random, Sample, TestDevice, for_each_device};
 
@@ -243,5 +245,77 @@ fn means_are_divided_in_double_precision() {
         check(device, &[1.0f32, 0.0, 0.0], f64::from((1.0f64 / 3.0) as f32));
         check::<u8>(device, &[], f64::NAN);
         assert!(mean::<f32>(&device.device, &[]).expect("a mean").is_nan(), "{device}");
+    });
+}
+
+/// Neighbouring items, from the first to the one behind the last; none at all where both are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Element)]
+#[repr(C)]
+struct Span {
+    start: u32,
+    end: u32,
+}
+
+/// Joins spans, and counts what it is called with.
+#[derive(Clone, Copy)]
+struct Joined;
+
+static CALLS: AtomicU64 = AtomicU64::new(0);
+static NO_NEIGHBOURS: AtomicU64 = AtomicU64::new(0);
+
+impl Operator<Span> for Joined {
+    const NAME: &'static str = "joined";
+    const COMMUTATIVE: bool = false;
+
+    fn identity(&self) -> Span {
+        Span { start: 0, end: 0 }
+    }
+
+    fn combine(&self, left: Span, right: Span) -> Span {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        match (left.start == left.end, right.start == right.end) {
+            (true, _) => right,
+            (_, true) => left,
+            _ => {
+                let are_neighbours = left.end == right.start;
+                NO_NEIGHBOURS.fetch_add(u64::from(!are_neighbours), Ordering::Relaxed);
+                Span { start: left.start, end: right.end }
+            }
+        }
+    }
+}
+
+/// What docs/operators.md says of a CPU: neighbouring runs, the earlier one on the left, or the padding; often enough for every item.
+#[test]
+fn an_operator_is_called_with_neighbours_and_padding() {
+    let lengths = [1, 5, 127, 128, 129, 2047, 2048, 2049, 2305, 65_535, 65_536, 65_537];
+    for_each_device(|device| {
+        if device.is_gpu() {
+            return;
+        }
+        for length in lengths {
+            let items: Vec<Span> =
+                (0..length).map(|start| Span { start, end: start + 1 }).collect();
+            CALLS.store(0, Ordering::Relaxed);
+            let all = reduce(&device.device, &items, Joined);
+            assert_eq!(all, Ok(Span { start: 0, end: length }), "{device}");
+            assert!(CALLS.load(Ordering::Relaxed) >= u64::from(length - 1), "{device}: {length}");
+            let prefixes = inclusive_scan(&device.device, &items, Joined);
+            let prefixes = prefixes.and_then(upsweep::Array::into_vec).expect("a scan");
+            let is_prefix = |(end, span): (u32, &Span)| *span == Span { start: 0, end };
+            assert!((1..).zip(&prefixes).all(is_prefix), "{device}: {length}");
+            let before = exclusive_scan(&device.device, &items, Joined);
+            let before = before.and_then(upsweep::Array::into_vec).expect("a scan");
+            assert!((0..).zip(&before).all(is_prefix), "{device}: {length}");
+            let offsets = [0, length / 3, length / 3, length];
+            let parts = segmented_reduce(&device.device, &items, &offsets, Joined);
+            let parts = parts.and_then(upsweep::Array::into_vec).expect("a reduction");
+            let wanted = offsets.windows(2).map(|ends| match ends[0] == ends[1] {
+                true => Joined.identity(),
+                false => Span { start: ends[0], end: ends[1] },
+            });
+            assert!(parts.into_iter().eq(wanted), "{device}: {length}");
+            assert_eq!(NO_NEIGHBOURS.load(Ordering::Relaxed), 0, "{device}: {length}");
+        }
     });
 }
