@@ -6,7 +6,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use bytemuck::cast_slice_mut;
-use memmap2::{Advice, Mmap};
+#[cfg(unix)]
+use memmap2::Advice;
+use memmap2::Mmap;
 use upsweep::Dtype;
 use upsweep::any::{self, AnyView, Kernel, Scalar};
 use upsweep_measure::log;
@@ -260,10 +262,11 @@ impl Input {
     }
 
     /// Tells the system in which direction the items will be read.
+    #[cfg_attr(not(unix), allow(unused, reason = "there is no such advice"))]
     pub(crate) fn will_read(&self, reverse: bool) {
+        #[cfg(unix)]
         if let Bytes::Map(map) = &self.bytes {
             // Advice is a hint; that the system does not take it is no failure.
-            #[cfg(unix)]
             let _ = map.advise(if reverse { Advice::Normal } else { Advice::Sequential });
         }
     }

@@ -1,6 +1,8 @@
 //! Memory to measure in.
 
-use memmap2::{Advice, MmapMut};
+#[cfg(target_os = "linux")]
+use memmap2::Advice;
+use memmap2::MmapMut;
 use upsweep::any::Scalar;
 use upsweep::{Dtype, Error};
 

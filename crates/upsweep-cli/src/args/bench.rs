@@ -11,7 +11,8 @@ use upsweep_measure::selection::{Devices, Lengths, Names, Primitive, Strategies}
 
 const HELP: &str = "\
 Every result is compared with the reference, bit for bit, before a time is printed; a difference
-makes the exit status 1. A row that the device refuses says why under 'checked'.
+makes the exit status 1. A row that the device refuses says why under 'checked', and so does a right one of a GPU
+that moved the same bytes much faster in another row: it was slow, as GPUs are that sleep, and the row does not count.
 
   gbps          the fewest bytes that the job must move (a reduction reads its input once, a scan
                 also writes its output once), by the median time, in 10^9 bytes a second

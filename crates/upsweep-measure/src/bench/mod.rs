@@ -3,6 +3,7 @@
 pub mod feeding;
 mod gpu_job;
 mod job;
+mod limits;
 mod options;
 mod outcome;
 mod row;

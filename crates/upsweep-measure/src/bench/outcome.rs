@@ -13,7 +13,7 @@ pub(crate) struct Outcome {
     pub(crate) profile: Option<RecordingProfile>,
     /// What a call takes, if that was asked for and can be known.
     pub(crate) energy: Option<Energy>,
-    /// `ok`, or why not.
+    /// `ok`, or why the row does not count.
     pub(crate) checked: String,
     /// Whether a result differs from the reference.
     pub(crate) wrong: bool,

@@ -65,7 +65,7 @@ pub struct Row<'a> {
     pub profile: Option<&'a RecordingProfile>,
     /// What a call takes, if that was asked for and can be known.
     pub energy: Option<Energy>,
-    /// `ok`, or why there is no time.
+    /// `ok`, or why there is no time, or none that is to be compared.
     pub checked: &'a str,
 }
 
