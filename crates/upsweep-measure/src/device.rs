@@ -10,6 +10,11 @@ use crate::selection::Devices;
 /// Vulkan devices that are programs on the CPU.
 const SOFTWARE: [&str; 3] = ["llvmpipe", "lavapipe", "SwiftShader"];
 
+/// Whether a device is a GPU made of software.
+pub(crate) fn is_software(device: &Device) -> bool {
+    SOFTWARE.iter().any(|name| device.limits().name.contains(name))
+}
+
 /// The devices that were named, or all, each once; if nothing was said, the CPU and every GPU that is not made of software.
 pub fn several(named: Option<&Devices>) -> Result<Vec<Device>> {
     let ids: Vec<String> = match named {
@@ -19,9 +24,8 @@ pub fn several(named: Option<&Devices>) -> Result<Vec<Device>> {
     let mut devices: Vec<Device> = Vec::new();
     for id in ids {
         let device = open(&id, CpuOptions::default())?;
-        let is_software = SOFTWARE.iter().any(|name| device.limits().name.contains(name));
         let is_twice = devices.iter().any(|other| other.id() == device.id());
-        if !is_twice && (named.is_some() || !is_software) {
+        if !is_twice && (named.is_some() || !is_software(&device)) {
             devices.push(device);
         }
     }

@@ -8,13 +8,25 @@ use std::time::{Duration, Instant};
 use upsweep::any::{self, AnyArray, Scalar};
 use upsweep::{Device, Recording, Result};
 
+use crate::device::is_software;
 use crate::statistics::median;
 
-/// Work that a device does before anything is measured: an idle one runs at a third of its speed, and the longer the
+/// Work that a device does at least before anything is measured: an idle one runs at a third of its speed, and the longer the
 /// host was busy with its arrays, the longer it takes to wake. An H200 that had waited for 1 GiB did not in 200 ms.
 fn warm_up(bytes: u64) -> Duration {
     Duration::from_millis(200) + Duration::from_nanos(bytes)
 }
+
+/// A device is awake if it works as fast as it did before, but for so much. While the host looked for the reference of a scan of
+/// `f16`, the clock of an H200 fell from 1,980 MHz to 345; with work it took from 0.1 to 1.5 s to be back, and a row of the time
+/// between took twice as long as it should (2026-11-27).
+const AWAKE: f64 = 1.03;
+
+/// Work behind which it is known how fast a device is.
+const KNOWN: Duration = Duration::from_secs(1);
+
+/// Longest work until a device is awake: another program may have slowed it for good.
+const MOST_WAKING: Duration = Duration::from_secs(4);
 
 /// Bytes of an array that is read to wake a device. An H200 works on them for 20 µs a time; runs of what is measured may take 4, and
 /// left it idle five sixths of the time.
@@ -33,6 +45,9 @@ const TRIALS: usize = 3;
 pub(crate) struct Busy {
     device: Device,
     read: Recording,
+    /// The shortest time of a read so far, and how long it was looked for.
+    shortest: f64,
+    worked: Duration,
     /// The recording keeps it, but for arrays of the caller's own.
     _array: AnyArray,
 }
@@ -43,7 +58,8 @@ impl Busy {
         let most = device.limits().memory_bytes.map_or(bytes, |all| bytes.min(all as usize / 16));
         let array = AnyArray::filled(device, most / 4, Scalar::new(1u32))?;
         let read = any::bind_probe_read(device, &array)?;
-        Ok(Self { device: device.clone(), read, _array: array })
+        let (shortest, worked) = (f64::INFINITY, Duration::ZERO);
+        Ok(Self { device: device.clone(), read, shortest, worked, _array: array })
     }
 
     /// Reads so many times at once, until so much time is over.
@@ -53,6 +69,28 @@ impl Busy {
             seconds(&self.device, &self.read, runs)?;
         }
         Ok(())
+    }
+
+    /// Reads until so much time is over, and until each read is as short as any was.
+    fn wake(&mut self, least: Duration) -> Result<()> {
+        let runs = self.runs()?;
+        if is_software(&self.device) {
+            // It does not sleep, and other programs change its speed.
+            return self.work(least, runs);
+        }
+        let (begun, worked) = (Instant::now(), self.worked);
+        loop {
+            let mut times = seconds(&self.device, &self.read, runs)?;
+            times.sort_by(f64::total_cmp);
+            let time = median(&times);
+            self.shortest = self.shortest.min(time);
+            let spent = begun.elapsed();
+            self.worked = worked + spent;
+            let is_awake = time <= AWAKE * self.shortest && self.worked >= KNOWN;
+            if spent >= MOST_WAKING || (spent >= least && is_awake) {
+                return Ok(());
+            }
+        }
     }
 
     /// How many times make a sample. The first time is slower.
@@ -71,7 +109,7 @@ pub(crate) fn wake(device: &Device, bytes: u64) -> Result<()> {
         Entry::Occupied(known) => known.into_mut(),
         Entry::Vacant(place) => place.insert(Busy::new(device, WAKING_BYTES)?),
     };
-    busy.work(warm_up(bytes), busy.runs()?)
+    busy.wake(warm_up(bytes))
 }
 
 fn runs_of_sample(seconds: f64) -> u32 {
