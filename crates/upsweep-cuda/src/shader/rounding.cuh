@@ -7,11 +7,14 @@ inline u32 half_bits(f32 value) {
     return bits;
 }
 
-/// The bits of the nearest bf16.
+/// The bits of the nearest bf16. Of a NaN those that it has, and quiet.
 inline u32 bfloat_bits(f32 value) {
     const u32 bits = __float_as_uint(value);
-    if ((bits & 0x7fffffffu) > 0x7f800000u) {
-        return (bits >> 16) | 0x40u;
-    }
-    return (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+#if __CUDA_ARCH__ >= 800
+    u16 nearest;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(nearest) : "f"(value));
+#else
+    const u32 nearest = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+#endif
+    return (bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x40u : nearest;
 }

@@ -1,8 +1,9 @@
 //! Items that are combined in a wider type than their own.
 
-use upsweep::{Max, Min, Product, Sum, bf16, f16};
+use upsweep::{Element, Max, Min, Product, Scan, Segments, Sum, bf16, f16, segmented_scan_into};
 use upsweep_testing::{
-    Effort::Brief, Effort::Full, Input, check_reduce, check_scan, for_each_device,
+    Effort::Brief, Effort::Full, Input, Sample, TestDevice, check_reduce, check_scan,
+    for_each_device,
 };
 
 #[test]
@@ -64,5 +65,44 @@ fn a_short_output_rounds_once() {
         upsweep::inclusive_scan_into(&device.device, &items, &mut output, Sum)
             .unwrap_or_else(|error| panic!("{device}: {error}"));
         assert_eq!(output.map(f16::to_f32), [2048.0, 2048.0, 2050.0], "{device}");
+    });
+}
+
+/// Floats of every exponent, around all that rounding to a short one decides by.
+fn around_roundings(exponents: core::ops::Range<u32>) -> Vec<f32> {
+    let near = |digits: u32| (digits - 1..=digits + 1).map(|digits| digits & 0x7f_ffff);
+    let halves = (0..24).map(|bit| 1u32 << bit).chain([0x1800, 0x3000, 0x1_8000, 0x7f_f000]);
+    let digits: Vec<u32> = halves.flat_map(near).chain([0, 0x2a_aaaa, 0x55_5555]).collect();
+    let signs = |bits: u32| [bits, bits | 1 << 31].map(f32::from_bits);
+    exponents
+        .flat_map(|exponent| {
+            digits.iter().map(move |digits| exponent << 23 | digits).collect::<Vec<_>>()
+        })
+        .flat_map(signs)
+        .collect()
+}
+
+/// Each item in a segment of its own, stored as a short float: what the crate `half` makes of it, but for the bits of a NaN.
+#[test]
+fn short_floats_are_rounded_to_nearest() {
+    fn check<U: Sample + Element<Acc = f32>>(device: &TestDevice, round: impl Fn(f32) -> U) {
+        let least = u32::from(!device.limits().subnormals);
+        let items = around_roundings(least..256);
+        let flags = vec![1u8; items.len()];
+        let mut output = vec![U::from_bits(0); items.len()];
+        let segments = Segments::by_flags(&flags);
+        let scan = Scan::inclusive(Sum);
+        segmented_scan_into(&device.device, &items, &segments, &mut output, &scan).expect("a scan");
+        for (&item, &found) in items.iter().zip(&output) {
+            if item.is_nan() {
+                assert!(found.to_acc().is_nan(), "{device}: {item}");
+            } else {
+                assert_eq!(found.bits(), round(item).bits(), "{device}: {item:e}");
+            }
+        }
+    }
+    for_each_device(|device| {
+        check::<f16>(device, f16::from_f32);
+        check::<bf16>(device, bf16::from_f32);
     });
 }
