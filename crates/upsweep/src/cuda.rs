@@ -91,7 +91,6 @@ impl<'a> Range<'a> {
         self.slice.len()
     }
 
-    #[cfg(feature = "any")]
     pub(crate) fn bits_as(self, dtype: crate::Dtype) -> Self {
         Self { slice: self.slice.bits_as(dtype), ..self }
     }

@@ -98,7 +98,6 @@ impl<'a> Range<'a> {
     }
 
     /// What items are, wgpu's buffers do not say.
-    #[cfg(feature = "any")]
     pub(crate) fn bits_as(self, _: crate::Dtype) -> Self {
         self
     }

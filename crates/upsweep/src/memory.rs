@@ -19,7 +19,6 @@ impl Range<'_> {
     }
 
     /// The same bits as items of another type of the same size.
-    #[cfg(feature = "any")]
     pub(crate) fn bits_as(self, dtype: crate::Dtype) -> Self {
         match self {
             Range::Wgpu(range) => Range::Wgpu(range.bits_as(dtype)),

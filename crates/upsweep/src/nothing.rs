@@ -207,7 +207,6 @@ impl NoBound {
 pub(crate) struct NoRange<'a>(Infallible, PhantomData<&'a ()>);
 
 impl NoRange<'_> {
-    #[cfg(feature = "any")]
     pub(crate) fn bits_as(self, _: crate::Dtype) -> Self {
         match self.0 {}
     }

@@ -86,7 +86,11 @@ impl<'a> Segments<'a> {
             Dtype::I64 => Dtype::U64,
             unsigned => unsigned,
         };
-        let source = Source { kind: Kind::Number(unsigned), ..all.source };
+        let stored = match all.source.stored {
+            Stored::Device(range) => Stored::Device(range.bits_as(unsigned)),
+            host @ Stored::Host(_) => host,
+        };
+        let source = Source { kind: Kind::Number(unsigned), stored };
         Self { signed: I::DTYPE.is_signed_integer(), source, ..all }
     }
 
