@@ -57,7 +57,8 @@ fn explained(
     n: usize,
     file: Option<&mut Input>,
 ) -> Result<Explained> {
-    let workload = Workload::new(arguments.op, arguments.operator, dtype, arguments.acc);
+    let acc = arguments.acc.or_else(|| written(arguments, dtype));
+    let workload = Workload::new(arguments.op, arguments.operator, dtype, acc);
     let Workload { primitive, op, .. } = workload;
     if arguments.acc.is_some() && primitive.is_position() {
         return Err(Failure::usage(format!("--acc has no meaning for {op}: a position is u64")));
@@ -87,6 +88,14 @@ fn explained(
         report.types = [dtype, stored].map(|dtype| dtype.to_string());
     }
     Ok(Explained { placement, report })
+}
+
+/// The type that `upsweep scan` would write, if a kernel does.
+fn written(arguments: &ExplainArguments, dtype: Dtype) -> Option<Dtype> {
+    let op = arguments.op.op(arguments.operator);
+    let out = any::scan_output(op, dtype);
+    let kernel = arguments.op.scans().then(|| any::scan_kernel(op, dtype, out)).flatten();
+    kernel.filter(|kernel| !kernel.converts).map(|_| out)
 }
 
 /// The device of a call that moves so many bytes, and why it is that one if this was left to the library.

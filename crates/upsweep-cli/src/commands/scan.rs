@@ -35,6 +35,12 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
     let bytes = input.items * (input.dtype.size() + dtype.size());
     let device = device::place(wanted, options, Traffic::Copies, bytes, &[input.dtype, dtype])?;
     op.check(input.dtype)?;
+    if arguments.acc.is_none() && dtype != input.dtype && !device.limits().int64 {
+        let (item, id) = (input.dtype, device.id());
+        return Err(Failure::usage(format!(
+            "a scan of {item} is written in {dtype}, which {id} does not have; --acc {item} keeps the type",
+        )));
+    }
     check_accumulator(input.dtype, dtype)?;
     op.check(dtype)?;
     let init = arguments.init.as_deref().map(|text| Scalar::parse(text, any::combined_in(dtype)));
