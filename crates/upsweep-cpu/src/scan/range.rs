@@ -15,7 +15,7 @@ use upsweep_core::summation::{LANES, ROWS, TILE};
 use upsweep_core::{Bounds, Carry, Direction, Element, Operator, Tree, Widen};
 
 use super::row::{scan_row, scan_row_plainly, total_row, total_row_plainly};
-use super::slide::{self, ScanSlice};
+use super::slide::{self, Slides};
 use crate::erased::ErasedOperator;
 use crate::isa::{self, Kernel};
 use crate::reduce;
@@ -54,7 +54,7 @@ pub(crate) type PlainRows<'a, A> =
 #[derive(Clone, Copy)]
 pub(crate) enum ScanKernel<'a, A> {
     /// Vectors, for an exact operator.
-    Slide(ScanSlice<A>),
+    Slide(Slides<A>),
     /// Vectors, for one that is not.
     #[cfg(target_arch = "x86_64")]
     Rows(rows::Rows<A>),
@@ -420,6 +420,19 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
                 continue;
             }
         }
+        if let ScanKernel::Slide(Slides { stream: Some(stream), .. }) = kernel
+            && let Target::Lines { lines, is_stored: true, .. } = &mut target
+            && let Some(input) = input
+        {
+            let exclusive = settings.bounds == Bounds::Exclusive;
+            let (after, len) = stream(level, &input[done..], lines, ahead, tile.before, exclusive);
+            if len > 0 {
+                tile.before = after;
+                carry.set(after, operator);
+                done += len;
+                continue;
+            }
+        }
         if direction == Direction::Forward && whole > 0 {
             let rows = RowScan { settings, tile: &mut tile, carry };
             let len = match &mut target {
@@ -576,7 +589,7 @@ impl<A: Element> TileCarry<A> {
         let exclusive = settings.bounds == Bounds::Exclusive;
         match settings.kernel {
             ScanKernel::Slide(slide) => {
-                self.before = slide(settings.level, input, output, self.before, exclusive);
+                self.before = (slide.scan)(settings.level, input, output, self.before, exclusive);
                 carry.set(self.before, &settings.operator);
             }
             #[cfg(target_arch = "x86_64")]

@@ -610,6 +610,39 @@ mod tests {
         }
     }
 
+    /// Short items have the prefixes and totals of the same items as `f32`, rounded.
+    fn check_short<T, O>(operator: O, of: impl Fn(f64) -> T)
+    where
+        T: Widen<f32> + Element<Acc = f32> + bytemuck::NoUninit,
+        O: Operator<f32>,
+    {
+        let bits = |values: &[T]| bytemuck::cast_slice::<T, u16>(values).to_vec();
+        for level in levels() {
+            let Some(rows) = find::<f32, O>(level) else { continue };
+            let short = rows.of_short::<T>().expect("all short floats have kernels");
+            let input: Vec<T> = (0..37).flat_map(|seed| items(seed, &of)).collect();
+            let wide: Vec<f32> = input.iter().map(|item| item.widen()).collect();
+            assert_eq!((short.total)(&input).to_bits(), (rows.total)(&wide).to_bits());
+            for exclusive in [false, true] {
+                let start = || {
+                    let carry = Carry::new(Some(0.7), &operator);
+                    (TileCarry::new(&carry, &operator), carry)
+                };
+                let mut prefixes = vec![0.0; wide.len()];
+                let (mut tile, mut carry) = start();
+                let output = Output::Slice(&mut prefixes);
+                assert!((rows.scan)(&wide, output, exclusive, &mut tile, &mut carry));
+                let expected: Vec<T> = prefixes.into_iter().map(T::from_acc).collect();
+                let mut found = vec![input[0]; input.len()];
+                let after = tile.before_next(&operator);
+                let (mut tile, mut carry) = start();
+                (short.scan)(&input, &mut found, exclusive, &mut tile, &mut carry);
+                assert_eq!(tile.before_next(&operator).to_bits(), after.to_bits());
+                assert_eq!(bits(&found), bits(&expected), "{level:?} {exclusive}");
+            }
+        }
+    }
+
     /// Scans one row. Returns what comes into the next one, if it was done.
     fn scan<A: Element, O: Operator<A>>(
         rows: Rows<A>,
@@ -679,5 +712,13 @@ mod tests {
         check::<f64, _>(Sum, |x| x);
         check::<f32, _>(Product, |x| x.powf(0.1) as f32);
         check::<f64, _>(Product, |x| x.powf(0.1));
+    }
+
+    #[test]
+    fn short_rows_have_the_bits_of_wide_ones() {
+        check_short::<f16, _>(Sum, |x| f16::from_f64(x * 0.01));
+        check_short::<bf16, _>(Sum, bf16::from_f64);
+        check_short::<f16, _>(Product, |x| f16::from_f64(x.powf(0.001)));
+        check_short::<bf16, _>(Product, |x| bf16::from_f64(x.powf(0.01)));
     }
 }
