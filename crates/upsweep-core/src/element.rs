@@ -332,8 +332,8 @@ number! {
     i32 I32 true i32 same, same, f64::from, never;
     u64 U64 true u64 same, same, |value| value as f64, never;
     i64 I64 true i64 same, same, |value| value as f64, never;
-    f16 F16 false f32 crate::f16_to_f32, f16::from_f32, f16::to_f64, f16::is_nan;
-    bf16 Bf16 false f32 crate::bf16_to_f32, bf16::from_f32, bf16::to_f64, bf16::is_nan;
+    f16 F16 false f32 crate::f16_to_f32, crate::f32_to_f16, f16::to_f64, f16::is_nan;
+    bf16 Bf16 false f32 crate::bf16_to_f32, crate::f32_to_bf16, bf16::to_f64, bf16::is_nan;
     f32 F32 false f32 same, same, f64::from, f32::is_nan;
     f64 F64 false f64 same, same, same, f64::is_nan;
 }

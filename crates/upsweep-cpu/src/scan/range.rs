@@ -15,7 +15,7 @@ use upsweep_core::summation::{LANES, ROWS, TILE};
 use upsweep_core::{Bounds, Carry, Direction, Element, Operator, Tree, Widen};
 
 use super::row::{scan_row, scan_row_plainly, total_row, total_row_plainly};
-use super::slide::{self, ScanSlice};
+use super::slide::{self, Slides};
 use crate::erased::ErasedOperator;
 use crate::isa::{self, Kernel};
 use crate::reduce;
@@ -54,7 +54,7 @@ pub(crate) type PlainRows<'a, A> =
 #[derive(Clone, Copy)]
 pub(crate) enum ScanKernel<'a, A> {
     /// Vectors, for an exact operator.
-    Slide(ScanSlice<A>),
+    Slide(Slides<A>),
     /// Vectors, for one that is not.
     #[cfg(target_arch = "x86_64")]
     Rows(rows::Rows<A>),
@@ -255,8 +255,45 @@ unsafe trait Typed<A> {
     /// Writes the outputs `at`, in the order of memory.
     fn write(&mut self, at: Range<usize>, prefixes: &[A]);
 
+    /// Scans the items `at`, which are whole rows, in the order of memory, without a stage between. Returns
+    /// whether it did.
+    fn scan(&mut self, at: Range<usize>, rows: RowScan<'_, A>) -> bool;
+
+    /// The same past the caches, of a piece at most.
+    fn scan_past(
+        &mut self,
+        at: Range<usize>,
+        rows: RowScan<'_, A>,
+        lines: &mut Lines<'_>,
+        ahead: Ahead<'_>,
+    ) -> bool;
+
     /// Writes the next outputs past the caches.
     fn push(&mut self, prefixes: &[A], lines: &mut Lines<'_>, ahead: Ahead<'_>);
+}
+
+/// How rows of items that are no `A` are scanned.
+struct RowScan<'a, A> {
+    settings: &'a Settings<'a, A>,
+    tile: &'a mut TileCarry<A>,
+    carry: &'a mut Carry<A>,
+}
+
+impl<A: Element> RowScan<'_, A> {
+    /// Scans whole rows, if there is a kernel for their type. Returns whether it did.
+    fn run<T: Element, U: Element>(self, input: &[T], output: &mut [U]) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if let ScanKernel::Rows(rows) = self.settings.kernel
+            && let Some(short) = rows.of_short::<U>()
+            && let Ok(input) = cast!(input, &[U])
+        {
+            let exclusive = self.settings.bounds == Bounds::Exclusive;
+            (short.scan)(input, output, exclusive, self.tile, self.carry);
+            return true;
+        }
+        let _ = (input, output, self.settings, self.tile, self.carry);
+        false
+    }
 }
 
 struct Memory<'a, T, U> {
@@ -286,6 +323,30 @@ where
 
     fn write(&mut self, at: Range<usize>, prefixes: &[U::Acc]) {
         narrow_at(self.level, prefixes, &mut self.output[at]);
+    }
+
+    fn scan(&mut self, at: Range<usize>, rows: RowScan<'_, U::Acc>) -> bool {
+        match self.source {
+            Source::Separate(items) => rows.run(&items[at.clone()], &mut self.output[at]),
+            Source::InPlace => false,
+        }
+    }
+
+    fn scan_past(
+        &mut self,
+        at: Range<usize>,
+        rows: RowScan<'_, U::Acc>,
+        lines: &mut Lines<'_>,
+        ahead: Ahead<'_>,
+    ) -> bool {
+        let Source::Separate(items) = self.source else { return false };
+        let any = U::from_acc(rows.carry.before_next(&rows.settings.operator));
+        let outputs = self.stage.first(self.level, at.len(), any);
+        let done = rows.run(&items[at], outputs);
+        if done {
+            lines.push_at(self.level, outputs, ahead);
+        }
+        done
     }
 
     fn push(&mut self, prefixes: &[U::Acc], lines: &mut Lines<'_>, ahead: Ahead<'_>) {
@@ -356,6 +417,38 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
             let exclusive = settings.bounds == Bounds::Exclusive;
             if (rows.scan)(&input[done..done + whole], output, exclusive, &mut tile, carry) {
                 done += whole;
+                continue;
+            }
+        }
+        if let ScanKernel::Slide(Slides { stream: Some(stream), .. }) = kernel
+            && let Target::Lines { lines, is_stored: true, .. } = &mut target
+            && let Some(input) = input
+        {
+            let exclusive = settings.bounds == Bounds::Exclusive;
+            let (after, len) = stream(level, &input[done..], lines, ahead, tile.before, exclusive);
+            if len > 0 {
+                tile.before = after;
+                carry.set(after, operator);
+                done += len;
+                continue;
+            }
+        }
+        if direction == Direction::Forward && whole > 0 {
+            let rows = RowScan { settings, tile: &mut tile, carry };
+            let len = match &mut target {
+                Target::Slice(_) | Target::Lines { is_stored: true, .. } => 0,
+                Target::Memory => {
+                    let is_done = memory.scan(done..done + whole, rows);
+                    if is_done { whole } else { 0 }
+                }
+                Target::Lines { lines, .. } => {
+                    let len = whole.min(PIECE);
+                    let is_done = memory.scan_past(done..done + len, rows, lines, ahead);
+                    if is_done { len } else { 0 }
+                }
+            };
+            if len > 0 {
+                done += len;
                 continue;
             }
         }
@@ -496,7 +589,7 @@ impl<A: Element> TileCarry<A> {
         let exclusive = settings.bounds == Bounds::Exclusive;
         match settings.kernel {
             ScanKernel::Slide(slide) => {
-                self.before = slide(settings.level, input, output, self.before, exclusive);
+                self.before = (slide.scan)(settings.level, input, output, self.before, exclusive);
                 carry.set(self.before, &settings.operator);
             }
             #[cfg(target_arch = "x86_64")]
@@ -518,6 +611,14 @@ where
 {
     if const { O::EXACT && O::COMMUTATIVE } {
         return reduce::fold(level, items, operator);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if !reverse
+        && items.len().is_multiple_of(LANES)
+        && let Some(kernels) = rows::find::<A, O>(level)
+        && let Some(short) = kernels.of_short::<T>()
+    {
+        return (short.total)(items);
     }
     // SAFETY: the operator stays where it is until this returns.
     let erased = unsafe { ErasedOperator::new(&operator) };

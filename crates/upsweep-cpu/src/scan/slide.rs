@@ -25,12 +25,32 @@ use fearless_simd::{Level, Simd, SimdBase};
 use upsweep_core::{BitAnd, BitOr, BitXor, Builtin, Element, Max, Min, Operator, Product, Sum};
 
 use crate::isa::{self, Kernel};
+#[cfg(target_arch = "x86_64")]
+use crate::simd::bytes;
 use crate::simd::lanes::{Lane, LaneOperator, shift_in};
+use crate::simd::stream::{Ahead, Lines};
 
-/// Scans `input` to `output`, which have the same length, a multiple of
-/// [`LANES`](upsweep_core::summation::LANES). Takes what comes in and returns what goes out.
-pub(crate) type ScanSlice<A> =
-    fn(level: Level, input: &[A], output: &mut [A], carry: A, exclusive: bool) -> A;
+/// The kernels for one operator on one type.
+#[derive(Clone, Copy)]
+pub(crate) struct Slides<A> {
+    /// Scans `input` to `output`, which have the same length, a multiple of
+    /// [`LANES`](upsweep_core::summation::LANES). Takes what comes in and returns what goes out.
+    pub(crate) scan: ScanSlice<A>,
+    /// Scans as many of the first items as it can past the caches, if it is there.
+    pub(crate) stream: Option<StreamSlice<A>>,
+}
+
+type ScanSlice<A> = fn(level: Level, input: &[A], output: &mut [A], carry: A, exclusive: bool) -> A;
+
+/// Takes what comes in and returns what goes out, and how many items that was: none if the lines are not at a border between units.
+pub(crate) type StreamSlice<A> = fn(
+    level: Level,
+    input: &[A],
+    lines: &mut Lines<'_>,
+    ahead: Ahead<'_>,
+    carry: A,
+    exclusive: bool,
+) -> (A, usize);
 
 struct Slide<'a, A, O> {
     input: &'a [A],
@@ -99,6 +119,95 @@ impl<A: Lane, O: LaneOperator<A>> Kernel for Slide<'_, A, O> {
     }
 }
 
+/// Sums whole blocks of bytes, and gives what is left.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn sum_blocks<'a, 'b, A: Element, O: Operator<A>>(
+    level: Level,
+    input: &'a [A],
+    output: &'b mut [A],
+    carry: A,
+    exclusive: bool,
+) -> (&'a [A], &'b mut [A], A) {
+    struct SumBlocks<'a>(&'a [u8], &'a mut [u8], u8, bool);
+
+    impl Kernel for SumBlocks<'_> {
+        type Output = (u8, usize);
+
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> (u8, usize) {
+            let Self(input, output, carry, exclusive) = self;
+            match simd.level() {
+                // SAFETY: kernels run with the instruction set of their level.
+                Level::Avx512(_) => unsafe { bytes::scan_sums(input, output, carry, exclusive) },
+                _ => (carry, 0),
+            }
+        }
+    }
+
+    if is_byte_sum::<A, O>()
+        && matches!(level, Level::Avx512(_))
+        && input.len() >= bytes::LEAST
+        && let Ok(from) = cast!(input, &[u8])
+        && let Ok(to) = cast!(&mut *output, &mut [u8])
+        && let Ok(before) = cast!(carry, u8)
+    {
+        let (after, done) = isa::run(level, SumBlocks(from, to, before, exclusive));
+        if let Ok(after) = cast!(after, A) {
+            return (&input[done..], &mut output[done..], after);
+        }
+    }
+    (input, output, carry)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn is_byte_sum<A: Element, O: Operator<A>>() -> bool {
+    TypeId::of::<(A, O)>() == TypeId::of::<(u8, Sum)>()
+}
+
+/// The kernel that goes past the caches, if there is one.
+fn stream_of<A: Element, O: Operator<A>>() -> Option<StreamSlice<A>> {
+    #[cfg(target_arch = "x86_64")]
+    if is_byte_sum::<A, O>() {
+        return cast!(stream_byte_sums as StreamSlice<u8>, StreamSlice<A>).ok();
+    }
+    None
+}
+
+/// Sums whole blocks of bytes past the caches.
+#[cfg(target_arch = "x86_64")]
+fn stream_byte_sums(
+    level: Level,
+    input: &[u8],
+    lines: &mut Lines<'_>,
+    ahead: Ahead<'_>,
+    carry: u8,
+    exclusive: bool,
+) -> (u8, usize) {
+    struct StreamSums<'a, 'b>(&'a [u8], &'a mut Lines<'b>, Ahead<'a>, u8, bool);
+
+    impl Kernel for StreamSums<'_, '_> {
+        type Output = (u8, usize);
+
+        #[inline(always)]
+        fn run<S: Simd>(self, simd: S) -> (u8, usize) {
+            let Self(input, lines, ahead, carry, exclusive) = self;
+            match simd.level() {
+                // SAFETY: kernels run with the instruction set of their level.
+                Level::Avx512(_) => unsafe {
+                    bytes::stream_sums(input, lines, ahead, carry, exclusive)
+                },
+                _ => (carry, 0),
+            }
+        }
+    }
+
+    if !matches!(level, Level::Avx512(_)) || input.len() < bytes::LEAST {
+        return (carry, 0);
+    }
+    isa::run(level, StreamSums(input, lines, ahead, carry, exclusive))
+}
+
 /// Whether [`find`] gives a vector scan, known when a call is compiled.
 pub(crate) const fn is_found<A: Element, O: Operator<A>>() -> bool {
     let Some(number) = A::KIND.number() else { return false };
@@ -115,7 +224,7 @@ pub(crate) const fn is_found<A: Element, O: Operator<A>>() -> bool {
 /// The kernels are functions of this crate, compiled once, and not again in every crate that
 /// calls a scan.
 #[inline]
-pub(crate) fn find<A: Element, O: Operator<A>>() -> Option<ScanSlice<A>> {
+pub(crate) fn find<A: Element, O: Operator<A>>() -> Option<Slides<A>> {
     macro_rules! kernels {
         ($($type:ident: $($operator:ident)*;)*) => { $($(
             if TypeId::of::<(A, O)>() == TypeId::of::<($type, $operator)>() {
@@ -127,9 +236,15 @@ pub(crate) fn find<A: Element, O: Operator<A>>() -> Option<ScanSlice<A>> {
                     exclusive: bool,
                 ) -> $type {
                     let operator = $operator;
+                    #[cfg(target_arch = "x86_64")]
+                    let (input, output, carry) =
+                        sum_blocks::<$type, $operator>(level, input, output, carry, exclusive);
                     isa::run(level, Slide { input, output, carry, exclusive, operator })
                 }
-                return cast!(scan as ScanSlice<$type>, ScanSlice<A>).ok();
+                let stream = stream_of::<A, O>();
+                return cast!(scan as ScanSlice<$type>, ScanSlice<A>)
+                    .ok()
+                    .map(|scan| Slides { scan, stream });
             }
         )*)* };
     }

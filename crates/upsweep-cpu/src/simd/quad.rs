@@ -16,7 +16,7 @@ use core::arch::x86_64::*;
 
 use upsweep_core::summation::{GROUP, GROUPS, LANES};
 
-use super::vector::{Sink, Vector};
+use super::vector::{Sink, Stored, Vector};
 
 /// A vector of AVX2 that holds floats.
 ///
@@ -50,8 +50,8 @@ pub(crate) unsafe trait Quad: Vector {
     unsafe fn fold_halves(left: Self, right: Self, combine: impl Fn(Self, Self) -> Self) -> Self;
 
     /// A row, its neighbours folded until one vector is left.
-    unsafe fn fold_row(
-        from: *const Self::Item,
+    unsafe fn fold_row<T: Stored<Self>>(
+        from: *const T,
         combine: impl Fn(Self, Self) -> Self + Copy,
     ) -> Self;
 
@@ -126,7 +126,10 @@ unsafe impl Quad for __m256 {
     }
 
     #[inline(always)]
-    unsafe fn fold_row(from: *const f32, combine: impl Fn(Self, Self) -> Self + Copy) -> Self {
+    unsafe fn fold_row<T: Stored<Self>>(
+        from: *const T,
+        combine: impl Fn(Self, Self) -> Self + Copy,
+    ) -> Self {
         unsafe {
             // Two quads make a vector of totals of eight items, in order.
             let mut eights = [Self::splat(0.0); 2];
@@ -217,7 +220,10 @@ unsafe impl Quad for __m256d {
     }
 
     #[inline(always)]
-    unsafe fn fold_row(from: *const f64, combine: impl Fn(Self, Self) -> Self + Copy) -> Self {
+    unsafe fn fold_row<T: Stored<Self>>(
+        from: *const T,
+        combine: impl Fn(Self, Self) -> Self + Copy,
+    ) -> Self {
         unsafe {
             // A quad makes a vector of totals of groups, four quads one of totals of sixteen items.
             let mut sixteens = [Self::splat(0.0); 2];
@@ -256,8 +262,8 @@ unsafe impl Quad for __m256d {
 /// # Safety
 /// As for [`Vector`]; `from` must be valid for a row.
 #[inline(always)]
-pub(crate) unsafe fn scan_row<Q: Quad, const EXCLUSIVE: bool>(
-    from: *const Q::Item,
+pub(crate) unsafe fn scan_row<Q: Quad, T: Stored<Q>, const EXCLUSIVE: bool>(
+    from: *const T,
     carry: Q::Item,
     padding: Q::Item,
     combine: impl Fn(Q, Q) -> Q + Copy,
@@ -271,7 +277,7 @@ pub(crate) unsafe fn scan_row<Q: Quad, const EXCLUSIVE: bool>(
         for quad in 0..quads {
             let at = |vector: usize| from.add((quad * GROUP + vector) * Q::LANES);
             let [a, b, c, d] =
-                Q::transpose([Q::load(at(0)), Q::load(at(1)), Q::load(at(2)), Q::load(at(3))]);
+                Q::transpose([T::load(at(0)), T::load(at(1)), T::load(at(2)), T::load(at(3))]);
             let pair = combine(a, b);
             let all = combine(pair, combine(c, d));
             prefixes[quad] = [a, pair, combine(pair, c), all];
@@ -302,11 +308,7 @@ pub(crate) unsafe fn scan_row<Q: Quad, const EXCLUSIVE: bool>(
             } else {
                 [combine(before, a), combine(before, b), combine(before, c), combine(before, d)]
             };
-            let [a, b, c, d] = Q::transpose(groups);
-            sink.put(a);
-            sink.put(b);
-            sink.put(c);
-            sink.put(d);
+            sink.put(Q::transpose(groups));
         }
         totals[quads - 1].last().first()
     }
@@ -318,8 +320,8 @@ pub(crate) unsafe fn scan_row<Q: Quad, const EXCLUSIVE: bool>(
 /// # Safety
 /// As for [`Vector`].
 #[inline(always)]
-pub(crate) unsafe fn total_rows<Q: Quad>(
-    rows: &[[Q::Item; LANES]; 4],
+pub(crate) unsafe fn total_rows<Q: Quad, T: Stored<Q>>(
+    rows: &[[T; LANES]; 4],
     combine: impl Fn(Q, Q) -> Q + Copy,
 ) -> Q::Item {
     unsafe {
@@ -333,13 +335,13 @@ pub(crate) unsafe fn total_rows<Q: Quad>(
 
 /// Vectors `vector` and `vector + 1` from `from` on: their neighbours, folded.
 #[inline(always)]
-unsafe fn pairs<Q: Quad>(
-    from: *const Q::Item,
+unsafe fn pairs<Q: Quad, T: Stored<Q>>(
+    from: *const T,
     vector: usize,
     combine: impl Fn(Q, Q) -> Q + Copy,
 ) -> Q {
     unsafe {
-        let left = Q::load(from.add(vector * Q::LANES));
-        Q::fold_lanes(left, Q::load(from.add((vector + 1) * Q::LANES)), combine)
+        let left = T::load(from.add(vector * Q::LANES));
+        Q::fold_lanes(left, T::load(from.add((vector + 1) * Q::LANES)), combine)
     }
 }

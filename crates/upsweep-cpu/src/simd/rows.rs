@@ -6,7 +6,8 @@
 //! half the cost ([`quad`](super::quad)), or stay where they are ([`wide`](super::wide)); only the
 //! totals of groups, an eighth of the data, change their order.
 //!
-//! Results that go past the caches go there from registers, moved to where lines begin.
+//! Results that go past the caches go there from registers, moved to where lines begin. Short floats
+//! are converted as they are loaded and stored, and never lie in memory as `f32`.
 
 use core::any::TypeId;
 use core::arch::x86_64::{__m256, __m256d, __m512, __m512d};
@@ -15,10 +16,13 @@ use core::marker::PhantomData;
 use castaway::cast;
 use fearless_simd::{Level, Simd};
 use upsweep_core::summation::LANES;
-use upsweep_core::{Builtin, Carry, Dtype, Element, Operator, Product, Sum, Tree};
+use upsweep_core::{
+    Builtin, Carry, Dtype, Element, Operator, Product, Sum, Tree, Widen, bf16, f16,
+};
 
+use super::half::widen_row;
 use super::stream::{Ahead, Lines};
-use super::vector::{Sink, Vector};
+use super::vector::{Sink, Stored, Vector};
 use super::{quad, wide};
 use crate::isa::{self, Kernel};
 use crate::scan::range::TileCarry;
@@ -31,6 +35,38 @@ pub(crate) struct Rows<A> {
     pub(crate) scan: ScanWholeRows<A>,
     /// The total of any number of whole rows.
     pub(crate) total: fn(items: &[A]) -> A,
+    /// The same of items that are combined in `f32`.
+    f16: Option<ShortRows<f16, A>>,
+    bf16: Option<ShortRows<bf16, A>>,
+}
+
+/// The kernels for one operator on a type that is combined in `A`.
+#[derive(Clone, Copy)]
+pub(crate) struct ShortRows<T, A> {
+    /// Writes the prefixes of any number of whole rows to as many items.
+    pub(crate) scan: ScanShortRows<T, A>,
+    /// The total of any number of whole rows.
+    pub(crate) total: fn(items: &[T]) -> A,
+}
+
+/// Scans whole rows; `tile` and `carry` know what came before.
+pub(crate) type ScanShortRows<T, A> = fn(
+    input: &[T],
+    output: &mut [T],
+    exclusive: bool,
+    tile: &mut TileCarry<A>,
+    carry: &mut Carry<A>,
+);
+
+impl<A: Element> Rows<A> {
+    /// The kernels for items of type `T`, if they are short floats.
+    #[inline]
+    pub(crate) fn of_short<T: Element>(&self) -> Option<ShortRows<T, A>> {
+        cast!(self.f16, Option<ShortRows<T, A>>)
+            .or_else(|_| cast!(self.bf16, Option<ShortRows<T, A>>))
+            .ok()
+            .flatten()
+    }
 }
 
 /// Scans whole rows; `tile` and `carry` know what came before. Returns whether it did: lines must
@@ -66,7 +102,7 @@ pub(crate) fn find<A: Element, O: Operator<A>>(level: Level) -> Option<Rows<A>> 
         _ => return None,
     };
     macro_rules! kernels {
-        ($($operator:ident $type:ident $quad:ident $wide:ident $method:ident;)*) => { $(
+        ($($operator:ident $type:ident $quad:ident $wide:ident $method:ident ($($short:ident)*);)*) => { $(
             if TypeId::of::<(A, O)>() == TypeId::of::<($type, $operator)>() {
                 /// The vector form, where the vector's instruction set is enabled.
                 #[inline(always)]
@@ -81,12 +117,9 @@ pub(crate) fn find<A: Element, O: Operator<A>>(level: Level) -> Option<Rows<A>> 
                     tile: &mut TileCarry<$type>,
                     carry: &mut Carry<$type>,
                 ) -> bool {
-                    let operator = $operator;
-                    let scanner = Quads(combine::<$quad>);
-                    let vector = PhantomData::<$quad>;
-                    run_avx2(ScanRows {
-                        input, output, exclusive, tile, carry, operator, scanner, vector,
-                    })
+                    let (operator, scanner) = ($operator, Quads(combine::<$quad>));
+                    let rows = Scanning::new(input, exclusive, tile, carry, operator, scanner);
+                    run_avx2(ScanRows { rows, output })
                 }
                 fn scan_wide(
                     input: &[$type],
@@ -95,26 +128,52 @@ pub(crate) fn find<A: Element, O: Operator<A>>(level: Level) -> Option<Rows<A>> 
                     tile: &mut TileCarry<$type>,
                     carry: &mut Carry<$type>,
                 ) -> bool {
-                    let operator = $operator;
-                    let scanner = Wide(combine::<$wide>);
-                    let vector = PhantomData::<$wide>;
-                    run_avx512(ScanRows {
-                        input, output, exclusive, tile, carry, operator, scanner, vector,
-                    })
+                    let (operator, scanner) = ($operator, Wide(combine::<$wide>));
+                    let rows = Scanning::new(input, exclusive, tile, carry, operator, scanner);
+                    run_avx512(ScanRows { rows, output })
                 }
-                fn total(items: &[$type]) -> $type {
-                    run_avx2(TotalRows { items, operator: $operator, combine: combine::<$quad> })
+                fn total<T: Widen<$type> + Stored<$quad>>(items: &[T]) -> $type {
+                    let (operator, combine) = ($operator, combine::<$quad>);
+                    run_avx2(TotalRows { items, operator, combine, vector: PhantomData })
                 }
                 let scan = if wide { scan_wide } else { scan_quads };
-                return cast!(Rows::<$type> { scan, total }, Rows<A>).ok();
+                #[allow(unused_mut, reason = "no short type is combined in `f64`")]
+                let mut rows = Rows::<$type> { scan, total: total::<$type>, f16: None, bf16: None };
+                $({
+                    fn scan_quads(
+                        input: &[$short],
+                        output: &mut [$short],
+                        exclusive: bool,
+                        tile: &mut TileCarry<$type>,
+                        carry: &mut Carry<$type>,
+                    ) {
+                        let (operator, scanner) = ($operator, Quads(combine::<$quad>));
+                        let rows = Scanning::new(input, exclusive, tile, carry, operator, scanner);
+                        run_avx2(ScanShort { rows, output });
+                    }
+                    fn scan_wide(
+                        input: &[$short],
+                        output: &mut [$short],
+                        exclusive: bool,
+                        tile: &mut TileCarry<$type>,
+                        carry: &mut Carry<$type>,
+                    ) {
+                        let (operator, scanner) = ($operator, Wide(combine::<$wide>));
+                        let rows = Scanning::new(input, exclusive, tile, carry, operator, scanner);
+                        run_avx512(ScanShort { rows, output });
+                    }
+                    let scan = if wide { scan_wide } else { scan_quads };
+                    rows.$short = Some(ShortRows { scan, total: total::<$short> });
+                })*
+                return cast!(rows, Rows<A>).ok();
             }
         )* };
     }
     kernels! {
-        Sum f32 __m256 __m512 add;
-        Product f32 __m256 __m512 multiply;
-        Sum f64 __m256d __m512d add;
-        Product f64 __m256d __m512d multiply;
+        Sum f32 __m256 __m512 add (f16 bf16);
+        Product f32 __m256 __m512 multiply (f16 bf16);
+        Sum f64 __m256d __m512d add ();
+        Product f64 __m256d __m512d multiply ();
     }
     None
 }
@@ -135,7 +194,7 @@ fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
     }
 }
 
-/// A way to scan a row.
+/// A way to scan a row in two halves, so that the next row can be begun before this one is done.
 ///
 /// # Safety
 /// As for [`Vector`].
@@ -143,12 +202,23 @@ unsafe trait Scanner<V: Vector>: Copy {
     /// What all rows need.
     type Places;
 
+    /// A row of `T` that was begun.
+    type Row<T>: Copy;
+
     unsafe fn places() -> Self::Places;
 
-    /// Gives the result to `sink`. `from` must be valid for a row.
-    unsafe fn scan_row<const EXCLUSIVE: bool>(
+    /// Does what needs no carry. `from` must be valid for a row until it is finished.
+    unsafe fn begin<T: Stored<V>>(
         self,
-        from: *const V::Item,
+        from: *const T,
+        padding: V::Item,
+        places: &Self::Places,
+    ) -> Self::Row<T>;
+
+    /// Gives the result to `sink`, and returns the total.
+    unsafe fn finish<T: Stored<V>, const EXCLUSIVE: bool>(
+        self,
+        row: Self::Row<T>,
         carry: V::Item,
         padding: V::Item,
         places: &Self::Places,
@@ -163,20 +233,28 @@ struct Quads<F>(F);
 unsafe impl<Q: quad::Quad, F: Fn(Q, Q) -> Q + Copy> Scanner<Q> for Quads<F> {
     type Places = ();
 
+    // The registers hold no second row.
+    type Row<T> = *const T;
+
     #[inline(always)]
     unsafe fn places() {}
 
     #[inline(always)]
-    unsafe fn scan_row<const EXCLUSIVE: bool>(
+    unsafe fn begin<T: Stored<Q>>(self, from: *const T, _: Q::Item, (): &()) -> *const T {
+        from
+    }
+
+    #[inline(always)]
+    unsafe fn finish<T: Stored<Q>, const EXCLUSIVE: bool>(
         self,
-        from: *const Q::Item,
+        from: *const T,
         carry: Q::Item,
         padding: Q::Item,
         (): &(),
         sink: &mut impl Sink<Q>,
     ) -> Q::Item {
         // SAFETY: see above.
-        unsafe { quad::scan_row::<Q, EXCLUSIVE>(from, carry, padding, self.0, sink) }
+        unsafe { quad::scan_row::<Q, T, EXCLUSIVE>(from, carry, padding, self.0, sink) }
     }
 }
 
@@ -187,6 +265,8 @@ struct Wide<F>(F);
 unsafe impl<V: wide::Wide, F: Fn(V, V) -> V + Copy> Scanner<V> for Wide<F> {
     type Places = V::Places;
 
+    type Row<T> = (wide::Row<V>, V::Item);
+
     #[inline(always)]
     unsafe fn places() -> V::Places {
         // SAFETY: see above.
@@ -194,22 +274,34 @@ unsafe impl<V: wide::Wide, F: Fn(V, V) -> V + Copy> Scanner<V> for Wide<F> {
     }
 
     #[inline(always)]
-    unsafe fn scan_row<const EXCLUSIVE: bool>(
+    unsafe fn begin<T: Stored<V>>(
         self,
-        from: *const V::Item,
+        from: *const T,
+        padding: V::Item,
+        places: &V::Places,
+    ) -> (wide::Row<V>, V::Item) {
+        // SAFETY: see above.
+        unsafe { wide::load_row::<V, T>(from, padding, places, self.0) }
+    }
+
+    #[inline(always)]
+    unsafe fn finish<T: Stored<V>, const EXCLUSIVE: bool>(
+        self,
+        (row, total): (wide::Row<V>, V::Item),
         carry: V::Item,
         padding: V::Item,
         places: &V::Places,
         sink: &mut impl Sink<V>,
     ) -> V::Item {
         // SAFETY: see above.
-        unsafe { wide::scan_row::<V, EXCLUSIVE>(from, carry, padding, places, self.0, sink) }
+        unsafe { wide::store_row::<V, EXCLUSIVE>(row, carry, padding, places, self.0, sink) };
+        total
     }
 }
 
-struct ScanRows<'a, 'b, A, O, V, S> {
-    input: &'a [A],
-    output: Output<'a, 'b, A>,
+/// Whole rows, and what they are scanned with.
+struct Scanning<'a, T, A, O, V, S> {
+    input: &'a [T],
     exclusive: bool,
     tile: &'a mut TileCarry<A>,
     carry: &'a mut Carry<A>,
@@ -218,9 +310,14 @@ struct ScanRows<'a, 'b, A, O, V, S> {
     vector: PhantomData<V>,
 }
 
+struct ScanRows<'a, 'b, A, O, V, S> {
+    rows: Scanning<'a, A, A, O, V, S>,
+    output: Output<'a, 'b, A>,
+}
+
 impl<A, O, V, S> Kernel for ScanRows<'_, '_, A, O, V, S>
 where
-    A: Element,
+    A: Element + Stored<V>,
     O: Operator<A>,
     V: Vector<Item = A>,
     S: Scanner<V>,
@@ -235,19 +332,18 @@ where
         unsafe {
             match self.output {
                 Output::Slice(ref mut output) => {
-                    assert_eq!(output.len(), self.input.len());
-                    let to = output.as_mut_ptr();
-                    self.scan(&mut ToSlice { to, vector: PhantomData });
+                    assert_eq!(output.len(), self.rows.input.len());
+                    self.rows.scan(&mut ToSlice(output.as_mut_ptr()));
                 }
                 Output::Lines(ref mut lines, ahead) => {
-                    let Some(place) = lines.reserve(size_of_val(self.input)) else {
+                    let Some(place) = lines.reserve(size_of_val(self.rows.input)) else {
                         return false;
                     };
                     let (to, waiting) = (place.unit.cast::<A>(), place.waiting.cast::<A>());
                     let shift = V::shift(place.filled);
                     let previous = V::enter(V::load(waiting), shift);
                     let mut sink = ToLines { to, done: 0, shift, previous, ahead };
-                    self.scan(&mut sink);
+                    self.rows.scan(&mut sink);
                     V::leave(sink.previous, shift).store(waiting);
                 }
             }
@@ -256,20 +352,40 @@ where
     }
 }
 
-/// Writes vectors one after the other.
-struct ToSlice<V: Vector> {
-    to: *mut V::Item,
-    vector: PhantomData<V>,
+struct ScanShort<'a, T, A, O, V, S> {
+    rows: Scanning<'a, T, A, O, V, S>,
+    output: &'a mut [T],
 }
 
-// SAFETY: writes with the vector's instructions to where it was told.
-unsafe impl<V: Vector> Sink<V> for ToSlice<V> {
+impl<T, A, O, V, S> Kernel for ScanShort<'_, T, A, O, V, S>
+where
+    T: Stored<V>,
+    A: Element,
+    O: Operator<A>,
+    V: Vector<Item = A>,
+    S: Scanner<V>,
+{
+    type Output = ();
+
     #[inline(always)]
-    unsafe fn put(&mut self, vector: V) {
+    fn run<I: Simd>(mut self, _: I) {
+        assert_eq!(self.output.len(), self.rows.input.len());
+        // SAFETY: this kernel runs with the instruction set of `V`, and writes as much as it reads.
+        unsafe { self.rows.scan(&mut ToSlice(self.output.as_mut_ptr())) };
+    }
+}
+
+/// Writes vectors one after the other.
+struct ToSlice<T>(*mut T);
+
+// SAFETY: writes with the vector's instructions to where it was told.
+unsafe impl<V: Vector, T: Stored<V>> Sink<V> for ToSlice<T> {
+    #[inline(always)]
+    unsafe fn put(&mut self, vectors: [V; 4]) {
         // SAFETY: see above.
         unsafe {
-            vector.store(self.to);
-            self.to = self.to.add(V::LANES);
+            T::store_four(vectors, self.0);
+            self.0 = self.0.add(4 * V::LANES);
         }
     }
 }
@@ -286,21 +402,35 @@ struct ToLines<'a, V: Vector> {
 // SAFETY: as above.
 unsafe impl<V: Vector> Sink<V> for ToLines<'_, V> {
     #[inline(always)]
-    unsafe fn put(&mut self, vector: V) {
-        self.ahead.fetch(self.done * size_of::<V::Item>());
-        // SAFETY: see above.
-        unsafe { vector.join(&mut self.previous, self.shift).stream(self.to.add(self.done)) };
-        self.done += V::LANES;
+    unsafe fn put(&mut self, vectors: [V; 4]) {
+        for vector in vectors {
+            self.ahead.fetch(self.done * size_of::<V::Item>());
+            // SAFETY: see above.
+            unsafe { vector.join(&mut self.previous, self.shift).stream(self.to.add(self.done)) };
+            self.done += V::LANES;
+        }
     }
 }
 
-impl<A, O, V, S> ScanRows<'_, '_, A, O, V, S>
+impl<'a, T, A, O, V, S> Scanning<'a, T, A, O, V, S>
 where
+    T: Stored<V>,
     A: Element,
     O: Operator<A>,
     V: Vector<Item = A>,
     S: Scanner<V>,
 {
+    fn new(
+        input: &'a [T],
+        exclusive: bool,
+        tile: &'a mut TileCarry<A>,
+        carry: &'a mut Carry<A>,
+        operator: O,
+        scanner: S,
+    ) -> Self {
+        Self { input, exclusive, tile, carry, operator, scanner, vector: PhantomData }
+    }
+
     /// Scans all rows to `sink`.
     ///
     /// # Safety
@@ -320,12 +450,16 @@ where
             {
                 // SAFETY: the caller's.
                 unsafe {
-                    let a = self.scan_row(&four[0], before(operator.padding()), &places, sink);
-                    let b = self.scan_row(&four[1], before(a), &places, sink);
+                    let a = self.begin(&four[0], &places);
+                    let b = self.begin(&four[1], &places);
+                    let a = self.finish(a, before(operator.padding()), &places, sink);
+                    let c = self.begin(&four[2], &places);
+                    let b = self.finish(b, before(a), &places, sink);
                     let ab = operator.combine(a, b);
-                    let c = self.scan_row(&four[2], before(ab), &places, sink);
+                    let d = self.begin(&four[3], &places);
+                    let c = self.finish(c, before(ab), &places, sink);
                     let abc = operator.combine(ab, c);
-                    let d = self.scan_row(&four[3], before(abc), &places, sink);
+                    let d = self.finish(d, before(abc), &places, sink);
                     let all = operator.combine(ab, operator.combine(c, d));
                     tile.push(all, 2, &mut carry, &operator);
                 }
@@ -333,7 +467,10 @@ where
             } else {
                 let before = tile.before_next(&operator);
                 // SAFETY: the caller's.
-                let total = unsafe { self.scan_row(first, before, &places, sink) };
+                let total = unsafe {
+                    let row = self.begin(first, &places);
+                    self.finish(row, before, &places, sink)
+                };
                 tile.push(total, 0, &mut carry, &operator);
                 rows = others;
             }
@@ -342,52 +479,62 @@ where
     }
 
     /// # Safety
-    /// As for [`Vector`].
+    /// As for [`Scanner`].
     #[inline(always)]
-    unsafe fn scan_row(
+    unsafe fn begin(&self, row: &[T; LANES], places: &S::Places) -> S::Row<T> {
+        // SAFETY: the caller's; `row` is a row.
+        unsafe { self.scanner.begin(row.as_ptr(), self.operator.padding(), places) }
+    }
+
+    /// # Safety
+    /// As for [`Scanner`].
+    #[inline(always)]
+    unsafe fn finish(
         &self,
-        row: &[A; LANES],
+        row: S::Row<T>,
         before: A,
         places: &S::Places,
         sink: &mut impl Sink<V>,
     ) -> A {
-        let (row, padding) = (row.as_ptr(), self.operator.padding());
-        // SAFETY: the caller's; `row` is a row.
+        let padding = self.operator.padding();
+        // SAFETY: the caller's.
         unsafe {
             if self.exclusive {
-                self.scanner.scan_row::<true>(row, before, padding, places, sink)
+                self.scanner.finish::<T, true>(row, before, padding, places, sink)
             } else {
-                self.scanner.scan_row::<false>(row, before, padding, places, sink)
+                self.scanner.finish::<T, false>(row, before, padding, places, sink)
             }
         }
     }
 }
 
-struct TotalRows<'a, Q: Vector, O, F> {
-    items: &'a [Q::Item],
+struct TotalRows<'a, T, Q, O, F> {
+    items: &'a [T],
     operator: O,
     combine: F,
+    vector: PhantomData<Q>,
 }
 
-impl<Q, O, F> Kernel for TotalRows<'_, Q, O, F>
+impl<Q, T, O, F> Kernel for TotalRows<'_, T, Q, O, F>
 where
     Q: quad::Quad<Item: Element>,
+    T: Widen<Q::Item> + Stored<Q>,
     O: Operator<Q::Item>,
     F: Fn(Q, Q) -> Q + Copy,
 {
     type Output = Q::Item;
 
     #[inline(always)]
-    fn run<S: Simd>(self, _: S) -> Q::Item {
-        let Self { items, operator, combine } = self;
+    fn run<S: Simd>(self, simd: S) -> Q::Item {
+        let Self { items, operator, combine, .. } = self;
         let mut tree = Tree::<Q::Item>::new(&operator);
         let (fours, rest) = items.as_chunks::<LANES>().0.as_chunks::<4>();
         for four in fours {
             // SAFETY: this kernel runs with AVX2.
-            tree.push_subtree(unsafe { quad::total_rows::<Q>(four, combine) }, 2, &operator);
+            tree.push_subtree(unsafe { quad::total_rows::<Q, T>(four, combine) }, 2, &operator);
         }
         for row in rest {
-            tree.push(row::total_row(row, &operator), &operator);
+            tree.push(row::total_row(&widen_row(simd, row), &operator), &operator);
         }
         tree.total(&operator)
     }
@@ -463,6 +610,39 @@ mod tests {
         }
     }
 
+    /// Short items have the prefixes and totals of the same items as `f32`, rounded.
+    fn check_short<T, O>(operator: O, of: impl Fn(f64) -> T)
+    where
+        T: Widen<f32> + Element<Acc = f32> + bytemuck::NoUninit,
+        O: Operator<f32>,
+    {
+        let bits = |values: &[T]| bytemuck::cast_slice::<T, u16>(values).to_vec();
+        for level in levels() {
+            let Some(rows) = find::<f32, O>(level) else { continue };
+            let short = rows.of_short::<T>().expect("all short floats have kernels");
+            let input: Vec<T> = (0..37).flat_map(|seed| items(seed, &of)).collect();
+            let wide: Vec<f32> = input.iter().map(|item| item.widen()).collect();
+            assert_eq!((short.total)(&input).to_bits(), (rows.total)(&wide).to_bits());
+            for exclusive in [false, true] {
+                let start = || {
+                    let carry = Carry::new(Some(0.7), &operator);
+                    (TileCarry::new(&carry, &operator), carry)
+                };
+                let mut prefixes = vec![0.0; wide.len()];
+                let (mut tile, mut carry) = start();
+                let output = Output::Slice(&mut prefixes);
+                assert!((rows.scan)(&wide, output, exclusive, &mut tile, &mut carry));
+                let expected: Vec<T> = prefixes.into_iter().map(T::from_acc).collect();
+                let mut found = vec![input[0]; input.len()];
+                let after = tile.before_next(&operator);
+                let (mut tile, mut carry) = start();
+                (short.scan)(&input, &mut found, exclusive, &mut tile, &mut carry);
+                assert_eq!(tile.before_next(&operator).to_bits(), after.to_bits());
+                assert_eq!(bits(&found), bits(&expected), "{level:?} {exclusive}");
+            }
+        }
+    }
+
     /// Scans one row. Returns what comes into the next one, if it was done.
     fn scan<A: Element, O: Operator<A>>(
         rows: Rows<A>,
@@ -532,5 +712,13 @@ mod tests {
         check::<f64, _>(Sum, |x| x);
         check::<f32, _>(Product, |x| x.powf(0.1) as f32);
         check::<f64, _>(Product, |x| x.powf(0.1));
+    }
+
+    #[test]
+    fn short_rows_have_the_bits_of_wide_ones() {
+        check_short::<f16, _>(Sum, |x| f16::from_f64(x * 0.01));
+        check_short::<bf16, _>(Sum, bf16::from_f64);
+        check_short::<f16, _>(Product, |x| f16::from_f64(x.powf(0.001)));
+        check_short::<bf16, _>(Product, |x| bf16::from_f64(x.powf(0.01)));
     }
 }

@@ -61,13 +61,55 @@ pub(crate) unsafe trait Vector: Copy {
     unsafe fn leave(previous: Self, shift: Self::Shift) -> Self;
 }
 
+/// Items in memory that a vector holds as what they are combined in.
+///
+/// # Safety
+/// As for [`Vector`]. `load` reads and `store` writes `V::LANES` items, and nothing else.
+pub(crate) unsafe trait Stored<V: Vector>: Copy {
+    /// Reads `V::LANES` items from `from`, which needs no alignment.
+    unsafe fn load(from: *const Self) -> V;
+
+    /// Writes the lanes to `to`, which needs no alignment, rounded once if they are wider than items.
+    unsafe fn store(vector: V, to: *mut Self);
+
+    /// Writes the lanes of four vectors, one after the other.
+    #[inline(always)]
+    unsafe fn store_four([a, b, c, d]: [V; 4], to: *mut Self) {
+        unsafe {
+            Self::store(a, to);
+            Self::store(b, to.add(V::LANES));
+            Self::store(c, to.add(2 * V::LANES));
+            Self::store(d, to.add(3 * V::LANES));
+        }
+    }
+}
+
+macro_rules! stored_as_they_are {
+    ($($item:ident $vector:ident)*) => { $(
+        // SAFETY: those of the vector.
+        unsafe impl Stored<$vector> for $item {
+            #[inline(always)]
+            unsafe fn load(from: *const $item) -> $vector {
+                unsafe { $vector::load(from) }
+            }
+
+            #[inline(always)]
+            unsafe fn store(vector: $vector, to: *mut $item) {
+                unsafe { vector.store(to) };
+            }
+        }
+    )* };
+}
+
+stored_as_they_are!(f32 __m256 f64 __m256d f32 __m512 f64 __m512d);
+
 /// Takes the vectors of a result, in order.
 ///
 /// # Safety
 /// As for [`Vector`]. Not a closure: the compiler must inline it wherever it stands.
 pub(crate) unsafe trait Sink<V> {
-    /// Takes the next vector.
-    unsafe fn put(&mut self, vector: V);
+    /// Takes the next four vectors.
+    unsafe fn put(&mut self, vectors: [V; 4]);
 }
 
 macro_rules! plain {

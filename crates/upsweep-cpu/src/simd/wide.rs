@@ -26,7 +26,7 @@ use core::hint::black_box;
 
 use upsweep_core::summation::{GROUP, GROUPS};
 
-use super::vector::{Sink, Vector};
+use super::vector::{Sink, Stored, Vector};
 
 /// A vector of AVX-512 that holds groups of four.
 ///
@@ -289,21 +289,29 @@ unsafe impl Wide for __m512d {
     }
 }
 
-/// See `scan::row::scan_row`. Gives the result to `sink`.
+/// Vectors of totals, of at most 32 groups.
+const TOTALS: usize = GROUPS / 8;
+
+/// A row without what comes before it.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<V> {
+    /// Aligned prefixes within the groups of four vectors at a time.
+    prefixes: [[V; 4]; TOTALS],
+    /// Aligned prefixes over the totals of the groups.
+    totals: [V; TOTALS],
+}
+
+/// The first half of `scan::row::scan_row`: all that needs no carry, and the total of the row.
 ///
 /// # Safety
 /// As for [`Vector`]; `from` must be valid for a row.
 #[inline(always)]
-pub(crate) unsafe fn scan_row<V: Wide, const EXCLUSIVE: bool>(
-    from: *const V::Item,
-    carry: V::Item,
+pub(crate) unsafe fn load_row<V: Wide, T: Stored<V>>(
+    from: *const T,
     padding: V::Item,
     places: &V::Places,
     combine: impl Fn(V, V) -> V + Copy,
-    sink: &mut impl Sink<V>,
-) -> V::Item {
-    /// Vectors of totals, of at most 32 groups.
-    const TOTALS: usize = GROUPS / 8;
+) -> (Row<V>, V::Item) {
     unsafe {
         let padding = V::splat(padding);
         let mut prefixes = [[padding; 4]; TOTALS];
@@ -312,7 +320,7 @@ pub(crate) unsafe fn scan_row<V: Wide, const EXCLUSIVE: bool>(
         for vector in 0..count {
             for part in 0..4 {
                 let at = (4 * vector + part) * V::LANES;
-                prefixes[vector][part] = V::load(from.add(at)).group_prefixes(places, combine);
+                prefixes[vector][part] = T::load(from.add(at)).group_prefixes(places, combine);
             }
             totals[vector] = V::totals(prefixes[vector], places).prefixes(places, combine);
         }
@@ -329,21 +337,41 @@ pub(crate) unsafe fn scan_row<V: Wide, const EXCLUSIVE: bool>(
             }
             half *= 2;
         }
+        let total = totals[count - 1].last(places).first();
+        (Row { prefixes, totals }, total)
+    }
+}
+
+/// The second half: gives the result to `sink`.
+///
+/// # Safety
+/// As for [`Vector`].
+#[inline(always)]
+pub(crate) unsafe fn store_row<V: Wide, const EXCLUSIVE: bool>(
+    Row { prefixes, totals }: Row<V>,
+    carry: V::Item,
+    padding: V::Item,
+    places: &V::Places,
+    combine: impl Fn(V, V) -> V + Copy,
+    sink: &mut impl Sink<V>,
+) {
+    unsafe {
         let carry = V::splat(carry);
-        let mut previous = padding;
-        for vector in 0..count {
+        let mut previous = V::splat(padding);
+        for vector in 0..GROUPS / V::LANES {
             let before = combine(carry, totals[vector].shifted(previous));
             previous = totals[vector];
-            for part in 0..4 {
-                let (before, prefixes) = (before.spread(part, places), prefixes[vector][part]);
-                sink.put(if EXCLUSIVE {
-                    V::exclusive(before, prefixes, places, combine)
+            let mut results = prefixes[vector];
+            for (part, prefixes) in results.iter_mut().enumerate() {
+                let before = before.spread(part, places);
+                *prefixes = if EXCLUSIVE {
+                    V::exclusive(before, *prefixes, places, combine)
                 } else {
-                    combine(before, prefixes)
-                });
+                    combine(before, *prefixes)
+                };
             }
+            sink.put(results);
         }
-        previous.last(places).first()
     }
 }
 
