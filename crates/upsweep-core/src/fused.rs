@@ -351,6 +351,11 @@ impl Recipe {
         self.arrays.get(self.widest_number()).copied().unwrap_or(COUNTED)
     }
 
+    /// How many arrays are read.
+    pub fn all_arrays(&self) -> usize {
+        self.arrays.len() + self.anywhere.len()
+    }
+
     /// Items that are read at once, where all arrays are: as many as 16 bytes hold of the longest.
     pub fn items_of_access(&self) -> u32 {
         let anywhere = self.anywhere.iter().map(|kind| kind.size()).max();

@@ -321,6 +321,28 @@ fn structures_compile() {
     all_kernels.compile(ONE_IN);
 }
 
+/// Adds the kernels that reduce segments of items that are made, said in one of three ways.
+fn add_segments(all_kernels: &mut Kernels, types: &Types, facts: &Facts, lies: Lies, turn: usize) {
+    let (by, kind, long) = [
+        (SegmentedBy::Offsets, Dtype::U32.into(), false),
+        (SegmentedBy::Flags, Dtype::U8.into(), false),
+        (SegmentedBy::Keys, Dtype::U32.into(), true),
+    ][turn % 3];
+    let wide = by != SegmentedBy::Offsets && turn % 2 == 0;
+    let cut = Cut { by, kind, wide, reduces: true, long };
+    let types = Types { cut: Some(cut), ..types.clone() };
+    if by == SegmentedBy::Offsets {
+        all_kernels.add(&by_offsets_shader(facts, &types, &cut, lies), facts.arch);
+        return;
+    }
+    let form = Form { only_total: false, ..Form::TOTAL };
+    let strategy = Some(crate::scan::policy::of_types(facts.arch, &types));
+    let options = ScanOptions { strategy, ..ScanOptions::default() };
+    let kernels = Scanning::kernels(("cuda:0", facts), &types, form, 1 << 28, lies, &options);
+    let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
+    shaders.iter().for_each(|shader| all_kernels.add(shader, facts.arch));
+}
+
 /// Kernels that make items of those anywhere in arrays, or of none, and are handed parameters.
 #[test]
 fn items_of_parameters_compile() {
@@ -356,6 +378,7 @@ fn items_of_parameters_compile() {
                 all_kernels.add(&shader, arch);
             }
             let lies = Lies { width: 16, aligned: true, out_aligned: true, one_by_one };
+            add_segments(&mut all_kernels, &types, &facts, lies, turn + usize::from(one_by_one));
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
             let direction = [Direction::Forward, Direction::Reverse][turn / 2 % 2];
             let form = Form { bounds, direction, everywhere: true, only_total: false };
@@ -416,6 +439,7 @@ fn made_items_compile() {
                 all_kernels.add(&shader, arch);
             }
             let lies = Lies { width: 16, aligned: true, out_aligned: true, one_by_one };
+            add_segments(&mut all_kernels, &types, &facts, lies, turn + usize::from(one_by_one));
             let forms = [Form { only_total: false, ..Form::TOTAL }, Form::TOTAL];
             for form in &forms[..if types.op.is_commutative() { 1 } else { 2 }] {
                 let strategy = if form.only_total {

@@ -527,7 +527,7 @@ fn scan_kernels(
     let mut levels = rotation::levels_of(load, local, global);
     levels.extend([format!("{policy:?}"), format!("{form:?}")]);
     levels.push(format!("aligned {aligned}, {out_aligned}"));
-    if let Some(Cut { by, kind, wide, reduces, unique }) = types.cut {
+    if let Some(Cut { by, kind, wide, reduces, unique, .. }) = types.cut {
         levels.push(format!("{by:?} of {kind:?}"));
         levels.push(format!("wide {wide}, reduces {reduces}, unique {unique}"));
     }
@@ -635,7 +635,7 @@ fn every_way_of_saying_segments() {
                     let wide =
                         by != SegmentedBy::Offsets && kind != TRIPLE && !number.is_multiple_of(3);
                     let unique = reduces && by == SegmentedBy::Keys && !number.is_multiple_of(4);
-                    let cut = Some(Cut { by, kind, wide, reduces, unique });
+                    let cut = Some(Cut { by, kind, wide, reduces, unique, arrays: 1 });
                     let types = Types { cut, ..all[number % all.len()].clone() };
                     let mut form = form(number & 3, types.is_exact() || number.is_multiple_of(2));
                     if reduces {

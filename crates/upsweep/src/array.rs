@@ -66,6 +66,11 @@ impl<T: Element> Array<T> {
         Ok(Self { place })
     }
 
+    /// An array of the host's.
+    pub(crate) fn from_host(items: Vec<T>) -> Self {
+        Self { place: Place::Host(items) }
+    }
+
     /// An array with room for as many items, holding anything; a copy of those of the host.
     pub(crate) fn room_for(device: &Device, items: View<'_, T>) -> Result<Self> {
         match items.items {
@@ -140,7 +145,8 @@ impl<T: Element> Array<T> {
     }
 }
 
-fn reserve<T>(len: usize) -> Result<Vec<T>> {
+/// Room in the host's memory for so many items.
+pub(crate) fn reserve<T>(len: usize) -> Result<Vec<T>> {
     let mut items = Vec::new();
     items
         .try_reserve_exact(len)
@@ -150,11 +156,6 @@ fn reserve<T>(len: usize) -> Result<Vec<T>> {
 
 #[cfg(feature = "any")]
 impl<T: crate::Number> Array<T> {
-    /// An array of the host's.
-    pub(crate) fn from_host(items: Vec<T>) -> Self {
-        Self { place: Place::Host(items) }
-    }
-
     /// The same bits as items of another type of the same size.
     pub(crate) fn bits_as<U: crate::Number>(self) -> Array<U> {
         let place = match self.place {

@@ -17,7 +17,7 @@ use upsweep_gpu::{
 };
 
 use crate::memory::Range;
-use crate::{Recording, Result, Segments};
+use crate::{Recording, Result, Segments, fused};
 
 /// Items to read, whose type is a value.
 #[derive(Clone, Copy)]
@@ -139,6 +139,17 @@ pub(crate) trait ErasedGpu {
         segments: &Segments<'_>,
         output: ErasedItemsMut<'_>,
         packed: Option<Packed<'_, '_>>,
+        problem: &ErasedReduce,
+    ) -> Result<()>;
+
+    /// The same of items that are made as they are read, which are combined in the type that the problem has for items. By flags
+    /// or keys, `count` gets how many segments there are.
+    fn segmented_reduce_made(
+        &self,
+        made: &fused::Made<'_>,
+        segments: &Segments<'_>,
+        output: ErasedItemsMut<'_>,
+        count: Option<ErasedItemsMut<'_>>,
         problem: &ErasedReduce,
     ) -> Result<()>;
 
@@ -281,6 +292,33 @@ macro_rules! erased_gpu {
                     problem,
                     &self.options().into(),
                 )
+            }
+
+            fn segmented_reduce_made(
+                &self,
+                made: &fused::Made<'_>,
+                segments: &Segments<'_>,
+                output: ErasedItemsMut<'_>,
+                count: Option<ErasedItemsMut<'_>>,
+                problem: &ErasedReduce,
+            ) -> Result<()> {
+                let (segments, mut workspace) = (marks(self, segments)?, Workspace::default());
+                let output = target(self, output)?;
+                let mut count = count.map(|count| target(self, count)).transpose()?;
+                let packed = count
+                    .as_mut()
+                    .map(|count| $backend::ErasedPacked { unique: None, count: count.reborrow() });
+                with_ingredients(self, made, |made| {
+                    self.gpu().segmented_reduce_made_erased(
+                        &mut workspace,
+                        made,
+                        segments,
+                        output,
+                        packed,
+                        problem,
+                        &self.options().into(),
+                    )
+                })
             }
 
             fn bind_reduce(

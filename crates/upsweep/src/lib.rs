@@ -63,7 +63,7 @@
 //! | devices, and why one is not there | [`Device`], [`Device::list`] |
 //! | one value of all items | [`reduce`], [`reduce_as`], [`mean`], [`argmin`], [`argmax`]; [`Reduce`] has start values |
 //! | all prefixes | [`inclusive_scan`], [`exclusive_scan`] and their `_into` and `_in_place` forms; [`Scan`] has start values and directions |
-//! | neighbours that are combined apart from others | [`Segments`], [`segmented_reduce`], [`segmented_scan`], [`reduce_by_key`], [`inclusive_scan_by_key`] |
+//! | neighbours that are combined apart from others | [`Segments`], [`segmented_reduce`], [`segmented_scan`], [`segmented_argmin`], [`reduce_by_key`], [`inclusive_scan_by_key`] |
 //! | items that are made as they are read | [`Fused`], [`counting`], [`constant`] |
 //! | calls without allocation, in a command stream of the caller's | [`ReducePlan`], [`ScanPlan`], [`Recording`] |
 //! | arrays that come in chunks | [`ReduceStream`], [`ScanStream`] |
@@ -72,6 +72,9 @@
 //! | types that are known when the program runs | `any`, with the feature of that name |
 //! | the order in which floats are combined | [`summation`] |
 //! | why a call does what it does | [`explain`], [`mod@strategy`], [`mod@profile`], [`mod@ladder`] |
+
+// What annotations write calls the crate by its name, here too.
+extern crate self as upsweep;
 
 #[cfg(feature = "any")]
 pub mod any;
@@ -110,7 +113,7 @@ pub use cudarc;
 pub use device::{Absent, CpuOptions, Device, DeviceInfo, DeviceList, InstructionSet};
 pub use fused::{
     Constant, Count, Counting, Fused, Gathered, Mapped, Reversed, Strided, Zipped, constant,
-    counting,
+    counting, segmented_argmax, segmented_argmin,
 };
 #[cfg(feature = "wgpu")]
 pub use gpu::{DispatchProfile, RecordingProfile};

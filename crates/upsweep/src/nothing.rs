@@ -138,6 +138,17 @@ impl ErasedGpu for NoGpu {
         match self.0 {}
     }
 
+    fn segmented_reduce_made(
+        &self,
+        _: &fused::Made<'_>,
+        _: &Segments<'_>,
+        _: ErasedItemsMut<'_>,
+        _: Option<ErasedItemsMut<'_>>,
+        _: &ErasedReduce,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
     fn bind_reduce(
         &self,
         _: usize,

@@ -5,7 +5,7 @@ use upsweep_gpu::{ErasedReduce, ErasedScan};
 
 use crate::backend::Reach;
 use crate::erased::{Erased, ErasedItemsMut, ErasedViewMut};
-use crate::fused::{Source, Stored};
+use crate::fused::{Fused, Source, Stored};
 use crate::view::Items;
 use crate::{
     Array, Device, Dtype, Element, Error, Kind, Number, Operator, Reduce, Result, Scan, View,
@@ -145,9 +145,18 @@ impl<'a> Segments<'a> {
     }
 
     /// Whether values of a reduction go one behind another, wherever segments lie.
-    #[cfg(feature = "any")]
     pub(crate) fn packs(&self) -> bool {
         self.by != SegmentedBy::Offsets
+    }
+
+    /// What can be seen without waiting, where there is to be an output for each segment.
+    fn check_counted(&self, items: usize, outputs: usize) -> Result<()> {
+        self.check(items)?;
+        if self.by != SegmentedBy::Offsets {
+            let reason = "how many values there are is known by offsets only".to_owned();
+            return Err(Error::Segments { reason });
+        }
+        check_length(self.most(items), outputs)
     }
 
     /// How many values a reduction may have.
@@ -267,12 +276,7 @@ where
     O: Operator<U::Acc>,
 {
     let (items, mut output) = (items.into(), output.into());
-    segments.check(items.len())?;
-    if segments.by != SegmentedBy::Offsets {
-        let reason = "how many values there are is known by offsets only".to_owned();
-        return Err(Error::Segments { reason });
-    }
-    check_length(segments.most(items.len()), output.len())?;
+    segments.check_counted(items.len(), output.len())?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     match device.kind().erased() {
         Erased::Cpu(cpu) => {
@@ -534,6 +538,87 @@ where
             let packed = Some((unique, count.erased().items));
             let problem = ErasedReduce::in_segments::<T, U, O>(problem, gpu.language());
             gpu.segmented_reduce(items.erased(), segments, output.erased().items, packed, &problem)
+        }
+    }
+}
+
+/// One value for each segment of items that are made as they are read.
+pub(crate) fn reduce_made<'a, E, U, O>(
+    device: &Device,
+    items: &E,
+    segments: &Segments<'_>,
+    problem: &Reduce<U::Acc, O>,
+) -> Result<Array<U>>
+where
+    E: Fused<'a, Item: Widen<U::Acc>>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    items.check()?;
+    segments.check(items.len())?;
+    let device = &*device.at_home(|| items.made().home());
+    let most = segments.most(items.len());
+    let mut output = Array::filled(device, most, U::from_acc(problem.operator.identity()))?;
+    if segments.by == SegmentedBy::Offsets {
+        take_made(device, items, segments, ViewMut::from(&mut output), None, problem)?;
+        return Ok(output);
+    }
+    let mut count = [0];
+    let into = ViewMut::from(&mut output);
+    take_made(device, items, segments, into, Some(&mut count), problem)?;
+    Ok(output.truncated(usize::try_from(count[0]).unwrap_or(most)))
+}
+
+/// The same into memory of the caller's, which has an item for each segment that offsets say.
+pub(crate) fn reduce_made_into<'a, E, U, O>(
+    device: &Device,
+    items: &E,
+    segments: &Segments<'_>,
+    output: ViewMut<'_, U>,
+    problem: &Reduce<U::Acc, O>,
+) -> Result<()>
+where
+    E: Fused<'a, Item: Widen<U::Acc>>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    items.check()?;
+    segments.check_counted(items.len(), output.len())?;
+    take_made(device, items, segments, output, None, problem)
+}
+
+/// Reduces segments of items that are made, all of which was checked; `count` gets how many there are.
+#[inline(never)]
+fn take_made<'a, E, U, O>(
+    device: &Device,
+    items: &E,
+    segments: &Segments<'_>,
+    mut output: ViewMut<'_, U>,
+    count: Option<&mut [u64; 1]>,
+    problem: &Reduce<U::Acc, O>,
+) -> Result<()>
+where
+    E: Fused<'a, Item: Widen<U::Acc>>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let device = device.at_home(|| items.made().home().or_else(|| output.home()));
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            let (input, segments) = (items.on_host()?, segments.on_host(items.len())?);
+            let output = cpu.output(output)?;
+            let found = cpu.segmented_reduce_made(input, segments, output, problem)?;
+            if let Some(count) = count {
+                count[0] = found as u64;
+            }
+            Ok(())
+        }
+        Erased::Gpu(gpu) => {
+            let problem = ErasedReduce::in_segments::<U::Acc, U, O>(problem, gpu.language());
+            let mut count = count.map(ViewMut::from);
+            let count = count.as_mut().map(|count| count.erased().items);
+            let (made, output) = (items.made(), output.erased().items);
+            gpu.segmented_reduce_made(&made, segments, output, count, &problem)
         }
     }
 }

@@ -36,6 +36,11 @@ impl<'a> Boundaries<'a> {
         self.offsets
     }
 
+    /// How many segments there are of so many items, or may be.
+    pub(super) fn most_segments(&self, items: usize) -> usize {
+        self.offsets.map_or(items, |offsets| offsets.len() - 1)
+    }
+
     /// Bytes that say them.
     pub(super) fn bytes(&self) -> usize {
         self.segments.bytes.len()

@@ -15,14 +15,24 @@ use crate::isa::{self, Kernel};
 const LEVELS: usize = TILES.ilog2() as usize + 1;
 
 /// Every window is a scan of pairs, of whose values `prefixes` takes what it wants.
+#[derive(Clone, Copy)]
 pub(super) struct Marked<'a, T, A, U> {
     pub(super) items: &'a [T],
+    /// The number of the first of these items.
+    pub(super) first: usize,
     pub(super) boundaries: Boundaries<'a>,
     pub(super) reverse: bool,
     pub(super) kernels: Kernels<'a, A>,
     /// The total of items in the order of the scan: reverse, if the second is true.
     pub(super) total: &'a (dyn Fn(&[T], bool) -> A + Sync),
     pub(super) prefixes: &'a dyn Prefixes<T, A, U>,
+}
+
+impl<'a, T, A, U> Marked<'a, T, A, U> {
+    /// The items of these numbers.
+    pub(super) fn items_of(&self, numbers: Range<usize>) -> &'a [T] {
+        &self.items[numbers.start - self.first..numbers.end - self.first]
+    }
 }
 
 impl<T, A, U> WindowTaker<A, U> for Marked<'_, T, A, U>
@@ -58,8 +68,8 @@ where
         }
         // From one place to another in the order of the scan.
         let piece = |piece: Range<usize>| match reverse {
-            false => &self.items[window.start + piece.start..window.start + piece.end],
-            true => &self.items[window.end - piece.end..window.end - piece.start],
+            false => self.items_of(window.start + piece.start..window.start + piece.end),
+            true => self.items_of(window.end - piece.end..window.end - piece.start),
         };
         let total = |range| (self.total)(piece(range), reverse);
         let last = last(&scratch.marks[..len]);
@@ -103,7 +113,7 @@ where
             window.end = window.start + last(&marks[1..]).map_or(0, |item| item + 1);
         } else if !any(&marks[1..window.len()]) {
             let begins = marks[0] != 0;
-            let items = &self.items[window.clone()];
+            let items = self.items_of(window.clone());
             if let Some(value) = self.prefixes.take_whole(items, carry, begins, part) {
                 return Segmented { value, begins: true };
             }

@@ -10,9 +10,11 @@
 //! - [`row`]: values and marks of a row, side by side, as vectors.
 //! - [`mod@scan`] writes every prefix, [`mod@reduce`] that of each segment's last item.
 //! - [`fold`]: each segment by itself, where nobody sees how items are grouped.
+//! - [`mod@made`]: windows whose items are made as they are read.
 
 mod boundaries;
 mod fold;
+mod made;
 mod marked;
 mod offsets;
 mod reduce;
@@ -21,8 +23,9 @@ mod scan;
 mod window;
 mod windows;
 
+use fearless_simd::Level;
 use upsweep_core::{
-    Bounds, Direction, Element, Error, Flipped, Operator, Reduce, Result, Scan, SegmentedBy,
+    Bounds, Direction, Element, Error, Flipped, Make, Operator, Reduce, Result, Scan, SegmentedBy,
     Segments, Widen,
 };
 
@@ -33,6 +36,7 @@ use crate::simd::stream::streams;
 use crate::team::Team;
 use boundaries::Boundaries;
 use fold::Folded;
+use made::{Made, Making};
 use marked::Marked;
 use offsets::Offsets;
 use reduce::{ByItems, ByOffsets};
@@ -76,32 +80,45 @@ impl<T, O> Work<'_, T, O> {
     {
         let Self { operator, reverse, .. } = *self;
         let level = means.level;
-        let plain = |input: &[_], output: &mut [_], exclusive, tile: &mut _, carry: &mut _| {
-            scan_plain(level, operator, input, output, exclusive, tile, carry);
-        };
-        // SAFETY: the operator stays where it is until this returns.
-        let erased = unsafe { ErasedOperator::new(&operator) };
         let (bounds, streaming) = match wanted {
             Wanted::Every { bounds, streaming } => (bounds, streaming),
             _ => (Bounds::Inclusive, false),
         };
         let direction = if reverse { Direction::Reverse } else { Direction::Forward };
-        let kernel = ScanKernel::find::<O>(level, &plain);
-        let settings = Settings { level, operator: erased, kernel, bounds, direction, streaming };
-        take_marked(
-            means.team,
-            &Work { items: self.items, boundaries: self.boundaries, reverse, operator: erased },
-            Kernels {
-                settings,
-                total: &|values: &[U::Acc]| total_of_block(level, values, false, operator),
-                rows: &|rows| take_rows(level, rows, operator),
-            },
-            &|items, reverse| total_of_block(level, items, reverse, operator),
-            &|value, prefixes| prepend(level, operator, value, prefixes),
-            (wanted, init),
-            rest,
-        )
+        with_kernels(level, operator, (bounds, direction, streaming), |kernels| {
+            let operator_of_all = kernels.settings.operator;
+            let Self { items, boundaries, .. } = *self;
+            take_marked(
+                means.team,
+                &Work { items, boundaries, reverse, operator: operator_of_all },
+                kernels,
+                &|items, reverse| total_of_block(level, items, reverse, operator),
+                &|value, prefixes| prepend(level, operator, value, prefixes),
+                (wanted, init),
+                rest,
+            )
+        })
     }
+}
+
+/// Does `work` with what combines values by an operator.
+fn with_kernels<A: Element, O: Operator<A>, R>(
+    level: Level,
+    operator: O,
+    (bounds, direction, streaming): (Bounds, Direction, bool),
+    work: impl FnOnce(Kernels<'_, A>) -> R,
+) -> R {
+    let plain = |input: &[_], output: &mut [_], exclusive, tile: &mut _, carry: &mut _| {
+        scan_plain(level, operator, input, output, exclusive, tile, carry);
+    };
+    // SAFETY: the operator stays where it is until this returns.
+    let erased = unsafe { ErasedOperator::new(&operator) };
+    let kernel = ScanKernel::find::<O>(level, &plain);
+    work(Kernels {
+        settings: Settings { level, operator: erased, kernel, bounds, direction, streaming },
+        total: &|values: &[A]| total_of_block(level, values, false, operator),
+        rows: &|rows| take_rows(level, rows, operator),
+    })
 }
 
 /// The same without the operator: compiled once for two types.
@@ -138,8 +155,36 @@ where
     // Pieces of a window are turned round before, and written after they are scanned.
     let settings = Settings { direction: Direction::Forward, streaming: false, ..kernels.settings };
     let kernels = Kernels { settings, ..kernels };
-    let way = Marked { items, boundaries, reverse, kernels, total, prefixes };
+    let way = Marked { items, first: 0, boundaries, reverse, kernels, total, prefixes };
     take_all(team, items.len(), &operator, &way, rest)
+}
+
+/// Writes the value of each segment of items that are made. Gives how many there are. Compiled once for a type.
+#[inline(never)]
+fn take_made<U: Element>(
+    team: Team<'_>,
+    making: Making<'_, U::Acc>,
+    boundaries: Boundaries<'_>,
+    kernels: Kernels<'_, U::Acc>,
+    (segments, init): (Segments<'_>, Option<U::Acc>),
+    rest: Rest<'_, U>,
+) -> usize {
+    let Settings { level, operator, .. } = kernels.settings;
+    let (by_items, by_offsets);
+    let prefixes: &dyn Prefixes<U::Acc, U::Acc, U> = match boundaries.offsets() {
+        None => {
+            by_items = ByItems { level, segments, operator, init };
+            &by_items
+        }
+        Some(offsets) => {
+            by_offsets = ByOffsets { offsets, operator, init };
+            &by_offsets
+        }
+    };
+    let total = |values: &[U::Acc], _| (kernels.total)(values);
+    let (reverse, total) = (false, &total);
+    let way = Marked { items: &[], first: 0, boundaries, reverse, kernels, total, prefixes };
+    take_all(team, making.items, &operator, &Made { way, making }, rest)
 }
 
 impl Cpu {
@@ -215,7 +260,7 @@ impl Cpu {
     {
         let boundaries = Boundaries::new(segments, input.len())?;
         let offsets = boundaries.offsets();
-        check_lengths(offsets.map_or(input.len(), |offsets| offsets.len() - 1), output.len())?;
+        check_lengths(boundaries.most_segments(input.len()), output.len())?;
         let keys = unique.filter(|_| segments.by == SegmentedBy::Keys);
         let key = if keys.is_some() { segments.kind.size() } else { 0 };
         let unique = keys.unwrap_or_default();
@@ -244,6 +289,49 @@ impl Cpu {
                 }
                 Some(offsets) => work.take(means, Wanted::LastByOffsets(offsets), init, rest),
             }
+        })
+    }
+
+    /// As [`segmented_reduce`](Cpu::segmented_reduce), of items that are made as they are read and without keys. Each thread makes
+    /// those of a window before it takes them.
+    ///
+    /// # Errors
+    /// Those of [`segmented_reduce`](Cpu::segmented_reduce).
+    pub fn segmented_reduce_made<M, U, O>(
+        &self,
+        input: M,
+        segments: Segments<'_>,
+        output: &mut [U],
+        problem: &Reduce<U::Acc, O>,
+    ) -> Result<usize>
+    where
+        M: Make<Item: Widen<U::Acc>>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let items = input.len();
+        let boundaries = Boundaries::new(segments, items)?;
+        check_lengths(boundaries.most_segments(items), output.len())?;
+        let Reduce { operator, init, .. } = *problem;
+        if items == 0 {
+            output.fill(U::from_acc(init.unwrap_or(operator.identity())));
+            return Ok(output.len());
+        }
+        let make = |numbers, made: &mut Vec<U::Acc>| {
+            made.extend(input.make(numbers).map(
+                #[inline(always)]
+                |item| item.widen(),
+            ));
+        };
+        let making = Making { items, make: &make };
+        let bytes = items * size_of::<M::Item>() + boundaries.bytes();
+        self.with_means::<M::Item, _>(bytes, |means| {
+            let means = &means.to_read(bytes);
+            let form = (Bounds::Inclusive, Direction::Forward, false);
+            with_kernels(means.level, operator, form, |kernels| {
+                let rest = Rest::new(output, false);
+                take_made(means.team, making, boundaries, kernels, (segments, init), rest)
+            })
         })
     }
 }

@@ -67,6 +67,8 @@ pub(super) struct Scratch<A> {
     /// The items of a tile as they are combined.
     pub(super) values: Vec<A>,
     prefixes: Vec<A>,
+    /// The items of a window, if they are made.
+    pub(super) made: Vec<A>,
     /// The segments that end in the window, where these are all there is to know.
     pub(super) segments: Range<usize>,
 }
@@ -79,13 +81,20 @@ impl<A: Element> Scratch<A> {
             marks: vec![0; items.next_multiple_of(LANES) + 1],
             values: vec![padding; rows],
             prefixes: vec![padding; rows],
+            made: Vec::new(),
             segments: 0..0,
         }
     }
 
     /// For windows without marks.
     pub(super) fn of_segments() -> Self {
-        Self { marks: Vec::new(), values: Vec::new(), prefixes: Vec::new(), segments: 0..0 }
+        Self {
+            marks: Vec::new(),
+            values: Vec::new(),
+            prefixes: Vec::new(),
+            made: Vec::new(),
+            segments: 0..0,
+        }
     }
 }
 
@@ -115,7 +124,7 @@ where
     U: Element,
 {
     let Marked { reverse, ref kernels, prefixes, .. } = *way;
-    let (items, sparse) = (&way.items[window.clone()], prefixes.is_sparse());
+    let (items, sparse) = (way.items_of(window.clone()), prefixes.is_sparse());
     let Settings { level, operator, bounds, .. } = kernels.settings;
     let exclusive = bounds == Bounds::Exclusive;
     let Scratch { marks, values, prefixes: stage, .. } = scratch;

@@ -336,7 +336,7 @@ impl Reduction {
             () => ACCESSES_HELD * u64::from(WIDEST) / u64::from(width.max(WIDEST)),
         };
         // Of several arrays, each has as many fewer; and half as many beside values of two words.
-        let arrays = types.made.as_ref().map_or(1, |made| made.arrays().max(1));
+        let arrays = types.made.as_ref().map_or(1, |made| made.recipe.all_arrays().max(1));
         let shares = if arrays > 1 { arrays as u32 * types.held().words().min(2) } else { 1 };
         let held = (held / u64::from(shares.next_power_of_two())).max(1);
         let shader = Shader {

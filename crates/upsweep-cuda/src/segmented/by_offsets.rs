@@ -84,7 +84,7 @@ pub(crate) fn shader(facts: &Facts, types: &Types, cut: &Cut, lies: Lies) -> Sha
     let width = |kind: upsweep_core::Kind| lies.width.min((GROUP * kind.size()) as u32);
     Shader {
         types: types.clone(),
-        width: width(types.item),
+        width: if lies.one_by_one { types.item.size() as u32 } else { width(types.item) },
         out_width: width(types.output),
         constants: vec![
             ("WARPS", WARPS.into()),

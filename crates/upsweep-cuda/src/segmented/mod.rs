@@ -20,7 +20,9 @@ pub(crate) use by_offsets::ByOffsets;
 #[cfg(test)]
 pub(crate) use by_offsets::shader as by_offsets_shader;
 
-use crate::backend::{ErasedSource, ErasedTarget, Inputs, Source, Stored, Target, Workspace};
+use crate::backend::{
+    ErasedSource, ErasedTarget, Ingredients, Inputs, MOST_ARRAYS, Source, Stored, Target, Workspace,
+};
 use crate::device::Gpu;
 use crate::launch::Ready;
 use crate::memory::Buffer;
@@ -112,7 +114,9 @@ impl Gpu {
         let marks = self.marks(&segments, items, &mut marks)?;
         let input = self.on_device(input, types.item, &mut uploaded)?;
         let output = Written::new(self, output, types.output)?;
-        let job = Job::scan(types, segments.by, [input, marks, output.slice], problem)?;
+        let (input, words) = ([input], types.values.handed());
+        let inputs = Inputs::of(&input, &words);
+        let job = Job::scan(types, segments.by, inputs, [marks, output.slice], problem)?;
         job.begin(self, workspace, options)?;
         output.finish(self, items)
     }
@@ -142,7 +146,8 @@ impl Gpu {
         }
         let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Cuda);
         let types = self.types(&problem.signature)?;
-        let job = Job::scan(types, by, [input, marks, output], &problem)?;
+        let (input, words) = ([input], types.values.handed());
+        let job = Job::scan(types, by, Inputs::of(&input, &words), [marks, output], &problem)?;
         Ok(Recording::new(self, job.ready(self, workspace, options)?, None))
     }
 
@@ -190,11 +195,55 @@ impl Gpu {
         problem: &ErasedReduce,
         options: &ScanOptions,
     ) -> Result<()> {
-        let items = input.len();
         let types = self.types(&problem.signature)?;
-        let (mut uploaded, mut marks) = (None, Vec::new());
+        let mut uploaded = None;
+        let input = [self.on_device(input, types.item, &mut uploaded)?];
+        let words = types.values.handed();
+        let inputs = Inputs::of(&input, &words);
+        self.reduce_segments(workspace, types, &inputs, segments, output, packed, problem, options)
+    }
+
+    /// The same of items that are made as they are read. The problem's items are of the type that they are combined in.
+    ///
+    /// # Errors
+    /// As [`segmented_scan`](Gpu::segmented_scan) and [`reduce_made`](Gpu::reduce_made).
+    #[expect(clippy::too_many_arguments, reason = "the arrays of a call by key")]
+    pub fn segmented_reduce_made_erased(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        made: &Ingredients<'_>,
+        segments: Segments<'_>,
+        output: ErasedTarget<'_, '_>,
+        packed: Option<ErasedPacked<'_, '_>>,
+        problem: &ErasedReduce,
+        options: &ScanOptions,
+    ) -> Result<()> {
+        made.check(MOST_ARRAYS)?;
+        let types = self.types_of_made(made.recipe, &problem.signature)?;
+        self.with_inputs(made, &types, |inputs| {
+            let types = types.clone();
+            self.reduce_segments(
+                workspace, types, inputs, segments, output, packed, problem, options,
+            )
+        })
+    }
+
+    /// A reduction of segments of what kernels read.
+    #[expect(clippy::too_many_arguments, reason = "the arrays of a call by key")]
+    fn reduce_segments(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        types: Types,
+        inputs: &Inputs<'_>,
+        segments: Segments<'_>,
+        output: ErasedTarget<'_, '_>,
+        packed: Option<ErasedPacked<'_, '_>>,
+        problem: &ErasedReduce,
+        options: &ScanOptions,
+    ) -> Result<()> {
+        let items = usize::try_from(inputs.items).unwrap_or(usize::MAX);
+        let mut marks = Vec::new();
         let marks = self.marks(&segments, items, &mut marks)?;
-        let input = self.on_device(input, types.item, &mut uploaded)?;
         let output = Written::new(self, output, types.output)?;
         let (unique, count) =
             packed.map_or((None, None), |packed| (packed.unique, Some(packed.count)));
@@ -206,8 +255,8 @@ impl Gpu {
             unique: unique.as_ref().map(|unique| unique.slice),
             count: count.as_ref().map(|count| count.slice),
         };
-        let slices = [input, marks, output.slice];
-        let job = Job::reduce(types, segments.by, slices, &asked, problem)?;
+        let slices = [marks, output.slice];
+        let job = Job::reduce(types, segments.by, *inputs, slices, &asked, problem)?;
         job.begin(self, workspace, options)?;
         let mut found = output.slice.len();
         let to_host = output.host.is_some() || unique.as_ref().is_some_and(|of| of.host.is_some());
@@ -234,7 +283,7 @@ impl Gpu {
         self: &Arc<Self>,
         workspace: &mut Workspace,
         by: SegmentedBy,
-        slices: [Slice<'_>; 3],
+        [input, marks, output]: [Slice<'_>; 3],
         [unique, count]: [Option<Slice<'_>>; 2],
         problem: &Reduce<U::Acc, O>,
         options: &ScanOptions,
@@ -246,7 +295,9 @@ impl Gpu {
     {
         let problem = ErasedReduce::in_segments::<T, U, O>(problem, Language::Cuda);
         let types = self.types(&problem.signature)?;
-        let job = Job::reduce(types, by, slices, &Asked { unique, count }, &problem)?;
+        let (input, words) = ([input], types.values.handed());
+        let (inputs, asked) = (Inputs::of(&input, &words), Asked { unique, count });
+        let job = Job::reduce(types, by, inputs, [marks, output], &asked, &problem)?;
         Ok(Recording::new(self, job.ready(self, workspace, options)?, None))
     }
 
@@ -277,7 +328,7 @@ struct Asked<'a> {
 struct Job<'a> {
     types: Types,
     form: Form,
-    input: Slice<'a>,
+    inputs: Inputs<'a>,
     marks: Slice<'a>,
     /// The first is where values go.
     outputs: Vec<Slice<'a>>,
@@ -290,14 +341,15 @@ impl<'a> Job<'a> {
     fn scan(
         types: Types,
         by: SegmentedBy,
-        [input, marks, output]: [Slice<'a>; 3],
+        inputs: Inputs<'a>,
+        [marks, output]: [Slice<'a>; 2],
         problem: &ErasedScan,
     ) -> Result<Self> {
-        let (cut, segments) = cut(by, &marks, problem.direction, input.items, false)?;
+        let (cut, segments) = cut(by, &marks, problem.direction, inputs.items, false)?;
         Ok(Self {
             types: Types { cut: Some(cut), ..types },
             form: Form::new(problem),
-            input,
+            inputs,
             marks,
             outputs: vec![output],
             beside: [marks.pointer, segments, 0, 0],
@@ -308,12 +360,13 @@ impl<'a> Job<'a> {
     fn reduce(
         types: Types,
         by: SegmentedBy,
-        [input, marks, output]: [Slice<'a>; 3],
+        inputs: Inputs<'a>,
+        [marks, output]: [Slice<'a>; 2],
         asked: &Asked<'a>,
         problem: &ErasedReduce,
     ) -> Result<Self> {
-        let (cut, segments) = cut(by, &marks, Direction::Forward, input.items, true)?;
-        let room = if cut.packs() { input.items } else { segments };
+        let (cut, segments) = cut(by, &marks, Direction::Forward, inputs.items, true)?;
+        let room = if cut.packs() { inputs.items } else { segments };
         for slice in [Some(output), asked.unique].into_iter().flatten() {
             if slice.items != room {
                 let input = usize::try_from(room).unwrap_or(usize::MAX);
@@ -330,12 +383,17 @@ impl<'a> Job<'a> {
         Ok(Self {
             types: Types { cut: Some(cut), ..types },
             form: Form { everywhere, only_total: false, ..Form::TOTAL },
-            input,
+            inputs,
             marks,
             outputs: [Some(output), asked.unique, asked.count].into_iter().flatten().collect(),
             beside: [marks.pointer, segments, address(asked.unique), address(asked.count)],
             init: problem.init,
         })
+    }
+
+    /// All arrays that are read.
+    fn read(&self) -> impl Iterator<Item = &Slice<'a>> {
+        self.inputs.all().chain([&self.marks])
     }
 
     /// Its launch; `None` if there is nothing to do but to say so.
@@ -345,32 +403,29 @@ impl<'a> Job<'a> {
         workspace: &mut Workspace,
         options: &ScanOptions,
     ) -> Result<Option<Ready>> {
-        let inputs = [&self.input, &self.marks];
         for (number, output) in self.outputs.iter().enumerate() {
-            let others = inputs.into_iter().chain(&self.outputs[..number]);
-            others.into_iter().try_for_each(|other| other.check_apart(output))?;
+            let mut others = self.read().chain(&self.outputs[..number]);
+            others.try_for_each(|other| other.check_apart(output))?;
         }
         if self.outputs[0].items == 0 {
             return Ok(None);
         }
-        let (types, input, output) = (self.types.clone(), [self.input], &self.outputs[0]);
-        let words = types.values.handed();
-        let inputs = Inputs::of(&input, &words);
+        let (types, inputs, output) = (self.types.clone(), &self.inputs, &self.outputs[0]);
         let (form, beside, init) = (self.form, &self.beside, self.init);
         if let Some(cut) = self.types.cut.as_ref().filter(|cut| cut.reduces && !cut.packs()) {
-            let lies = ByOffsets::lies(&types, &inputs);
-            let items = self.input.items;
+            let lies = ByOffsets::lies(&types, inputs);
+            let items = inputs.items;
             let known =
                 workspace.by_offsets.take().filter(|known| known.suits(&types, lies, items));
             let reducing = match known {
                 Some(known) => known,
                 None => ByOffsets::new(gpu, types, cut, lies, items.max(workspace.items))?,
             };
-            let ready = reducing.bind(gpu, &inputs, beside, *output, init);
+            let ready = reducing.bind(gpu, inputs, beside, *output, init);
             workspace.by_offsets = Some(reducing);
             return ready.map(Some);
         }
-        gpu.ready_with(workspace, types, form, &inputs, output, beside, init, options).map(Some)
+        gpu.ready_with(workspace, types, form, inputs, output, beside, init, options).map(Some)
     }
 
     /// Begins it in the device's stream.
@@ -385,8 +440,7 @@ impl<'a> Job<'a> {
             // SAFETY: if there is such an array, it has one number.
             return if count == 0 { Ok(()) } else { unsafe { gpu.copy_in(count, &[0; 8]) } };
         };
-        let slices: Vec<&Slice<'_>> =
-            [&self.input, &self.marks].into_iter().chain(&self.outputs).collect();
+        let slices: Vec<&Slice<'_>> = self.read().chain(&self.outputs).collect();
         gpu.in_order(gpu.stream(), &slices, || ready.begin(gpu, gpu.stream()))
     }
 }

@@ -65,11 +65,6 @@ impl Made {
         self.recipe.written.as_ref()?.result(&self.functions)
     }
 
-    /// Number of arrays.
-    pub(crate) fn arrays(&self) -> usize {
-        self.recipe.arrays.len() + self.recipe.anywhere.len()
-    }
-
     /// How many items are read at once: as many of the longest as an access has, if all arrays begin where such accesses may.
     pub(crate) fn items_at_once(&self, inputs: &[Slice<'_>]) -> u32 {
         let most = self.recipe.items_of_access();

@@ -149,10 +149,9 @@ impl Types {
 
     /// Whether what kernels read is the address of one array and nothing else.
     pub(crate) fn reads_one(&self) -> bool {
-        let arrays = self
-            .made
-            .as_ref()
-            .map_or(1, |made| if made.recipe.arrays.is_empty() { 0 } else { made.arrays() });
+        let arrays = self.made.as_ref().map_or(1, |made| {
+            if made.recipe.arrays.is_empty() { 0 } else { made.recipe.all_arrays() }
+        });
         arrays == 1 && self.parameters() == 0 && !self.is_numbered()
     }
 

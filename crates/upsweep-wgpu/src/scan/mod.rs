@@ -439,7 +439,7 @@ impl Scanning {
             ];
             let (bindings, mut starts) = all.bound(gpu, &read)?;
             if let (Some(cut), Some(beside)) = (&self.types.cut, beside) {
-                starts = beside.starts(cut, facts.alignment);
+                beside.set_starts(cut, facts.alignment, &mut starts);
             }
             put_parameters(
                 &mut bytes,

@@ -16,12 +16,14 @@ use upsweep_gpu::bits::check;
 use upsweep_gpu::{ErasedReduce, ErasedScan, HostItemsMut};
 use wgpu::{BindingResource, BufferUsages};
 
-use crate::backend::{ErasedSource, ErasedTarget, Inputs, Source, Stored, Target, Workspace};
+use crate::backend::{
+    ErasedSource, ErasedTarget, Ingredients, Inputs, Source, Stored, Target, Workspace,
+};
 use crate::device::Gpu;
 use crate::record::Traffic;
 use crate::reduce::Init;
 use crate::scan::{Form, ScanOptions};
-use crate::shader::cut::{COUNT, MARKS, UNIQUE};
+use crate::shader::cut::Role;
 use crate::shader::made::MOST_ARRAYS;
 use crate::shader::{Cut, Types};
 use crate::slice::Slice;
@@ -61,26 +63,22 @@ pub(crate) struct Beside<'a> {
 }
 
 impl<'a> Beside<'a> {
-    /// The arrays with their bindings, of what they are, and whether they are written.
-    fn arrays(&self, cut: &Cut) -> impl Iterator<Item = (u32, Slice<'a>, Kind, bool)> + use<'a> {
-        let marks = Some((MARKS, self.marks, cut.kind, false));
+    /// The arrays, of what they are, and whether they are written.
+    fn arrays(&self, cut: &Cut) -> impl Iterator<Item = (Role, Slice<'a>, Kind, bool)> + use<'a> {
+        let marks = Some((Role::Marks, self.marks, cut.kind, false));
         let unique = self.unique.filter(|_| cut.unique);
-        let unique = unique.map(|unique| (UNIQUE, unique, cut.kind, true));
+        let unique = unique.map(|unique| (Role::Unique, unique, cut.kind, true));
         let count = self.count.filter(|_| cut.packs());
-        let count = count.map(|count| (COUNT, count, Kind::Number(Dtype::U64), true));
+        let count = count.map(|count| (Role::Count, count, Kind::Number(Dtype::U64), true));
         [marks, unique, count].into_iter().flatten()
     }
 
-    /// Where they begin in their bindings, behind that of the items.
-    pub(crate) fn starts(&self, cut: &Cut, alignment: u64) -> [u32; MOST_ARRAYS] {
-        let mut starts = [0; MOST_ARRAYS];
-        let places = [MARKS, UNIQUE, COUNT];
-        for (binding, slice, kind, _) in self.arrays(cut) {
-            let own = slice.window(kind, alignment, 0, slice.items as u32).start;
-            let place = places.iter().position(|&place| place == binding);
-            starts[1 + place.unwrap_or(0)] = own;
+    /// Sets where they begin in their bindings, behind those of the items.
+    pub(crate) fn set_starts(&self, cut: &Cut, alignment: u64, starts: &mut [u32; MOST_ARRAYS]) {
+        for (role, slice, kind, _) in self.arrays(cut) {
+            let own = slice.window(kind, alignment, 0, slice.items as u32);
+            starts[cut.place(role)] = own.start;
         }
-        starts
     }
 
     /// The bindings, without those that are written unless the kernel `writes`.
@@ -91,9 +89,10 @@ impl<'a> Beside<'a> {
         writes: bool,
     ) -> impl Iterator<Item = (u32, BindingResource<'a>)> + use<'a> {
         let arrays = self.arrays(cut).filter(move |(.., is_written)| writes || !is_written);
-        arrays.map(move |(binding, slice, kind, _)| {
+        let cut = *cut;
+        arrays.map(move |(role, slice, kind, _)| {
             let window = slice.window(kind, alignment, 0, slice.items as u32);
-            (binding, window.binding(slice.buffer))
+            (cut.binding(role), window.binding(slice.buffer))
         })
     }
 
@@ -112,6 +111,18 @@ pub(crate) fn too_long(gpu: &Gpu, items: u64, kind: Kind) -> Error {
          of {kind}",
         gpu.id(),
         gpu.facts.binding_bytes
+    );
+    Error::Buffer { reason }
+}
+
+/// Arrays that items are made of, and those of segments, are all bound at once.
+fn too_many_arrays(cut: &Cut) -> Error {
+    let reason = format!(
+        "a kernel reads {MOST_ARRAYS} arrays at most, those of segments among them; items are made of {}, and segments by {:?} \
+         take {}",
+        cut.arrays,
+        cut.by,
+        cut.all_arrays() - cut.arrays
     );
     Error::Buffer { reason }
 }
@@ -218,7 +229,8 @@ impl Gpu {
         let input = self.on_device(input, types.item, &mut uploaded)?;
         let output = Written::new(self, output, types.output)?;
         let types = Types { cut: Some(cut), ..types };
-        let arrays = (&input, &output.slice());
+        let (inputs, words) = ([input], types.values.handed());
+        let arrays = (&Inputs::of(&inputs, &words), &output.slice());
         let (form, init) = (Form::new(problem, false), problem.init);
         self.begin_segmented(workspace, types, form, arrays, &beside, init, options)?;
         if output.is_on_host() {
@@ -271,10 +283,65 @@ impl Gpu {
         problem: &ErasedReduce,
         options: &ScanOptions,
     ) -> Result<()> {
-        let items = input.len();
         let types = self.types(&problem.signature)?;
         self.check(&types)?;
-        let (mut uploaded, mut marks) = (None, None);
+        // Of no items it does not matter where they are.
+        let input = if input.is_empty() { ErasedSource::Host(&NOTHING, 0..0) } else { input };
+        let mut uploaded = None;
+        let input = [self.on_device(input, types.item, &mut uploaded)?];
+        let words = types.values.handed();
+        let inputs = Inputs::of(&input, &words);
+        self.reduce_segments(workspace, types, &inputs, segments, output, packed, problem, options)
+    }
+
+    /// The same of items that are made as they are read. The problem's items are of the type that they are combined in.
+    ///
+    /// # Errors
+    /// As [`segmented_scan`](Gpu::segmented_scan) and [`reduce_made`](Gpu::reduce_made); the arrays that say where segments begin and
+    /// how many there are count with those that items are made of.
+    #[expect(clippy::too_many_arguments, reason = "the arrays of a call by key")]
+    pub fn segmented_reduce_made_erased(
+        &self,
+        workspace: &mut Workspace,
+        made: &Ingredients<'_>,
+        segments: Segments<'_>,
+        output: ErasedTarget<'_, '_>,
+        packed: Option<ErasedPacked<'_, '_>>,
+        problem: &ErasedReduce,
+        options: &ScanOptions,
+    ) -> Result<()> {
+        made.check(MOST_ARRAYS)?;
+        let types = self.types_of_made(made.recipe, &problem.signature)?;
+        if made.items == 0 {
+            // There is nothing to make, but a value for each segment.
+            let nothing = ErasedSource::Host(&NOTHING, 0..0);
+            return self.segmented_reduce_erased(
+                workspace, nothing, segments, output, packed, problem, options,
+            );
+        }
+        self.with_inputs(made, &types, |inputs| {
+            let types = types.clone();
+            self.reduce_segments(
+                workspace, types, inputs, segments, output, packed, problem, options,
+            )
+        })
+    }
+
+    /// A reduction of segments of what kernels read.
+    #[expect(clippy::too_many_arguments, reason = "the arrays of a call by key")]
+    fn reduce_segments(
+        &self,
+        workspace: &mut Workspace,
+        types: Types,
+        inputs: &Inputs<'_>,
+        segments: Segments<'_>,
+        output: ErasedTarget<'_, '_>,
+        packed: Option<ErasedPacked<'_, '_>>,
+        problem: &ErasedReduce,
+        options: &ScanOptions,
+    ) -> Result<()> {
+        let items = usize::try_from(inputs.items).unwrap_or(usize::MAX);
+        let mut marks = None;
         let (cut, mut beside) = self.cut(&segments, Direction::Forward, items, true, &mut marks)?;
         let room = if cut.packs() { items } else { segments.count - 1 };
         if output.len() != room {
@@ -284,9 +351,6 @@ impl Gpu {
             packed.map_or((None, None), |packed| (packed.unique, Some(packed.count)));
         let keys = unique.as_ref().map(|(_, keys)| keys.kind);
         segments::check_asked(cut.by, cut.kind, keys, count.is_some())?;
-        // Of no items it does not matter where they are.
-        let input = if items == 0 { ErasedSource::Host(&NOTHING, 0..0) } else { input };
-        let input = self.on_device(input, types.item, &mut uploaded)?;
         let output = Written::new(self, output, types.output)?;
         let unique = unique
             .map(|(unique, keys)| Written::new(self, unique, keys.check(self.id())?))
@@ -311,9 +375,13 @@ impl Gpu {
                 only_total: false,
                 ..Form::TOTAL
             };
-            let cut = Some(Cut { unique: beside.unique.is_some(), ..cut });
-            let types = Types { cut, ..types };
-            let (arrays, init) = ((&input, &output.slice()), problem.init);
+            let arrays = types.made.as_ref().map_or(1, |made| made.recipe.all_arrays());
+            let cut = Cut { unique: beside.unique.is_some(), arrays, ..cut };
+            if cut.all_arrays() > MOST_ARRAYS {
+                return Err(too_many_arrays(&cut));
+            }
+            let types = Types { cut: Some(cut), ..types };
+            let (arrays, init) = ((inputs, &output.slice()), problem.init);
             self.begin_segmented(workspace, types, form, arrays, &beside, init, options)?;
         } else if let Some(count) = beside.count {
             self.write(count.buffer, count.offset, &[0; 8])?;
@@ -355,25 +423,31 @@ impl Gpu {
         let said = if by == SegmentedBy::Offsets { count - 1 } else { 0 };
         let said = u32::try_from(said).map_err(|_| too_long(self, count as u64, kind))?;
         let beside = Beside { marks, unique: None, count: None, segments: said };
-        let mut cut = Cut { by, kind, wide: false, reduces, unique: false };
+        let mut cut = Cut { by, kind, wide: false, reduces, unique: false, arrays: 1 };
         let turned = direction == Direction::Reverse;
         cut.wide = cut.is_wide(&marks, turned, self.facts.alignment);
         Ok((cut, beside))
     }
 
-    /// Begins a scan of one array into another, with what its kernels have beside them.
+    /// Begins a scan of arrays into another one, with what its kernels have beside them.
     #[expect(clippy::too_many_arguments, reason = "what a launch consists of")]
     fn begin_segmented(
         &self,
         workspace: &mut Workspace,
         types: Types,
         form: Form,
-        (input, output): (&Slice<'_>, &Slice<'_>),
+        (inputs, output): (&Inputs<'_>, &Slice<'_>),
         beside: &Beside<'_>,
         init: Init,
         options: &ScanOptions,
     ) -> Result<()> {
-        let mut arrays = vec![(*input, types.item, false), (*output, types.output, true)];
+        let recipe = types.made.as_ref().map(|made| &made.recipe);
+        let kinds = match recipe {
+            Some(recipe) => [&recipe.arrays[..], &recipe.anywhere[..]].concat(),
+            None => vec![types.item],
+        };
+        let read = inputs.all().zip(kinds).map(|(slice, kind)| (*slice, kind, false));
+        let mut arrays: Vec<_> = read.chain([(*output, types.output, true)]).collect();
         if let Some(cut) = &types.cut {
             let others = beside.arrays(cut);
             arrays.extend(others.map(|(_, slice, kind, is_written)| (slice, kind, is_written)));
@@ -400,10 +474,8 @@ impl Gpu {
                 }
             }
         }
-        let (inputs, words) = ([*input], types.values.handed());
-        let arrays = (&Inputs::of(&inputs, &words), output);
-        let bound =
-            self.bind_scanning(workspace, types, form, arrays, Some(beside), init, options)?;
+        let (arrays, beside) = ((inputs, output), Some(beside));
+        let bound = self.bind_scanning(workspace, types, form, arrays, beside, init, options)?;
         self.submit(&bound)
     }
 }

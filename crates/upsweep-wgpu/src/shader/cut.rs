@@ -21,12 +21,20 @@ pub(crate) struct Cut {
     pub(crate) reduces: bool,
     /// Whether the key of each segment is written.
     pub(crate) unique: bool,
+    /// Arrays that items are read of: those of segments are behind them.
+    pub(crate) arrays: usize,
 }
 
-/// The bindings of the array that says where segments begin, of their keys and of their number: where else several arrays are.
-pub(crate) const MARKS: u32 = BINDINGS[1];
-pub(crate) const UNIQUE: u32 = BINDINGS[2];
-pub(crate) const COUNT: u32 = BINDINGS[3];
+/// What kernels of segments have beside items and outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// What says where segments begin.
+    Marks,
+    /// The keys of segments.
+    Unique,
+    /// How many there are.
+    Count,
+}
 
 /// Items of a group.
 const GROUP: u32 = upsweep_core::summation::GROUP as u32;
@@ -37,6 +45,32 @@ impl Cut {
     /// Whether values go one behind another, wherever segments lie.
     pub(crate) fn packs(&self) -> bool {
         self.reduces && self.by != SegmentedBy::Offsets
+    }
+
+    /// Which of several arrays this is: that of keys only where they are written.
+    pub(crate) fn place(&self, role: Role) -> usize {
+        let behind = match role {
+            Role::Marks => 0,
+            Role::Unique => 1,
+            Role::Count => 1 + usize::from(self.unique),
+        };
+        self.arrays + behind
+    }
+
+    /// How many arrays there are with those that items are read of.
+    pub(crate) fn all_arrays(&self) -> usize {
+        let last = if self.packs() { Role::Count } else { Role::Marks };
+        self.place(last) + 1
+    }
+
+    /// The binding of an array.
+    pub(crate) fn binding(&self, role: Role) -> u32 {
+        BINDINGS[self.place(role)]
+    }
+
+    /// An expression for where an array begins in its binding.
+    fn start(&self, role: Role) -> String {
+        format!("parameters.starts.{}", ["x", "y", "z", "w"][self.place(role)])
     }
 
     /// Words of an item of the array.
@@ -73,19 +107,26 @@ impl Cut {
             1 => ("u32".to_owned(), "marks[at]".to_owned()),
             _ => (format!("vec{parts}<u32>"), format!("marks[at / {parts}u][at % {parts}u]")),
         };
+        let (binding, start) = (self.binding(Role::Marks), self.start(Role::Marks));
         let mut text = format!(
-            "@group(0) @binding({MARKS}) var<storage, read> marks: array<{access}>;\n\
+            "@group(0) @binding({binding}) var<storage, read> marks: array<{access}>;\n\
              fn mark_word(at: u32) -> u32 {{ return {word}; }}\n"
         );
         match self.by {
             SegmentedBy::Offsets if self.kind == Kind::Number(Dtype::U32) => {
-                text += "fn offset_at(number: u32) -> u32 { return mark_word(parameters.starts.y + number); }\n";
+                let _ = writeln!(
+                    text,
+                    "fn offset_at(number: u32) -> u32 {{ return mark_word({start} + number); }}"
+                );
             }
             SegmentedBy::Offsets => {
-                text += "/// What has more bits than items can be counted with is behind all of them.\n\
-                         fn offset_at(number: u32) -> u32 {\n\
-                         \x20   let at = 2u * (parameters.starts.y + number);\n\
-                         \x20   return select(0xffffffffu, mark_word(at), mark_word(at + 1u) == 0u);\n}\n";
+                let _ = write!(
+                    text,
+                    "/// What has more bits than items can be counted with is behind all of them.\n\
+                     fn offset_at(number: u32) -> u32 {{\n\
+                     \x20   let at = 2u * ({start} + number);\n\
+                     \x20   return select(0xffffffffu, mark_word(at), mark_word(at + 1u) == 0u);\n}}\n"
+                );
             }
             _ => text += &self.marks(),
         }
@@ -120,18 +161,22 @@ impl Cut {
         format!(
             "alias Mark = array<u32, MARK_WORDS>;\n\
              fn mark_at(item: u32) -> Mark {{\n\
-             \x20   let at = parameters.starts.y + item;\n\
+             \x20   let at = {start} + item;\n\
              \x20   return Mark({});\n}}\n\
              fn marks_of_group(item: u32) -> array<Mark, {GROUP}> {{\n{group}}}\n",
             one.join(", "),
+            start = self.start(Role::Marks),
         )
     }
 
     /// The accesses to a group, and what they hold.
     fn group(&self) -> String {
         let (size, width) = (self.size(), self.width());
-        let mut text =
-            format!("    let at = (parameters.starts.y + item) / {}u;\n", (width / size).max(1));
+        let mut text = format!(
+            "    let at = ({} + item) / {}u;\n",
+            self.start(Role::Marks),
+            (width / size).max(1)
+        );
         let mut words = Vec::new();
         for access in 0..GROUP * size / width {
             let _ = writeln!(text, "    let part{access} = marks[at + {access}u];");
@@ -165,12 +210,13 @@ impl Cut {
     /// How a segment's key is written, if that is asked for, and how many segments there are.
     fn written(&self) -> String {
         let (size, each) = (self.size(), self.words());
+        let (binding, start) = (self.binding(Role::Unique), self.start(Role::Unique));
         let unique = match (self.unique, 4 / size) {
             (false, _) => "fn write_unique(segment: u32, item: u32) {}\n".to_owned(),
             (true, per @ 2..) => format!(
-                "@group(0) @binding({UNIQUE}) var<storage, read_write> unique: array<atomic<u32>>;\n\
+                "@group(0) @binding({binding}) var<storage, read_write> unique: array<atomic<u32>>;\n\
                  fn write_unique(segment: u32, item: u32) {{\n\
-                 \x20   let at = parameters.starts.z + segment;\n\
+                 \x20   let at = {start} + segment;\n\
                  \x20   let shift = {bits}u * (at % {per}u);\n\
                  \x20   atomicAnd(&unique[at / {per}u], ~({mask}u << shift));\n\
                  \x20   atomicOr(&unique[at / {per}u], mark_at(item)[0] << shift);\n}}\n",
@@ -180,19 +226,21 @@ impl Cut {
             (true, _) => {
                 let write = |k| format!("    unique[{each}u * at + {k}u] = key[{k}];\n");
                 format!(
-                    "@group(0) @binding({UNIQUE}) var<storage, read_write> unique: array<u32>;\n\
+                    "@group(0) @binding({binding}) var<storage, read_write> unique: array<u32>;\n\
                      fn write_unique(segment: u32, item: u32) {{\n\
-                     \x20   let at = parameters.starts.z + segment;\n\
+                     \x20   let at = {start} + segment;\n\
                      \x20   let key = mark_at(item);\n{}}}\n",
                     (0..each).map(write).collect::<String>()
                 )
             }
         };
         format!(
-            "{unique}@group(0) @binding({COUNT}) var<storage, read_write> count: array<u32>;\n\
+            "{unique}@group(0) @binding({binding}) var<storage, read_write> count: array<u32>;\n\
              fn write_count(segments: u32) {{\n\
-             \x20   count[2u * parameters.starts.w] = segments;\n\
-             \x20   count[2u * parameters.starts.w + 1u] = 0u;\n}}\n"
+             \x20   count[2u * {start}] = segments;\n\
+             \x20   count[2u * {start} + 1u] = 0u;\n}}\n",
+            binding = self.binding(Role::Count),
+            start = self.start(Role::Count),
         )
     }
 }

@@ -9,6 +9,7 @@ use upsweep_testing::{
 
 use super::*;
 use crate::shader::Made;
+use crate::shader::made::MOST_ARRAYS;
 
 /// Items of one type.
 fn of<T: Element>(operator: impl Operator<T>) -> Types {
@@ -41,16 +42,21 @@ fn translate_all(all: &[Types]) {
                 let context = format!("the total of {types:?}");
                 translator.add(&facts, shader, vec!["a total".to_owned()], &context);
             }
-            if types.made.is_some() {
-                continue;
-            }
+            let arrays = types.made.as_ref().map_or(1, |made| made.recipe.all_arrays());
             for reduces in [false, true] {
+                // Of items that are made segments are reduced.
+                if types.made.is_some() && !reduces {
+                    continue;
+                }
                 let (by, kind) = [
                     (SegmentedBy::Offsets, Dtype::U32.into()),
                     (SegmentedBy::Keys, TRIPLE),
                     (SegmentedBy::Keys, Dtype::U32.into()),
                 ][(number + counts) / 3 % 3];
-                let cut = Some(Cut { by, kind, wide: false, reduces, unique: false });
+                let cut = Some(Cut { by, kind, wide: false, reduces, unique: false, arrays });
+                if cut.is_some_and(|cut| cut.all_arrays() > MOST_ARRAYS) {
+                    continue;
+                }
                 let types = Types { cut, ..types.clone() };
                 let form = form(if reduces { 0 } else { number & 3 }, true);
                 let lies = (true, true);

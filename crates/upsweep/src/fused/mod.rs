@@ -1,9 +1,11 @@
 //! Items that are made as they are read, of what lies in views, or nowhere.
 //!
 //! What they are made of is said in two halves: a [`Recipe`], which is all that a kernel is made for, and the arrays and words that
-//! it is handed at each launch. `places.rs` says at which numbers arrays are read, `values.rs` what lies in no array.
+//! it is handed at each launch. `places.rs` says at which numbers arrays are read, `values.rs` what lies in no array; `positions.rs`
+//! makes ranks with their numbers, to find positions within segments.
 
 mod places;
+mod positions;
 mod values;
 
 use core::ops::Range;
@@ -14,11 +16,12 @@ use upsweep_core::{Arguments, Formula, Make, Parameter, Recipe};
 use crate::backend::{Kind, Reach, wrong_device};
 use crate::view::Items;
 use crate::{
-    Apply, Array, Device, Element, Error, GatherIndex, Operator, Reduce, Result, Scan, View,
-    ViewMut, Widen, cuda, gpu, memory,
+    Apply, Array, Device, Element, Error, GatherIndex, Operator, Reduce, Result, Scan, Segments,
+    View, ViewMut, Widen, cuda, gpu, memory, segmented,
 };
 pub(crate) use places::Place;
 pub use places::{Gathered, Reversed, Strided};
+pub use positions::{segmented_argmax, segmented_argmin};
 pub use values::{Constant, Count, Counting, constant, counting};
 
 /// Items that are made as they are read: nothing is written on the way.
@@ -179,6 +182,94 @@ pub trait Fused<'a>: Copy {
             Kind::Wgpu(gpu) => gpu::reduce_made(gpu, &self.made(), problem),
             Kind::Cuda(gpu) => cuda::reduce_made(gpu, &self.made(), problem),
         }
+    }
+
+    /// One value for each segment, in the items' own type.
+    ///
+    /// # Arguments
+    /// - `segments`: how items are cut: by offsets up to their number, or by as many flags or keys; see [`Segments`].
+    ///
+    /// # Operator
+    /// Associative; any, commutative or not.
+    ///
+    /// # Result
+    /// An array of one value for each segment, on the device; of a segment without items, the identity. The same bits as
+    /// [`segmented_reduce`](crate::segmented_reduce) gives of an array that was made before.
+    ///
+    /// # Cost
+    /// Every array is read once, twice with wgpu on devices whose workgroups stop while others wait; what is made is written
+    /// nowhere on a GPU. A CPU makes 65,536 items at once on each of its threads, which wait in that thread's cache. By flags or
+    /// keys it waits on a GPU, to learn how many segments there are.
+    ///
+    /// # Errors
+    /// Those of [`reduce`](Fused::reduce) and of [`segmented_reduce`](crate::segmented_reduce). With wgpu what says where segments
+    /// begin counts as one of the four arrays, by flags or keys as two, else [`Error::Buffer`].
+    ///
+    /// # Examples
+    /// ```
+    /// use upsweep::{Device, Fused, Segments, Sum, View};
+    ///
+    /// #[upsweep::function]
+    /// fn product(left: f32, right: f32) -> f32 {
+    ///     left * right
+    /// }
+    ///
+    /// // A sparse matrix by a vector: rows of 2, 0 and 1 numbers.
+    /// let (numbers, columns, rows) = ([2.0f32, 3.0, 4.0], [0u32, 2, 1], [0u32, 2, 2, 3]);
+    /// let vector = View::from(&[10.0f32, 20.0, 30.0]).gather(View::from(&columns));
+    /// let products = View::from(&numbers).zip(vector).map(product {});
+    /// let sums = products.segmented_reduce(&Device::cpu(), &Segments::by_offsets(&rows), Sum)?;
+    /// assert_eq!(sums.into_vec()?, [110.0, 0.0, 80.0]);
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
+    fn segmented_reduce<O>(
+        &self,
+        device: &Device,
+        segments: &Segments<'_>,
+        operator: O,
+    ) -> Result<Array<Self::Item>>
+    where
+        Self::Item: Element + Widen<<Self::Item as Element>::Acc>,
+        O: Operator<<Self::Item as Element>::Acc>,
+    {
+        self.segmented_reduce_with(device, segments, &Reduce::new(operator))
+    }
+
+    /// One value for each segment: a reduction that is stated in full, in a wider type where wanted.
+    ///
+    /// # Errors
+    /// Those of [`segmented_reduce`](Fused::segmented_reduce).
+    fn segmented_reduce_with<U, O>(
+        &self,
+        device: &Device,
+        segments: &Segments<'_>,
+        problem: &Reduce<U::Acc, O>,
+    ) -> Result<Array<U>>
+    where
+        Self::Item: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        segmented::reduce_made(device, self, segments, problem)
+    }
+
+    /// The same by offsets, into memory of the caller's: one item for each segment. It waits for nothing that is written on a GPU.
+    ///
+    /// # Errors
+    /// Those of [`segmented_reduce_into`](crate::segmented_reduce_into) and of [`segmented_reduce`](Fused::segmented_reduce).
+    fn segmented_reduce_into<'b, U, O>(
+        &self,
+        device: &Device,
+        segments: &Segments<'_>,
+        output: impl Into<ViewMut<'b, U>>,
+        problem: &Reduce<U::Acc, O>,
+    ) -> Result<()>
+    where
+        Self::Item: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        segmented::reduce_made_into(device, self, segments, output.into(), problem)
     }
 
     /// Writes every prefix to `output`, which has as many items.
@@ -470,6 +561,35 @@ impl<'a, T: Element> Fused<'a> for View<'a, T> {
         O: Operator<A>,
     {
         crate::reduce_with(device, *self, problem)
+    }
+
+    fn segmented_reduce_with<U, O>(
+        &self,
+        device: &Device,
+        segments: &Segments<'_>,
+        problem: &Reduce<U::Acc, O>,
+    ) -> Result<Array<U>>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        crate::segmented_reduce_with(device, *self, segments, problem)
+    }
+
+    fn segmented_reduce_into<'b, U, O>(
+        &self,
+        device: &Device,
+        segments: &Segments<'_>,
+        output: impl Into<ViewMut<'b, U>>,
+        problem: &Reduce<U::Acc, O>,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        crate::segmented_reduce_into(device, *self, segments, output, problem)
     }
 
     fn scan_into<'b, U, O>(

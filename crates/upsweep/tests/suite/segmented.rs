@@ -4,13 +4,15 @@ use core::panic::Location;
 
 use upsweep::reference::segmented;
 use upsweep::{
-    Array, Device, Element, Error, Kind, Max, Operator, Reduce, Scan, Segments, Sum, Widen,
-    inclusive_scan_by_key, reduce_by_key, reduce_by_key_into, segmented_reduce,
+    Array, Device, Element, Error, Fused, Indexed, Kind, Max, Number, Operator, Reduce, Scan,
+    Segments, Sum, View, Widen, bf16, counting, f16, inclusive_scan_by_key, reduce_by_key,
+    reduce_by_key_into, segmented_argmax, segmented_argmin, segmented_reduce,
     segmented_reduce_into, segmented_reduce_with, segmented_scan, segmented_scan_into,
 };
 use upsweep_testing::{
-    Input, LargestStretch, Random, Recurrence, Recurs, Sample, Selection, Stretch, Tagged,
-    TestDevice, assert_same, for_each_device, for_each_device_of,
+    Input, LargestStretch, LastOther, Random, Recurrence, Recurs, Sample, Selection, Stretch,
+    Tagged, TestDevice, assert_same, for_each_device, for_each_device_of, is_odd, product,
+    stretch_of,
 };
 
 /// From nothing to several tiles, whole and not; and more than a window, of several workgroups.
@@ -271,6 +273,227 @@ fn runs_of_keys_are_reduced() {
             });
         }
     }
+}
+
+/// Reductions of items that are made as they are read, by offsets, flags and keys: the bits of an array that was made before.
+#[track_caller]
+fn check_made<'a, T, U, O>(
+    device: &TestDevice,
+    items: impl Fused<'a, Item = T>,
+    made: &[T],
+    operator: O,
+    init: U::Acc,
+) where
+    T: Widen<U::Acc>,
+    U: Sample,
+    O: Operator<U::Acc>,
+{
+    let place = Location::caller().line() as usize;
+    let of = &device.device;
+    let context = |by: &str| format!("{device}: {} of {} items made, {by}", O::NAME, made.len());
+    let problems = [Reduce::new(operator), Reduce::new(operator).init(init)];
+    for (turn, (pattern, offsets)) in offsets(made.len()).into_iter().enumerate() {
+        if !device.takes(place + turn, 3) {
+            continue;
+        }
+        let problem = &problems[turn % 2];
+        let begins = segmented::begins(made.len(), &offsets);
+        // A GPU makes the kernels of one of three ways.
+        if device.takes(place, 3) {
+            let numbers: Vec<u32> = offsets.iter().map(|&offset| offset as u32).collect();
+            let wanted: Vec<U> = segmented::reduce_by_offsets(made, &offsets, problem);
+            let mut output = on(of, &vec![U::from_acc(init); offsets.len() - 1]);
+            let segments = Segments::by_offsets(&numbers);
+            items.segmented_reduce_into(of, &segments, &mut output, problem).expect("a reduction");
+            assert_same(&output.to_vec().expect("it is there"), &wanted, context(pattern));
+        }
+        let wanted: Vec<U> = segmented::reduce(made, &begins, problem);
+        let flags: Vec<u8> = begins.iter().map(|&begins| u8::from(begins)).collect();
+        let keys = on(of, &keys(&begins, |count| count as u32));
+        let said = [("flags", Segments::by_flags(&flags)), ("keys", Segments::by_keys(&keys))];
+        for (number, (by, segments)) in said.into_iter().enumerate() {
+            if device.takes(place + number + 1, 3) {
+                let found = items.segmented_reduce_with::<U, _>(of, &segments, problem);
+                let found = found.and_then(Array::into_vec).expect("a reduction");
+                assert_same(&found, &wanted, context(&format!("{pattern} by {by}")));
+            }
+        }
+    }
+}
+
+#[upsweep::function]
+fn weighted(weight: u8, value: f32) -> f32 {
+    weight as f32 * value
+}
+
+#[test]
+fn items_are_made_in_segments() {
+    for items in [0, 1, 129, 4100, LONG] {
+        let (left, right): (Vec<f32>, Vec<f32>) =
+            (Input::Uniform.array(1, items), Input::Uniform.array(2, items + 3));
+        let weights: Vec<u8> = Input::Full.array(3, items);
+        let order: Vec<u32> = (0..items as u32).map(|k| k.wrapping_mul(2_654_435_761)).collect();
+        let order: Vec<u32> = order.into_iter().map(|k| k % (items as u32 + 3)).collect();
+        on_devices(&[], |device| {
+            let resident = on(&device.device, &right);
+            let pairs = View::from(&left).zip(resident.view());
+            let made: Vec<f32> = left.iter().zip(&right).map(|(l, r)| l * r).collect();
+            check_made::<_, f32, _>(device, pairs.map(product {}), &made, Sum, 0.5);
+            let pairs = View::from(&weights).zip(View::from(&left));
+            let made: Vec<f32> =
+                weights.iter().zip(&left).map(|(&w, v)| f32::from(w) * v).collect();
+            check_made::<_, f32, _>(device, pairs.map(weighted {}), &made, Max, 0.5);
+            let odd: Vec<u32> = weights.iter().map(|&item| u32::from(item & 1)).collect();
+            let from = View::from(&weights).map(is_odd {});
+            check_made::<_, u32, _>(device, from, &odd, Sum, 7);
+            let last = LastOther { nothing: 1 };
+            check_made::<_, u32, _>(device, from.reversed(), &reversed(&odd), last, 7);
+            check_made::<_, u32, _>(device, counting(5..5 + items as u32), &counted(items), Sum, 7);
+            let found = resident.view().gather(View::from(&order));
+            let made: Vec<f32> = order.iter().map(|&k| right[k as usize]).collect();
+            check_made::<_, f32, _>(device, found, &made, Sum, -0.0);
+            check_made::<_, f32, _>(device, View::from(&left), &left, Sum, 0.5);
+            if device.supports(&[f64::KIND]) {
+                check_made::<_, f64, _>(device, View::from(&left).strided(1), &left, Sum, 0.5);
+            }
+        });
+    }
+}
+
+fn reversed<T: Copy>(items: &[T]) -> Vec<T> {
+    items.iter().rev().copied().collect()
+}
+
+fn counted(items: usize) -> Vec<u32> {
+    (5..5 + items as u32).collect()
+}
+
+/// Structures, by an operator that does not commute.
+#[test]
+fn structures_are_made_in_segments() {
+    for items in [129, 4100, LONG] {
+        let numbers: Vec<i32> = Input::Full.array(4, items);
+        let made: Vec<Stretch> = numbers.iter().map(|&number| stretch_of(number)).collect();
+        on_devices(&[Stretch::KIND], |device| {
+            let from = View::from(&numbers).map(stretch_of {});
+            check_made::<_, Stretch, _>(device, from, &made, LargestStretch, stretch_of(-5));
+        });
+    }
+}
+
+/// Three arrays are made of, by offsets; more do not fit with wgpu, nor do three with the two of flags.
+#[test]
+fn arrays_of_segments_are_counted() {
+    on_devices(&[], |device| {
+        let of = &device.device;
+        let items = [1.0f32, 2.0, 3.0];
+        let view = View::from(&items);
+        let three = view.zip(view.zip(view).map(product {})).map(product {});
+        let offsets = Segments::by_offsets(&[0u32, 1, 3]);
+        let found = three.segmented_reduce(of, &offsets, Sum).and_then(Array::into_vec);
+        assert_eq!(found, Ok(vec![1.0, 35.0]), "{device}");
+        let flags = Segments::by_flags(&[1u8, 0, 1]);
+        match three.segmented_reduce(of, &flags, Sum).and_then(Array::into_vec) {
+            Err(Error::Buffer { reason }) => {
+                assert!(device.is_gpu() && reason.contains("4 arrays at most"), "{reason}");
+            }
+            found => assert_eq!(found, Ok(vec![9.0, 27.0]), "{device}"),
+        }
+        let wrong = Segments::by_flags(&[1u8, 0]);
+        let refused = Error::Segments { reason: "there are 2 flags for 3 items".to_owned() };
+        assert_eq!(three.segmented_reduce(of, &wrong, Sum).map(drop), Err(refused), "{device}");
+        let mut short = [0.5f32];
+        let refused = three.segmented_reduce_into(of, &offsets, &mut short, &Reduce::new(Sum));
+        assert_eq!(refused, Err(Error::LengthMismatch { input: 2, output: 1 }), "{device}");
+    });
+}
+
+/// The first positions of extremes among these items, by the meaning of `ArgMin` and `ArgMax`.
+fn extreme<T: Number>(items: &[T], first: usize, is_better: fn(&T, &T) -> bool) -> u64 {
+    let mut best: Option<Indexed<T>> = None;
+    for (index, &value) in (first as u64..).zip(items) {
+        let wins = best.is_none_or(|best| {
+            !best.value.is_nan() && (value.is_nan() || is_better(&value, &best.value))
+        });
+        if wins {
+            best = Some(Indexed { value, index });
+        }
+    }
+    best.map_or(u64::MAX, |best| best.index)
+}
+
+#[track_caller]
+fn check_positions<T: Number>(make: impl Fn(u64) -> T, lengths: &[usize]) {
+    let place = Location::caller().line() as usize;
+    for &items in lengths {
+        let mut random = Random::new(items as u64 + 7);
+        let input: Vec<T> = (0..items).map(|_| make(random.below(1 << 20) as u64)).collect();
+        for (turn, (pattern, offsets)) in offsets(items).into_iter().enumerate() {
+            let numbers: Vec<u32> = offsets.iter().map(|&offset| offset as u32).collect();
+            let begins = segmented::begins(items, &offsets);
+            let flags: Vec<u8> = begins.iter().map(|&begins| u8::from(begins)).collect();
+            let mut marked: Vec<usize> = (0..items).filter(|&k| begins[k]).collect();
+            marked.push(items);
+            let wanted = |offsets: &[usize], is_better: fn(&T, &T) -> bool| -> Vec<u64> {
+                let pairs = offsets.windows(2);
+                pairs.map(|pair| extreme(&input[pair[0]..pair[1]], pair[0], is_better)).collect()
+            };
+            let expected = [
+                wanted(&offsets, T::lt),
+                wanted(&offsets, T::gt),
+                if items == 0 { vec![] } else { wanted(&marked, T::lt) },
+            ];
+            // Ranks of 64 bits are compared as such.
+            let needs = if size_of::<T>() > 4 { vec![T::KIND, u64::KIND] } else { vec![T::KIND] };
+            on_devices(&needs, |device| {
+                if !device.takes(place + turn, 3) {
+                    return;
+                }
+                let of = &device.device;
+                let resident = on(of, &input);
+                let by_offsets = Segments::by_offsets(&numbers);
+                let found = [
+                    segmented_argmin(of, &resident, &by_offsets),
+                    segmented_argmax(of, &input, &by_offsets),
+                    segmented_argmin(of, &resident, &Segments::by_flags(&flags)),
+                ];
+                for (found, expected) in found.into_iter().zip(&expected) {
+                    let found = found.and_then(Array::into_vec).expect("positions");
+                    let wrong = found.iter().zip(expected).position(|(one, other)| one != other);
+                    let context = format!("{device}: {} of {items}, {pattern}", T::DTYPE);
+                    assert_eq!((found.len(), wrong), (expected.len(), None), "{context}");
+                }
+            });
+        }
+    }
+}
+
+/// Zeros of both signs, infinities, NaNs of both signs, and numbers with many ties.
+fn float(bits: u64) -> f64 {
+    match bits % 64 {
+        0 => 0.0,
+        1 => -0.0,
+        2 => f64::INFINITY,
+        3 => f64::NEG_INFINITY,
+        4 if bits % 512 < 64 => f64::NAN,
+        5 if bits % 512 < 64 => -f64::NAN,
+        _ => (bits / 64 % 200) as f64 - 100.0,
+    }
+}
+
+#[test]
+fn positions_in_segments_are_the_first() {
+    check_positions::<f32>(|bits| float(bits) as f32, &[0, 1, 129, 4100, LONG]);
+    check_positions::<u32>(|bits| (bits as u32 % 50).wrapping_sub(1), &[129, 4100]);
+    check_positions::<i8>(|bits| bits as i8, &[129, 4100]);
+    check_positions::<u16>(|bits| bits as u16 / 300, &[4100]);
+    check_positions::<f16>(|bits| f16::from_f64(float(bits)), &[4100]);
+    check_positions::<bf16>(|bits| bf16::from_f64(float(bits)), &[4100]);
+    check_positions::<i64>(|bits| (bits as i64 % 90 - 45) << 40, &[4100]);
+    check_positions::<f64>(float, &[129, 4100]);
+    // All others are as good as nothing.
+    check_positions::<u32>(|_| u32::MAX, &[129]);
+    check_positions::<u64>(|_| 0, &[129]);
 }
 
 /// Offsets as scipy, CuPy and Arrow have them.
