@@ -328,7 +328,7 @@ fn add_segments(all_kernels: &mut Kernels, types: &Types, facts: &Facts, lies: L
         (SegmentedBy::Flags, Dtype::U8.into(), false),
         (SegmentedBy::Keys, Dtype::U32.into(), true),
     ][turn % 3];
-    let wide = by != SegmentedBy::Offsets && turn % 2 == 0;
+    let wide = by != SegmentedBy::Offsets && turn.is_multiple_of(2);
     let cut = Cut { by, kind, wide, reduces: true, long };
     let types = Types { cut: Some(cut), ..types.clone() };
     if by == SegmentedBy::Offsets {
