@@ -50,7 +50,7 @@ pub struct Workspace(());
 
 /// How one call is done.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Means<'a> {
+pub(crate) struct ExecutionContext<'a> {
     /// The instruction set.
     pub(crate) level: Level,
     /// The threads.
@@ -72,7 +72,7 @@ const SHARES: usize = 16;
 const BLOCKS_OF_A_THREAD: usize = 4;
 const LEAST_BLOCK: usize = 1 << 15;
 
-impl Means<'_> {
+impl ExecutionContext<'_> {
     /// Bytes that a thread takes at once of a reduction of so many: all if the caller is alone.
     #[inline]
     pub(crate) fn block_bytes(&self, bytes: usize) -> usize {
@@ -192,8 +192,8 @@ impl Cpu {
     /// [`Error::NoDevice`] if the threads cannot start.
     pub fn probe_read(&self, bytes: &[u8]) -> Result<u8> {
         // Words are read and written as fast as any items.
-        self.with_means::<u32, _>(bytes.len(), |means| {
-            probe::read(&means.to_read(bytes.len()), bytes)
+        self.with_context::<u32, _>(bytes.len(), |context| {
+            probe::read(&context.to_read(bytes.len()), bytes)
         })
     }
 
@@ -203,7 +203,7 @@ impl Cpu {
     /// [`Error::LengthMismatch`] if the lengths differ; [`Error::NoDevice`] if the threads cannot start.
     pub fn probe_copy(&self, input: &[u8], output: &mut [u8]) -> Result<()> {
         check_lengths(input, output)?;
-        self.with_means::<u32, _>(2 * input.len(), |means| probe::copy(means, input, output))
+        self.with_context::<u32, _>(2 * input.len(), |context| probe::copy(context, input, output))
     }
 
     /// The strategy for `bytes` bytes of traffic, of which fewer than `alone_below` stay on one thread.
@@ -218,31 +218,31 @@ impl Cpu {
 
     /// Calls `work` with the means for `bytes` bytes, of items of this type, that it reads, or writes where no thread waits for another.
     #[inline]
-    pub(crate) fn with_means<T: Element, R>(
+    pub(crate) fn with_context<T: Element, R>(
         &self,
         bytes: usize,
-        work: impl FnOnce(&Means<'_>) -> R,
+        work: impl FnOnce(&ExecutionContext<'_>) -> R,
     ) -> Result<R> {
-        Ok(work(&self.means(Traffic::Reads, self.policies.of::<T>(), bytes)?))
+        Ok(work(&self.context(Traffic::Reads, self.policies.of::<T>(), bytes)?))
     }
 
     /// The same for a scan that reads and writes `bytes` bytes, and writes items of this type.
     #[inline]
-    pub(crate) fn with_means_to_scan<U: Element, R>(
+    pub(crate) fn with_scan_context<U: Element, R>(
         &self,
         bytes: usize,
-        work: impl FnOnce(&Means<'_>) -> R,
+        work: impl FnOnce(&ExecutionContext<'_>) -> R,
     ) -> Result<R> {
-        Ok(work(&self.means(Traffic::Copies, self.policies.of::<U>(), bytes)?))
+        Ok(work(&self.context(Traffic::Copies, self.policies.of::<U>(), bytes)?))
     }
 
     /// The means for so many bytes.
-    fn means<'a>(
+    fn context<'a>(
         &'a self,
         traffic: Traffic,
         policy: &'a CpuPolicy,
         bytes: usize,
-    ) -> Result<Means<'a>> {
+    ) -> Result<ExecutionContext<'a>> {
         let alone_below = alone_below(policy, traffic);
         let team = match &self.threads {
             Some(threads) if self.choose(bytes, alone_below) == CpuStrategy::SimdThreads => {
@@ -253,7 +253,7 @@ impl Cpu {
             }
             _ => Team::ALONE,
         };
-        Ok(Means { level: self.level, team, policy })
+        Ok(ExecutionContext { level: self.level, team, policy })
     }
 
     pub(crate) fn is_scalar(&self) -> bool {
@@ -276,8 +276,8 @@ impl Cpu {
         } else {
             let mut carry = Carry::new(problem.init, &problem.operator);
             let bytes = output.len() * (size_of::<T>() + size_of::<U>());
-            self.with_means_to_scan::<U, _>(bytes, |means| {
-                scan::scan(means, source, output, problem, &mut carry);
+            self.with_scan_context::<U, _>(bytes, |context| {
+                scan::scan(context, source, output, problem, &mut carry);
             })?;
         }
         set_first(output, problem);
@@ -409,8 +409,8 @@ impl Backend for Cpu {
             scalar::total(input, operator)
         } else {
             let bytes = size_of_val(input);
-            self.with_means::<T, _>(bytes, |means| {
-                reduce::total(&means.to_read(bytes), input, operator)
+            self.with_context::<T, _>(bytes, |context| {
+                reduce::total(&context.to_read(bytes), input, operator)
             })?
         };
         Ok(match problem.init {
@@ -451,11 +451,11 @@ impl Backend for Cpu {
         let bytes = size_of_val(input);
         // Converting short floats takes longer than reading them: there whole lines stay ahead.
         let converts = size_of::<T>() == 2 && T::DTYPE.is_float();
-        let find = |means: &Means<'_>| {
-            let means = if converts { *means } else { means.to_read(bytes) };
-            reduce::position(&means, input, extreme)
+        let find = |context: &ExecutionContext<'_>| {
+            let context = if converts { *context } else { context.to_read(bytes) };
+            reduce::position(&context, input, extreme)
         };
-        self.with_means::<T, _>(bytes, find).map(Some)
+        self.with_context::<T, _>(bytes, find).map(Some)
     }
 
     #[inline(never)]
@@ -477,14 +477,14 @@ impl Backend for Cpu {
             while !rest.is_empty() {
                 let piece;
                 (piece, rest) = rest.split_at(state.piece(rest.len()));
-                let total = self.with_means::<T, _>(size_of_val(piece), |means| {
-                    reduce::total(&means.to_read(size_of_val(chunk)), piece, operator)
+                let total = self.with_context::<T, _>(size_of_val(piece), |context| {
+                    reduce::total(&context.to_read(size_of_val(chunk)), piece, operator)
                 })?;
                 state.push(total, piece.len());
             }
         } else {
-            self.with_means::<T, _>(size_of_val(chunk), |means| {
-                scan::total_in_order(means, chunk, operator, state.carry());
+            self.with_context::<T, _>(size_of_val(chunk), |context| {
+                scan::total_in_order(context, chunk, operator, state.carry());
             })?;
         }
         Ok(())
@@ -538,8 +538,8 @@ impl Backend for Cpu {
         let first = state.check(chunk.len())?;
         let (problem, carry) = state.parts();
         let bytes = size_of_val(chunk) + size_of_val(output);
-        self.with_means_to_scan::<U, _>(bytes, |means| {
-            scan::scan(means, Source::Separate(chunk), output, problem, carry);
+        self.with_scan_context::<U, _>(bytes, |context| {
+            scan::scan(context, Source::Separate(chunk), output, problem, carry);
         })?;
         if first {
             set_first(output, problem);

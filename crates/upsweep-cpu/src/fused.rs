@@ -10,7 +10,7 @@ use upsweep_core::{
     Bounds, Carry, Direction, Element, Error, Make, Operator, Reduce, Result, Scan, Tree, Widen,
 };
 
-use crate::device::{Cpu, Means, set_first};
+use crate::device::{Cpu, ExecutionContext, set_first};
 use crate::isa::{self, Kernel};
 use crate::reduce::tile::{fold_lanes, fold_tile};
 use crate::scan::range::{Source, total_of_block};
@@ -34,9 +34,9 @@ impl Cpu {
             return Ok(problem.init.unwrap_or(operator.identity()));
         }
         let bytes = input.len() * size_of::<M::Item>();
-        let total = self.with_means::<M::Item, _>(bytes, |means| match O::COMMUTATIVE {
-            true => total(&means.to_read(bytes), input, operator),
-            false => total_in_order(means, input, operator),
+        let total = self.with_context::<M::Item, _>(bytes, |context| match O::COMMUTATIVE {
+            true => total(&context.to_read(bytes), input, operator),
+            false => total_in_order(context, input, operator),
         })?;
         Ok(problem.init.map_or(total, |init| operator.combine(init, total)))
     }
@@ -56,10 +56,12 @@ impl Cpu {
         U: Element,
         O: Operator<U::Acc>,
     {
-        let into =
-            |means: &Means<'_>, made: &[M::Item], to: &mut [U], carry: &mut Carry<U::Acc>| {
-                scan(means, Source::Separate(made), to, problem, carry);
-            };
+        let into = |context: &ExecutionContext<'_>,
+                    made: &[M::Item],
+                    to: &mut [U],
+                    carry: &mut Carry<U::Acc>| {
+            scan(context, Source::Separate(made), to, problem, carry);
+        };
         self.scan_pieces(input, output, problem, into)?;
         if problem.bounds == Bounds::Exclusive {
             set_first(output, problem);
@@ -87,9 +89,12 @@ impl Cpu {
         let identity = problem.operator.identity();
         let mut prefixes = vec![identity; SCANNED.min(input.len())];
         let mut is_first = problem.bounds == Bounds::Exclusive;
-        let into = |means: &Means<'_>, made: &[M::Item], to: &mut [U], carry: &mut Carry<A>| {
+        let into = |context: &ExecutionContext<'_>,
+                    made: &[M::Item],
+                    to: &mut [U],
+                    carry: &mut Carry<A>| {
             let prefixes = &mut prefixes[..made.len()];
-            scan(means, Source::Separate(made), prefixes, problem, carry);
+            scan(context, Source::Separate(made), prefixes, problem, carry);
             if core::mem::take(&mut is_first) {
                 set_first(prefixes, problem);
             }
@@ -104,7 +109,7 @@ impl Cpu {
         input: M,
         output: &mut [U],
         problem: &Scan<A, O>,
-        mut into: impl FnMut(&Means<'_>, &[M::Item], &mut [U], &mut Carry<A>),
+        mut into: impl FnMut(&ExecutionContext<'_>, &[M::Item], &mut [U], &mut Carry<A>),
     ) -> Result<()>
     where
         M: Make<Item: Widen<A>>,
@@ -119,8 +124,8 @@ impl Cpu {
         let mut staged = Vec::with_capacity(SCANNED.min(input.len()));
         let bytes = output.len() * (size_of::<M::Item>() + size_of::<U>());
         let items = output.len();
-        self.with_means_to_scan::<U, _>(bytes, |means| {
-            let alone = Means { team: crate::team::Team::ALONE, ..*means };
+        self.with_scan_context::<U, _>(bytes, |context| {
+            let alone = ExecutionContext { team: crate::team::Team::ALONE, ..*context };
             for number in 0..items.div_ceil(SCANNED) {
                 let (start, end) = (number * SCANNED, items.min((number + 1) * SCANNED));
                 let piece = match problem.direction {
@@ -140,20 +145,21 @@ const SCANNED: usize = 2 * TILE;
 const _: () = assert!(WINDOW.is_multiple_of(SCANNED) && TILES.is_power_of_two());
 
 /// The value of all items, of which there is at least one.
-fn total<M, A, O>(means: &Means<'_>, input: M, operator: O) -> A
+fn total<M, A, O>(context: &ExecutionContext<'_>, input: M, operator: O) -> A
 where
     M: Make<Item: Widen<A>>,
     A: Element,
     O: Operator<A>,
 {
     let items = input.len();
-    let fold = |range| isa::run(means.level, FoldMade { input, range, operator, acc: PhantomData });
-    let block = block_tiles(means, items, size_of::<M::Item>()) * TILE;
+    let fold =
+        |range| isa::run(context.level, FoldMade { input, range, operator, acc: PhantomData });
+    let block = block_tiles(context, items, size_of::<M::Item>()) * TILE;
     if items <= block {
         return fold(0..items);
     }
     let mut tree = <Tree<A>>::new(&operator);
-    means.team.fold(
+    context.team.fold(
         items.div_ceil(block),
         |index| fold(index * block..items.min((index + 1) * block)),
         |value| tree.push_subtree(value, (block / TILE).ilog2(), &operator),
@@ -162,13 +168,13 @@ where
 }
 
 /// Tiles that a thread takes at once, a power of two; all there are if the caller is alone.
-fn block_tiles(means: &Means<'_>, items: usize, item_bytes: usize) -> usize {
+fn block_tiles(context: &ExecutionContext<'_>, items: usize, item_bytes: usize) -> usize {
     let tiles = items.div_ceil(TILE);
-    if means.team.threads() <= 1 {
+    if context.team.threads() <= 1 {
         return tiles;
     }
     let item_bytes = item_bytes.max(1);
-    let bytes = means.block_bytes(items.saturating_mul(item_bytes));
+    let bytes = context.block_bytes(items.saturating_mul(item_bytes));
     let block = bytes.div_ceil(item_bytes * TILE).max(tiles.div_ceil(MOST_BLOCKS));
     block.max(1).next_power_of_two()
 }
@@ -224,19 +230,19 @@ where
 }
 
 /// The value of all items, of which there is at least one, of an operator that does not commute.
-fn total_in_order<M, A, O>(means: &Means<'_>, input: M, operator: O) -> A
+fn total_in_order<M, A, O>(context: &ExecutionContext<'_>, input: M, operator: O) -> A
 where
     M: Make<Item: Widen<A>>,
     A: Element,
     O: Operator<A>,
 {
     let mut carry = Carry::new(None, &operator);
-    append_windows(means.team, input.len(), &mut carry, operator, || {
+    append_windows(context.team, input.len(), &mut carry, operator, || {
         let mut made = Vec::new();
         move |window| {
             made.clear();
             made.extend(input.make(window));
-            total_of_block(means.level, &made, false, operator)
+            total_of_block(context.level, &made, false, operator)
         }
     });
     carry.before_next(&operator)

@@ -22,9 +22,9 @@ pub(crate) struct Parts {
 
 /// How many numbers of each part are taken. Side by side, so that looking through all of them for what is left is a few lines of a cache.
 #[repr(align(128))]
-pub(crate) struct Taken([AtomicU32; MOST_PARTS]);
+pub(crate) struct ClaimCounters([AtomicU32; MOST_PARTS]);
 
-impl Taken {
+impl ClaimCounters {
     pub(crate) fn nothing() -> Self {
         Self([const { AtomicU32::new(0) }; MOST_PARTS])
     }
@@ -57,7 +57,7 @@ impl Parts {
     }
 
     /// Takes one number after another, of part `own` first, until all are taken: each once, whoever asks.
-    pub(crate) fn take<'a>(&'a self, taken: &'a Taken, own: usize) -> Take<'a> {
+    pub(crate) fn take<'a>(&'a self, taken: &'a ClaimCounters, own: usize) -> Take<'a> {
         Take { parts: self, taken, part: own, left: self.parts }
     }
 
@@ -70,7 +70,7 @@ impl Parts {
 /// Numbers that one thread takes.
 pub(crate) struct Take<'a> {
     parts: &'a Parts,
-    taken: &'a Taken,
+    taken: &'a ClaimCounters,
     part: usize,
     /// Parts that may have numbers left.
     left: usize,
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn every_number_is_taken_once() {
         for (threads, numbers) in [(1, 0), (1, 7), (3, 2), (3, 100), (7, 256), (100, 1000)] {
-            let (parts, taken) = (Parts::new(threads, numbers), Taken::nothing());
+            let (parts, taken) = (Parts::new(threads, numbers), ClaimCounters::nothing());
             let found = Mutex::new(vec![0; numbers]);
             thread::scope(|scope| {
                 for _ in 0..threads {
@@ -139,7 +139,7 @@ mod tests {
         // Somebody else, and once more: what is free; and one more than there are parts.
         let own: Vec<usize> = (0..5).map(|_| parts.own(None)).collect();
         assert_eq!(own, [3, 0, 1, 2, 3]);
-        let taken = Taken::nothing();
+        let taken = ClaimCounters::nothing();
         let some: Vec<usize> = parts.take(&taken, 2).take(12).collect();
         assert_eq!(some, [20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]);
         assert_eq!(parts.take(&taken, 3).take(9).last(), Some(0));

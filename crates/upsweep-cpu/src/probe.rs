@@ -3,34 +3,34 @@
 use fearless_simd::Simd;
 use upsweep_core::{BitOr, Direction};
 
-use crate::device::Means;
+use crate::device::ExecutionContext;
 use crate::isa::{self, Kernel};
-use crate::parts::Taken;
+use crate::parts::ClaimCounters;
 use crate::reduce;
 use crate::scan::Source;
 use crate::scan::blocks::{Block, Blocks};
-use crate::simd::stream::{self, Ahead, Lines};
+use crate::simd::stream::{self, Prefetch, StreamingOutput};
 
 /// Reads all bytes once: a bitwise "or", on every thread that a reduction would use.
-pub(crate) fn read(means: &Means<'_>, bytes: &[u8]) -> u8 {
-    if bytes.is_empty() { 0 } else { reduce::total(means, bytes, BitOr) }
+pub(crate) fn read(context: &ExecutionContext<'_>, bytes: &[u8]) -> u8 {
+    if bytes.is_empty() { 0 } else { reduce::total(context, bytes, BitOr) }
 }
 
 /// Copies all bytes, past the caches where a scan would write past them. Both slices have the
 /// same length.
-pub(crate) fn copy(means: &Means<'_>, input: &[u8], output: &mut [u8]) {
-    let past_caches = output.len() >= means.policy.streaming_bytes;
-    let piece = means.block_bytes(input.len()).max(1);
+pub(crate) fn copy(context: &ExecutionContext<'_>, input: &[u8], output: &mut [u8]) {
+    let past_caches = output.len() >= context.policy.streaming_bytes;
+    let piece = context.block_bytes(input.len()).max(1);
     let pieces = Blocks::new(Source::<u8>::InPlace, output, piece, Direction::Forward);
-    let (parts, taken) = (means.team.parts(pieces.count()), Taken::nothing());
-    means.team.run(&|| {
-        for index in parts.take(&taken, means.team.own(&parts)) {
+    let (parts, taken) = (context.team.parts(pieces.count()), ClaimCounters::nothing());
+    context.team.run(&|| {
+        for index in parts.take(&taken, context.team.own(&parts)) {
             // SAFETY: a number is taken once.
             let Block { output, .. } = unsafe { pieces.block(index) };
             let input = &input[index * piece..][..output.len()];
             if past_caches {
-                let lines = Lines::new(output, Direction::Forward, means.level);
-                isa::run(means.level, CopyPast(input, lines));
+                let lines = StreamingOutput::new(output, Direction::Forward, context.level);
+                isa::run(context.level, CopyPast(input, lines));
             } else {
                 output.copy_from_slice(input);
             }
@@ -38,7 +38,7 @@ pub(crate) fn copy(means: &Means<'_>, input: &[u8], output: &mut [u8]) {
     });
 }
 
-struct CopyPast<'a>(&'a [u8], Lines<'a>);
+struct CopyPast<'a>(&'a [u8], StreamingOutput<'a>);
 
 impl Kernel for CopyPast<'_> {
     type Output = ();
@@ -46,7 +46,7 @@ impl Kernel for CopyPast<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let Self(input, mut lines) = self;
-        lines.push(simd, input, Ahead::new::<u8>(&[]));
+        lines.push(simd, input, Prefetch::new::<u8>(&[]));
         lines.finish();
         stream::fence();
     }

@@ -4,7 +4,7 @@ use core::fmt::{self, Display, Formatter};
 
 use upsweep_core::{Element, Operator};
 
-use crate::device::Means;
+use crate::device::ExecutionContext;
 use crate::{Cpu, reduce, scan};
 
 /// How a call is done. Two policies under which a call has the same shape do the same.
@@ -63,8 +63,8 @@ impl Cpu {
             return CpuShape::item_by_item(items);
         }
         let bytes = items.saturating_mul(size_of::<T>());
-        let shape = |means: &Means<'_>| reduce::shape(means, items, size_of::<T>());
-        self.with_means::<T, _>(bytes, shape).unwrap_or(CpuShape::item_by_item(items))
+        let shape = |context: &ExecutionContext<'_>| reduce::shape(context, items, size_of::<T>());
+        self.with_context::<T, _>(bytes, shape).unwrap_or(CpuShape::item_by_item(items))
     }
 
     /// How a scan of so many items of type `T` into as many of type `U` is done.
@@ -78,8 +78,8 @@ impl Cpu {
             return CpuShape::item_by_item(items);
         }
         let bytes = items.saturating_mul(size_of::<T>() + size_of::<U>());
-        let shape = |means: &Means<'_>| scan::shape::<T, U, O>(means, items);
-        self.with_means_to_scan::<U, _>(bytes, shape).unwrap_or(CpuShape::item_by_item(items))
+        let shape = |context: &ExecutionContext<'_>| scan::shape::<T, U, O>(context, items);
+        self.with_scan_context::<U, _>(bytes, shape).unwrap_or(CpuShape::item_by_item(items))
     }
 }
 

@@ -7,7 +7,7 @@ use upsweep_core::{
     BitAnd, BitOr, BitXor, Bounds, Builtin, Carry, Direction, Element, Operator, Product, Scan, Sum,
 };
 
-use crate::device::Means;
+use crate::device::ExecutionContext;
 use crate::scan::Source;
 use crate::{reduce, scan};
 
@@ -33,13 +33,13 @@ macro_rules! unsigned {
     ($($signed:ident $unsigned:ident $total:ident $scan:ident,)*) => {
         /// The value of all items, of which there is at least one, of types and by an operator that are found.
         pub(crate) fn total<T: Element, A: Element>(
-            means: &Means<'_>,
+            context: &ExecutionContext<'_>,
             items: &[T],
             operator: Option<Builtin>,
         ) -> A {
             let Some(operator) = operator else { unreachable!("built-in operators are found") };
             $(if let Ok(items) = cast!(items, &[$signed]) {
-                let total = $total(means, bytemuck::cast_slice(items), operator);
+                let total = $total(context, bytemuck::cast_slice(items), operator);
                 return expect::<$signed, A>(total.cast_signed());
             })*
             unreachable!("these are all the signed types")
@@ -47,7 +47,7 @@ macro_rules! unsigned {
 
         /// Scans all items, of types and by an operator that are found. `carry` is what comes in, and afterwards what goes out.
         pub(crate) fn scan<T, U, O>(
-            means: &Means<'_>,
+            context: &ExecutionContext<'_>,
             source: Source<'_, T>,
             output: &mut [U],
             problem: &Scan<U::Acc, O>,
@@ -72,7 +72,7 @@ macro_rules! unsigned {
                 let before = before.map(|value| expect::<U::Acc, $signed>(value).cast_unsigned());
                 let output = bytemuck::cast_slice_mut(output);
                 if let Some(after) =
-                    $scan(means, source, output, builtin, bounds, direction, before)
+                    $scan(context, source, output, builtin, bounds, direction, before)
                 {
                     carry.set(expect::<$signed, U::Acc>(after.cast_signed()), operator);
                 }
@@ -83,20 +83,20 @@ macro_rules! unsigned {
 
         $(
             #[inline(never)]
-            fn $total(means: &Means<'_>, items: &[$unsigned], operator: Builtin) -> $unsigned {
+            fn $total(context: &ExecutionContext<'_>, items: &[$unsigned], operator: Builtin) -> $unsigned {
                 match operator {
-                    Builtin::Sum => reduce::total(means, items, Sum),
-                    Builtin::Product => reduce::total(means, items, Product),
-                    Builtin::BitAnd => reduce::total(means, items, BitAnd),
-                    Builtin::BitOr => reduce::total(means, items, BitOr),
-                    Builtin::BitXor => reduce::total(means, items, BitXor),
+                    Builtin::Sum => reduce::total(context, items, Sum),
+                    Builtin::Product => reduce::total(context, items, Product),
+                    Builtin::BitAnd => reduce::total(context, items, BitAnd),
+                    Builtin::BitOr => reduce::total(context, items, BitOr),
+                    Builtin::BitXor => reduce::total(context, items, BitXor),
                     Builtin::Min | Builtin::Max => unreachable!("an extreme sees the sign"),
                 }
             }
 
             #[inline(never)]
             fn $scan(
-                means: &Means<'_>,
+                context: &ExecutionContext<'_>,
                 source: Source<'_, $unsigned>,
                 output: &mut [$unsigned],
                 operator: Builtin,
@@ -109,7 +109,7 @@ macro_rules! unsigned {
                         let mut problem = Scan::inclusive($operator);
                         (problem.bounds, problem.direction) = (bounds, direction);
                         let mut carry = Carry::new(before, &$operator);
-                        scan::scan(means, source, output, &problem, &mut carry);
+                        scan::scan(context, source, output, &problem, &mut carry);
                         carry.total(&$operator)
                     }};
                 }

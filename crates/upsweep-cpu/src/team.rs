@@ -13,7 +13,7 @@ use std::thread;
 
 use rayon::ThreadPool;
 
-use crate::parts::{Parts, Taken};
+use crate::parts::{ClaimCounters, Parts};
 
 /// Looks this often before the thread lets others run. A hand-over between two cores takes some 40
 /// nanoseconds, of two looks; but where both threads are on one core, or another program has the
@@ -129,7 +129,7 @@ impl<'a> Team<'a> {
         mut take: impl FnMut(R),
     ) {
         let results = [const { Mutex::new(None::<R>) }; MOST_BLOCKS];
-        let (parts, taken) = (self.parts(blocks), Taken::nothing());
+        let (parts, taken) = (self.parts(blocks), ClaimCounters::nothing());
         self.at_most(blocks).run(&|| {
             for block in parts.take(&taken, self.own(&parts)) {
                 let result = work(block);

@@ -66,7 +66,7 @@ where
 }
 
 /// What a look through all items has found.
-struct Found<A> {
+struct BestSoFar<A> {
     value: A,
     /// Whether an item may be NaN.
     suspicious: bool,
@@ -85,10 +85,10 @@ struct FindValue<'a, A, O> {
 const UNROLL: usize = 4;
 
 impl<A: Lane, O: PositionOperator> Kernel for FindValue<'_, A, O> {
-    type Output = Found<A>;
+    type Output = BestSoFar<A>;
 
     #[inline(always)]
-    fn run<S: Simd>(self, simd: S) -> Found<A> {
+    fn run<S: Simd>(self, simd: S) -> BestSoFar<A> {
         let Self { items, operator } = self;
         let lanes = <A::Vector<S> as SimdBase<S>>::LEN;
         let splat = |item| A::Vector::<S>::simd_from(simd, item);
@@ -122,7 +122,7 @@ impl<A: Lane, O: PositionOperator> Kernel for FindValue<'_, A, O> {
         // The sign is in the last byte of a little-endian number.
         let last = size_of::<A>() - 1;
         let sign = |bytes: &[u8]| bytes[last] >> 7 == 1;
-        let mut found = Found {
+        let mut found = BestSoFar {
             value: items[0],
             suspicious: !A::EXACT && A::differ::<S>(sums[0], sums[0]),
             any_sign: any[0].as_slice().chunks_exact(size_of::<A>()).any(sign),

@@ -17,7 +17,7 @@ use upsweep_core::{
     ArgMax, ArgMin, Carry, Element, Extreme, Number, Operator, Tree, Widen, bf16, f16,
 };
 
-use crate::device::Means;
+use crate::device::ExecutionContext;
 use crate::erased::ErasedOperator;
 use crate::scan::total_in_order;
 use crate::shape::CpuShape;
@@ -30,28 +30,28 @@ use tile::{FoldTiles, FoldUneven};
 
 /// The value of all items, of which there is at least one. Compiled once for all that call it.
 #[inline(never)]
-pub(crate) fn total<T, A, O>(means: &Means<'_>, items: &[T], operator: O) -> A
+pub(crate) fn total<T, A, O>(context: &ExecutionContext<'_>, items: &[T], operator: O) -> A
 where
     T: Widen<A>,
     A: Element,
     O: Operator<A>,
 {
     if const { signed::is_found::<T, A, O>() } {
-        return signed::total(means, items, O::BUILTIN);
+        return signed::total(context, items, O::BUILTIN);
     }
     if !O::COMMUTATIVE {
         let mut carry = Carry::new(None, &operator);
-        total_in_order(means, items, operator, &mut carry);
+        total_in_order(context, items, operator, &mut carry);
         return carry.before_next(&operator);
     }
-    let block = block_items(means, items.len(), size_of::<T>());
+    let block = block_items(context, items.len(), size_of::<T>());
     if items.len() <= block {
-        return fold(means.level, items, operator);
+        return fold(context.level, items, operator);
     }
-    let fold = |index| fold(means.level, block_of(items, block, index), operator);
+    let fold = |index| fold(context.level, block_of(items, block, index), operator);
     // SAFETY: the operator stays where it is until this returns.
     let erased = unsafe { ErasedOperator::new(&operator) };
-    total_of_blocks(means.team, items.len().div_ceil(block), block / TILE, &fold, &erased)
+    total_of_blocks(context.team, items.len().div_ceil(block), block / TILE, &fold, &erased)
 }
 
 /// The value of so many blocks of `tiles` tiles, a power of two, from that of each.
@@ -107,24 +107,24 @@ where
 
 /// Items that a thread takes at once: a power of two of tiles; all there are if the caller is alone.
 #[inline]
-fn block_items(means: &Means<'_>, items: usize, item_bytes: usize) -> usize {
-    if means.team.threads() <= 1 {
+fn block_items(context: &ExecutionContext<'_>, items: usize, item_bytes: usize) -> usize {
+    if context.team.threads() <= 1 {
         return items;
     }
     let tiles =
-        means.block_bytes(items.saturating_mul(item_bytes)).div_ceil(item_bytes.max(1) * TILE);
+        context.block_bytes(items.saturating_mul(item_bytes)).div_ceil(item_bytes.max(1) * TILE);
     tiles.max(1).next_power_of_two() * TILE
 }
 
 /// How so many items are reduced by an operator that commutes, or searched.
-pub(crate) fn shape(means: &Means<'_>, items: usize, item_bytes: usize) -> CpuShape {
-    let block_items = block_items(means, items, item_bytes).min(items);
+pub(crate) fn shape(context: &ExecutionContext<'_>, items: usize, item_bytes: usize) -> CpuShape {
+    let block_items = block_items(context, items, item_bytes).min(items);
     CpuShape {
-        threads: means.team.at_most(items.div_ceil(block_items.max(1))).threads(),
+        threads: context.team.at_most(items.div_ceil(block_items.max(1))).threads(),
         block_items,
         in_parts: false,
         streaming: false,
-        half_lines: means.reads_half_lines(items.saturating_mul(item_bytes)),
+        half_lines: context.reads_half_lines(items.saturating_mul(item_bytes)),
     }
 }
 
@@ -135,20 +135,24 @@ fn block_of<T>(items: &[T], block: usize, index: usize) -> &[T] {
 
 /// The first position of the extreme of all items, of which there is at least one.
 #[inline]
-pub(crate) fn position<T: Number>(means: &Means<'_>, items: &[T], extreme: Extreme) -> u64 {
+pub(crate) fn position<T: Number>(
+    context: &ExecutionContext<'_>,
+    items: &[T],
+    extreme: Extreme,
+) -> u64 {
     macro_rules! types {
         ($($type:ident)*) => { $(
             if let Ok(items) = cast!(items, &[$type]) {
                 // A function of this crate, compiled once and not again for every caller.
-                fn find(means: &Means<'_>, items: &[$type], extreme: Extreme) -> u64 {
+                fn find(context: &ExecutionContext<'_>, items: &[$type], extreme: Extreme) -> u64 {
                     type Acc = <$type as Element>::Acc;
                     let best = match extreme {
-                        Extreme::Smallest => best::<$type, Acc, _>(means, items, ArgMin),
-                        Extreme::Largest => best::<$type, Acc, _>(means, items, ArgMax),
+                        Extreme::Smallest => best::<$type, Acc, _>(context, items, ArgMin),
+                        Extreme::Largest => best::<$type, Acc, _>(context, items, ArgMax),
                     };
-                    isa::run(means.level, FindFirst { items, best })
+                    isa::run(context.level, FindFirst { items, best })
                 }
-                return find(means, items, extreme);
+                return find(context, items, extreme);
             }
         )* };
     }
@@ -158,21 +162,21 @@ pub(crate) fn position<T: Number>(means: &Means<'_>, items: &[T], extreme: Extre
 
 /// The best value of a range of items, of which there is at least one, and its block.
 #[inline]
-fn best<T, A, O>(means: &Means<'_>, items: &[T], operator: O) -> Best<A>
+fn best<T, A, O>(context: &ExecutionContext<'_>, items: &[T], operator: O) -> Best<A>
 where
     T: Widen<A>,
     A: Lane,
     O: PositionOperator,
 {
-    let block = block_items(means, items.len(), size_of::<T>());
+    let block = block_items(context, items.len(), size_of::<T>());
     let find = |index| {
         let (items, first) = (block_of(items, block, index), index * block);
-        isa::run(means.level, FindBest { items, first, operator, acc: PhantomData })
+        isa::run(context.level, FindBest { items, first, operator, acc: PhantomData })
     };
     if items.len() <= block {
         return find(0);
     }
-    best_of_blocks(means.team, items.len().div_ceil(block), &find, &|left, right| {
+    best_of_blocks(context.team, items.len().div_ceil(block), &find, &|left, right| {
         Best::better(left, right, operator)
     })
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use upsweep_core::{Carry, Element};
 
 use super::Work;
-use crate::parts::{Parts, Taken};
+use crate::parts::{ClaimCounters, Parts};
 use crate::team::{Guard, MOST_BLOCKS, Team, wait_unless};
 
 /// Scans `blocks` blocks, at most [`MOST_BLOCKS`], and gives what comes out of the last. `carry` comes into the first.
@@ -23,7 +23,7 @@ pub(super) fn scan_in_parts<A: Element>(
     work: &Work<'_, A>,
 ) -> Carry<A> {
     let parts = Parts::new(team.threads(), blocks);
-    let (counted, scanned) = (Taken::nothing(), Taken::nothing());
+    let (counted, scanned) = (ClaimCounters::nothing(), ClaimCounters::nothing());
     let totals = [const { OnceLock::new() }; MOST_BLOCKS];
     let last = OnceLock::new();
     let broken = AtomicBool::new(false);

@@ -28,7 +28,7 @@ use totals::{Totals, append_windows};
 use upsweep_core::summation::{TILE, WINDOW};
 use upsweep_core::{Bounds, Carry, Direction, Element, Flipped, Operator, Scan, Widen};
 
-use crate::device::Means;
+use crate::device::ExecutionContext;
 use crate::erased::ErasedOperator;
 use crate::isa::half_lines;
 #[cfg(target_arch = "x86_64")]
@@ -43,7 +43,7 @@ use crate::team::{MOST_BLOCKS, Team};
 /// Scans all items. `carry` is what comes in, and afterwards what goes out.
 #[inline]
 pub(crate) fn scan<T, U, O>(
-    means: &Means<'_>,
+    context: &ExecutionContext<'_>,
     source: Source<'_, T>,
     output: &mut [U],
     problem: &Scan<U::Acc, O>,
@@ -54,19 +54,19 @@ pub(crate) fn scan<T, U, O>(
     O: Operator<U::Acc>,
 {
     if const { signed::is_found::<T, U::Acc, O>() } {
-        return signed::scan(means, source, output, problem, carry);
+        return signed::scan(context, source, output, problem, carry);
     }
     let Scan { operator, bounds, direction, .. } = *problem;
     if O::COMMUTATIVE || direction == Direction::Forward {
-        scan_by(means, source, output, operator, (bounds, direction), carry);
+        scan_by(context, source, output, operator, (bounds, direction), carry);
     } else {
-        scan_by(means, source, output, Flipped(operator), (bounds, direction), carry);
+        scan_by(context, source, output, Flipped(operator), (bounds, direction), carry);
     }
 }
 
 /// The same by an operator that is given items in the order of the scan.
 fn scan_by<T, U, O>(
-    means: &Means<'_>,
+    context: &ExecutionContext<'_>,
     source: Source<'_, T>,
     output: &mut [U],
     operator: O,
@@ -77,12 +77,12 @@ fn scan_by<T, U, O>(
     U: Element,
     O: Operator<U::Acc>,
 {
-    let cut = cut::<T, U>(means, output.len());
-    let streaming = is_streaming::<U>(means, output.len());
-    let alone = means.team.threads() <= 1 || output.len() <= cut.block;
-    let halves =
-        !alone && takes_half_lines::<U::Acc, O>(means, means.level, streaming, size_of_val(output));
-    let level = if halves { half_lines(means.level) } else { means.level };
+    let cut = cut::<T, U>(context, output.len());
+    let streaming = is_streaming::<U>(context, output.len());
+    let alone = context.team.threads() <= 1 || output.len() <= cut.block;
+    let halves = !alone
+        && takes_half_lines::<U::Acc, O>(context, context.level, streaming, size_of_val(output));
+    let level = if halves { half_lines(context.level) } else { context.level };
     let plain = |input: &[_], output: &mut [_], exclusive, tile: &mut _, carry: &mut _| {
         scan_plain(level, operator, input, output, exclusive, tile, carry);
     };
@@ -100,7 +100,7 @@ fn scan_by<T, U, O>(
         total: &|items| total_of_block(level, items, reverse, operator),
         advance: &|carry, total| advanced(carry, total, cut.block, &operator),
     };
-    scan_on_team(means.team, &cut, &settings, &totals, source, output, carry);
+    scan_on_team(context.team, &cut, &settings, &totals, source, output, carry);
 }
 
 /// How totals are made and put together, by an operator whose type is known: the last thread puts together those of all blocks.
@@ -112,20 +112,20 @@ struct Combining<'a, T, A> {
 }
 
 /// Whether so many items are written past the caches.
-fn is_streaming<U: Element>(means: &Means<'_>, items: usize) -> bool {
-    streams::<U>() && items.saturating_mul(size_of::<U>()) >= means.policy.streaming_bytes
+fn is_streaming<U: Element>(context: &ExecutionContext<'_>, items: usize) -> bool {
+    streams::<U>() && items.saturating_mul(size_of::<U>()) >= context.policy.streaming_bytes
 }
 
 /// How so many items are scanned.
-pub(crate) fn shape<T, U, O>(means: &Means<'_>, items: usize) -> CpuShape
+pub(crate) fn shape<T, U, O>(context: &ExecutionContext<'_>, items: usize) -> CpuShape
 where
     T: Element,
     U: Element,
     O: Operator<U::Acc>,
 {
-    let Cut { block, in_parts } = cut::<T, U>(means, items);
-    let threads = means.team.at_most(items.div_ceil(block)).threads();
-    let streaming = is_streaming::<U>(means, items);
+    let BlockPartition { block, in_parts } = cut::<T, U>(context, items);
+    let threads = context.team.at_most(items.div_ceil(block)).threads();
+    let streaming = is_streaming::<U>(context, items);
     let bytes = items.saturating_mul(size_of::<U>());
     CpuShape {
         threads,
@@ -133,7 +133,7 @@ where
         in_parts: threads > 1 && in_parts,
         streaming,
         half_lines: threads > 1
-            && takes_half_lines::<U::Acc, O>(means, means.level, streaming, bytes),
+            && takes_half_lines::<U::Acc, O>(context, context.level, streaming, bytes),
     }
 }
 
@@ -141,7 +141,7 @@ where
 #[inline(never)]
 fn scan_on_team<T, U>(
     team: Team<'_>,
-    cut: &Cut,
+    cut: &BlockPartition,
     settings: &Settings<'_, U::Acc>,
     totals: &Combining<'_, T, U::Acc>,
     source: Source<'_, T>,
@@ -151,7 +151,7 @@ fn scan_on_team<T, U>(
     T: Widen<U::Acc>,
     U: Element,
 {
-    let Cut { block, in_parts } = *cut;
+    let BlockPartition { block, in_parts } = *cut;
     let team = team.at_most(output.len().div_ceil(block));
     let fetches = settings.streaming && matches!(source, Source::Separate(_));
     let blocks = Blocks::new(source, output, block, settings.direction);
@@ -219,16 +219,16 @@ fn scan_in_order<A: Element>(
 /// Whether several threads that scan rows of floats past the caches write half lines: where these are faster, with AVX2 instead of AVX-512.
 /// Measured on a Zen 4 with two cores, in GB/s: `f32` 41 and 31, `f64` 45 and 33; one thread alone gets 33 and 38, 38 and 36.
 fn takes_half_lines<A: Element, O: Operator<A>>(
-    means: &Means<'_>,
+    context: &ExecutionContext<'_>,
     level: Level,
     streaming: bool,
     bytes: usize,
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
     if has_half_lines(level) && rows::find::<A, O>(level).is_some() {
-        return streaming && bytes >= means.policy.scan_half_line_bytes;
+        return streaming && bytes >= context.policy.scan_half_line_bytes;
     }
-    let _ = (means, level, streaming, bytes);
+    let _ = (context, level, streaming, bytes);
     false
 }
 
@@ -262,7 +262,7 @@ const LARGE_BLOCKS_OF_A_THREAD: usize = 8;
 const LARGE_BLOCK: usize = 1 << 16;
 
 /// How an array is cut for threads.
-struct Cut {
+struct BlockPartition {
     /// Items of a block: a power of two of tiles, of which a window is a multiple.
     block: usize,
     /// Whether each thread has a part of its own.
@@ -271,10 +271,10 @@ struct Cut {
 
 /// In parts, if the array is short enough for that and at most [`MOST_BLOCKS`] blocks, of which a window is the largest: some blocks for each thread,
 /// so that others can help it. Or else blocks of at most `scan_block_bytes` bytes, and fewer so that all threads have some.
-fn cut<T, U: Element>(means: &Means<'_>, items: usize) -> Cut {
+fn cut<T, U: Element>(context: &ExecutionContext<'_>, items: usize) -> BlockPartition {
     let (read, written) = (size_of::<T>(), size_of::<U>());
-    let (item_bytes, most) = (read.max(written).max(1), means.policy.scan_block_bytes);
-    let threads = means.team.threads();
+    let (item_bytes, most) = (read.max(written).max(1), context.policy.scan_block_bytes);
+    let threads = context.team.threads();
     let each = items.saturating_mul(item_bytes) / threads;
     let few = each / BLOCKS_OF_A_THREAD;
     let least = LEAST_BLOCK.min(most);
@@ -283,23 +283,23 @@ fn cut<T, U: Element>(means: &Means<'_>, items: usize) -> Cut {
         ((1 << tiles.ilog2()) * TILE).min(WINDOW)
     };
     let bytes = items.saturating_mul(read + written);
-    if bytes <= means.policy.scan_parts_bytes && !is_streaming::<U>(means, items) {
+    if bytes <= context.policy.scan_parts_bytes && !is_streaming::<U>(context, items) {
         // Twice as many bytes as there must be, of which rounding down to a power of two leaves at least half.
         let least = least.max(2 * item_bytes * items.div_ceil(MOST_BLOCKS));
         let block = block(few.max(least));
         if items.div_ceil(block) <= MOST_BLOCKS {
-            return Cut { block, in_parts: true };
+            return BlockPartition { block, in_parts: true };
         }
     }
     let large = (each / LARGE_BLOCKS_OF_A_THREAD).max(LARGE_BLOCK);
-    Cut { block: block(few.min(large).clamp(least, most)), in_parts: false }
+    BlockPartition { block: block(few.min(large).clamp(least, most)), in_parts: false }
 }
 
 /// The value of all items in the order of a scan: a reduction with an operator that does not
 /// commute.
 #[inline]
 pub(crate) fn total_in_order<T, A, O>(
-    means: &Means<'_>,
+    context: &ExecutionContext<'_>,
     items: &[T],
     operator: O,
     carry: &mut Carry<A>,
@@ -308,7 +308,7 @@ pub(crate) fn total_in_order<T, A, O>(
     A: Element,
     O: Operator<A>,
 {
-    append_windows(means.team, items.len(), carry, operator, || {
-        |window| total_of_block(means.level, &items[window], false, operator)
+    append_windows(context.team, items.len(), carry, operator, || {
+        |window| total_of_block(context.level, &items[window], false, operator)
     });
 }

@@ -23,7 +23,7 @@ use crate::simd::half::{narrow_at, widen_at, widen_to};
 use crate::simd::lanes::{copy_to, fill_at, reverse_at};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::rows;
-use crate::simd::stream::{Ahead, Lines};
+use crate::simd::stream::{Prefetch, StreamingOutput};
 
 /// Where the items come from.
 #[derive(Clone, Copy, Debug)]
@@ -178,7 +178,7 @@ pub(crate) fn scan_range<T, U>(
     };
     let input = input.filter(|_| direction == Direction::Forward);
     let in_place = matches!(source, Source::InPlace);
-    let (ahead, item_bytes) = (Ahead::new(ahead), size_of::<T>());
+    let (ahead, item_bytes) = (Prefetch::new(ahead), size_of::<T>());
     let mut run = |target: Target<'_, '_, U::Acc>, memory: &mut Memory<'_, T, U>| {
         scan_run(
             settings,
@@ -188,9 +188,10 @@ pub(crate) fn scan_range<T, U>(
     };
     // In place the lines that are written have just been read: nothing is gained past the caches.
     if streaming && matches!(source, Source::Separate(_)) {
-        let mut lines = Lines::new(output, direction, level);
+        let mut lines = StreamingOutput::new(output, direction, level);
         let is_stored = TypeId::of::<U>() == TypeId::of::<U::Acc>();
-        let target = Target::Lines { lines: &mut lines, item_bytes: size_of::<U>(), is_stored };
+        let target =
+            Target::StreamingOutput { lines: &mut lines, item_bytes: size_of::<U>(), is_stored };
         run(target, &mut Memory { level, source, output: &mut [], stage: Stage::new() });
         lines.finish();
         return;
@@ -264,12 +265,12 @@ unsafe trait Typed<A> {
         &mut self,
         at: Range<usize>,
         rows: RowScan<'_, A>,
-        lines: &mut Lines<'_>,
-        ahead: Ahead<'_>,
+        lines: &mut StreamingOutput<'_>,
+        ahead: Prefetch<'_>,
     ) -> bool;
 
     /// Writes the next outputs past the caches.
-    fn push(&mut self, prefixes: &[A], lines: &mut Lines<'_>, ahead: Ahead<'_>);
+    fn push(&mut self, prefixes: &[A], lines: &mut StreamingOutput<'_>, ahead: Prefetch<'_>);
 }
 
 /// How rows of items that are no `A` are scanned.
@@ -336,8 +337,8 @@ where
         &mut self,
         at: Range<usize>,
         rows: RowScan<'_, U::Acc>,
-        lines: &mut Lines<'_>,
-        ahead: Ahead<'_>,
+        lines: &mut StreamingOutput<'_>,
+        ahead: Prefetch<'_>,
     ) -> bool {
         let Source::Separate(items) = self.source else { return false };
         let any = U::from_acc(rows.carry.before_next(&rows.settings.operator));
@@ -349,7 +350,7 @@ where
         done
     }
 
-    fn push(&mut self, prefixes: &[U::Acc], lines: &mut Lines<'_>, ahead: Ahead<'_>) {
+    fn push(&mut self, prefixes: &[U::Acc], lines: &mut StreamingOutput<'_>, ahead: Prefetch<'_>) {
         let Some(first) = prefixes.first() else { return };
         let outputs = self.stage.first(self.level, prefixes.len(), U::from_acc(*first));
         narrow_at(self.level, prefixes, outputs);
@@ -364,7 +365,7 @@ enum Target<'a, 'b, A> {
     /// Through the caches, as another type.
     Memory,
     /// Past the caches, of so many bytes an item: as it is, if it `is_stored` so.
-    Lines { lines: &'a mut Lines<'b>, item_bytes: usize, is_stored: bool },
+    StreamingOutput { lines: &'a mut StreamingOutput<'b>, item_bytes: usize, is_stored: bool },
 }
 
 /// A run of items, of which only the type is known in which they are combined.
@@ -375,7 +376,7 @@ struct Run<'a, 'b, A> {
     memory: &'a mut dyn Typed<A>,
     in_place: bool,
     target: Target<'a, 'b, A>,
-    ahead: Ahead<'a>,
+    ahead: Prefetch<'a>,
     /// Of an item that is read.
     item_bytes: usize,
 }
@@ -409,11 +410,11 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
         let ahead = ahead.after(done.saturating_mul(item_bytes));
         #[cfg(target_arch = "x86_64")]
         if let ScanKernel::Rows(rows) = kernel
-            && let Target::Lines { lines, is_stored: true, .. } = &mut target
+            && let Target::StreamingOutput { lines, is_stored: true, .. } = &mut target
             && let Some(input) = input
             && whole > 0
         {
-            let output = rows::Output::Lines(lines, ahead);
+            let output = rows::Output::StreamingOutput(lines, ahead);
             let exclusive = settings.bounds == Bounds::Exclusive;
             if (rows.scan)(&input[done..done + whole], output, exclusive, &mut tile, carry) {
                 done += whole;
@@ -421,7 +422,7 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
             }
         }
         if let ScanKernel::Slide(Slides { stream: Some(stream), .. }) = kernel
-            && let Target::Lines { lines, is_stored: true, .. } = &mut target
+            && let Target::StreamingOutput { lines, is_stored: true, .. } = &mut target
             && let Some(input) = input
         {
             let exclusive = settings.bounds == Bounds::Exclusive;
@@ -436,12 +437,12 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
         if direction == Direction::Forward && whole > 0 {
             let rows = RowScan { settings, tile: &mut tile, carry };
             let len = match &mut target {
-                Target::Slice(_) | Target::Lines { is_stored: true, .. } => 0,
+                Target::Slice(_) | Target::StreamingOutput { is_stored: true, .. } => 0,
                 Target::Memory => {
                     let is_done = memory.scan(done..done + whole, rows);
                     if is_done { whole } else { 0 }
                 }
-                Target::Lines { lines, .. } => {
+                Target::StreamingOutput { lines, .. } => {
                     let len = whole.min(PIECE);
                     let is_done = memory.scan_past(done..done + len, rows, lines, ahead);
                     if is_done { len } else { 0 }
@@ -457,7 +458,7 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
             Target::Slice(_) if whole > 0 && input.is_some() => whole,
             // Where any pieces will do, the first one ends at the end of a unit of memory, so
             // that the others need not be shifted.
-            Target::Lines { lines, item_bytes, .. }
+            Target::StreamingOutput { lines, item_bytes, .. }
                 if matches!(kernel, ScanKernel::Slide(_)) && lines.to_border() > 0 =>
             {
                 lines.to_border() / item_bytes
@@ -500,8 +501,10 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
         match &mut target {
             Target::Slice(output) => output[at].copy_from_slice(prefixes),
             Target::Memory => memory.write(at, prefixes),
-            Target::Lines { lines, is_stored: true, .. } => lines.push_at(level, prefixes, ahead),
-            Target::Lines { lines, .. } => memory.push(prefixes, lines, ahead),
+            Target::StreamingOutput { lines, is_stored: true, .. } => {
+                lines.push_at(level, prefixes, ahead)
+            }
+            Target::StreamingOutput { lines, .. } => memory.push(prefixes, lines, ahead),
         }
     }
     tile.finish(carry, operator);

@@ -28,7 +28,7 @@ use crate::isa::{self, Kernel};
 #[cfg(target_arch = "x86_64")]
 use crate::simd::bytes;
 use crate::simd::lanes::{Lane, LaneOperator, shift_in};
-use crate::simd::stream::{Ahead, Lines};
+use crate::simd::stream::{Prefetch, StreamingOutput};
 
 /// The kernels for one operator on one type.
 #[derive(Clone, Copy)]
@@ -46,8 +46,8 @@ type ScanSlice<A> = fn(level: Level, input: &[A], output: &mut [A], carry: A, ex
 pub(crate) type StreamSlice<A> = fn(
     level: Level,
     input: &[A],
-    lines: &mut Lines<'_>,
-    ahead: Ahead<'_>,
+    lines: &mut StreamingOutput<'_>,
+    ahead: Prefetch<'_>,
     carry: A,
     exclusive: bool,
 ) -> (A, usize);
@@ -179,12 +179,12 @@ fn stream_of<A: Element, O: Operator<A>>() -> Option<StreamSlice<A>> {
 fn stream_byte_sums(
     level: Level,
     input: &[u8],
-    lines: &mut Lines<'_>,
-    ahead: Ahead<'_>,
+    lines: &mut StreamingOutput<'_>,
+    ahead: Prefetch<'_>,
     carry: u8,
     exclusive: bool,
 ) -> (u8, usize) {
-    struct StreamSums<'a, 'b>(&'a [u8], &'a mut Lines<'b>, Ahead<'a>, u8, bool);
+    struct StreamSums<'a, 'b>(&'a [u8], &'a mut StreamingOutput<'b>, Prefetch<'a>, u8, bool);
 
     impl Kernel for StreamSums<'_, '_> {
         type Output = (u8, usize);

@@ -68,7 +68,7 @@ impl<T, S> Round<T, S> {
 
 /// The state after some first blocks of an array.
 #[derive(Clone, Copy)]
-struct After<S> {
+struct StateAfterBlocks<S> {
     blocks: usize,
     state: S,
 }
@@ -81,7 +81,7 @@ pub(crate) struct Totals<'a, T, S, F> {
     /// The state after one more block, from its total.
     advance: F,
     start: S,
-    last: Mutex<After<S>>,
+    last: Mutex<StateAfterBlocks<S>>,
     /// Set when a thread panics: nobody must wait for it.
     broken: AtomicBool,
 }
@@ -99,17 +99,20 @@ where
     /// `start` comes into the first block, on the threads of `team`.
     pub(crate) fn new(team: Team<'a>, start: S, advance: F) -> Self {
         let rounds = (team.threads() > 1).then(|| array::from_fn(|_| Round::new(start)));
-        let last = Mutex::new(After { blocks: 0, state: start });
+        let last = Mutex::new(StateAfterBlocks { blocks: 0, state: start });
         Self { team, rounds, advance, start, last, broken: AtomicBool::new(false) }
     }
 
-    /// Calls `work` on every thread. `work` takes blocks in order until there are none, and [enters](Seen::enter) each. If it
+    /// Calls `work` on every thread. `work` takes blocks in order until there are none, and [enters](TotalsReader::enter) each. If it
     /// panics on one thread, the others give up waiting, and the panic goes on. Gives the state after the last block.
-    pub(crate) fn on_threads(self, work: &(impl Fn(&mut Seen<'_, '_, T, S, F>) + Sync)) -> S {
+    pub(crate) fn on_threads(
+        self,
+        work: &(impl Fn(&mut TotalsReader<'_, '_, T, S, F>) + Sync),
+    ) -> S {
         self.team.run_in_turn(&|| {
             let guard = Guard(&self.broken);
-            let after = After { blocks: 0, state: self.start };
-            let mut seen = Seen { totals: &self, after };
+            let after = StateAfterBlocks { blocks: 0, state: self.start };
+            let mut seen = TotalsReader { totals: &self, after };
             work(&mut seen);
             if let Some(mut last) = lock(&self.last)
                 && last.blocks < seen.after.blocks
@@ -128,12 +131,12 @@ where
 }
 
 /// What a thread has seen of all totals: those of some first blocks.
-pub(crate) struct Seen<'t, 'a, T, S, F> {
+pub(crate) struct TotalsReader<'t, 'a, T, S, F> {
     totals: &'t Totals<'a, T, S, F>,
-    after: After<S>,
+    after: StateAfterBlocks<S>,
 }
 
-impl<T, S, F> Seen<'_, '_, T, S, F>
+impl<T, S, F> TotalsReader<'_, '_, T, S, F>
 where
     T: Copy + Send,
     S: Copy + Send + Sync,
@@ -152,7 +155,7 @@ where
             self.see_all_before(rounds, index)?;
         }
         let before = self.after.state;
-        self.after = After { blocks: index + 1, state: advance(before, total) };
+        self.after = StateAfterBlocks { blocks: index + 1, state: advance(before, total) };
         if let Some(rounds) = &self.totals.rounds {
             if (index + 1).is_multiple_of(ROUND) {
                 self.show_base(rounds)?;
@@ -181,7 +184,7 @@ where
         if self.after.blocks < first {
             self.totals.wait(|| here.begun.0.load(Ordering::Acquire) == round + 1)?;
             // SAFETY: it was written before the number, which has been acquired, and is not written again before this block is done.
-            self.after = After { blocks: first, state: unsafe { *here.base.get() } };
+            self.after = StateAfterBlocks { blocks: first, state: unsafe { *here.base.get() } };
         }
         for place in &here.places.0[self.after.blocks - first..place] {
             self.totals.wait(|| place.round.load(Ordering::Acquire) == round + 1)?;

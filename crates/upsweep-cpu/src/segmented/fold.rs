@@ -18,7 +18,7 @@ const LANES: usize = 8;
 const LONG: usize = 256;
 
 /// Every segment that ends in a window is folded as far as it is in it.
-pub(super) struct Folded<'a, T, A, O> {
+pub(super) struct SegmentFold<'a, T, A, O> {
     pub(super) level: Level,
     pub(super) items: &'a [T],
     pub(super) offsets: Offsets<'a>,
@@ -26,7 +26,7 @@ pub(super) struct Folded<'a, T, A, O> {
     pub(super) init: Option<A>,
 }
 
-impl<T, U, O> WindowTaker<U::Acc, U> for Folded<'_, T, U::Acc, O>
+impl<T, U, O> WindowTaker<U::Acc, U> for SegmentFold<'_, T, U::Acc, O>
 where
     T: Widen<U::Acc>,
     U: Element,

@@ -16,7 +16,7 @@ const LEVELS: usize = TILES.ilog2() as usize + 1;
 
 /// Every window is a scan of pairs, of whose values `prefixes` takes what it wants.
 #[derive(Clone, Copy)]
-pub(super) struct Marked<'a, T, A, U> {
+pub(super) struct PairScan<'a, T, A, U> {
     pub(super) items: &'a [T],
     /// The number of the first of these items.
     pub(super) first: usize,
@@ -28,14 +28,14 @@ pub(super) struct Marked<'a, T, A, U> {
     pub(super) prefixes: &'a dyn Prefixes<T, A, U>,
 }
 
-impl<'a, T, A, U> Marked<'a, T, A, U> {
+impl<'a, T, A, U> PairScan<'a, T, A, U> {
     /// The items of these numbers.
     pub(super) fn items_of(&self, numbers: Range<usize>) -> &'a [T] {
         &self.items[numbers.start - self.first..numbers.end - self.first]
     }
 }
 
-impl<T, A, U> WindowTaker<A, U> for Marked<'_, T, A, U>
+impl<T, A, U> WindowTaker<A, U> for PairScan<'_, T, A, U>
 where
     T: Widen<A>,
     A: Element,

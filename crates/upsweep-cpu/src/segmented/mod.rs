@@ -14,7 +14,7 @@
 
 mod boundaries;
 mod fold;
-mod made;
+mod fused;
 mod marked;
 mod offsets;
 mod reduce;
@@ -29,20 +29,20 @@ use upsweep_core::{
     Segments, Widen,
 };
 
-use crate::device::{Cpu, Means};
+use crate::device::{Cpu, ExecutionContext};
 use crate::erased::ErasedOperator;
 use crate::scan::range::{ScanKernel, Settings, scan_plain, total_of_block};
 use crate::simd::stream::streams;
 use crate::team::Team;
 use boundaries::Boundaries;
-use fold::Folded;
-use made::{Made, Making};
-use marked::Marked;
+use fold::SegmentFold;
+use fused::{FusedItems, FusedPairScan};
+use marked::PairScan;
 use offsets::Offsets;
 use reduce::{ByItems, ByOffsets};
 use scan::{EveryPrefix, PutInFront, prepend};
 use window::{Kernels, Prefixes, take_rows};
-use windows::{Rest, take_all};
+use windows::{RemainingOutput, take_all};
 
 /// Items in segments, and how they are combined.
 #[derive(Clone, Copy)]
@@ -55,7 +55,7 @@ struct Work<'a, T, O> {
 
 /// Which prefixes are wanted.
 #[derive(Clone, Copy)]
-enum Wanted<'a> {
+enum OutputSelection<'a> {
     /// Those of a scan, of these bounds, past the caches if it is streaming.
     Every { bounds: Bounds, streaming: bool },
     /// The last of each segment, side by side.
@@ -68,10 +68,10 @@ impl<T, O> Work<'_, T, O> {
     /// Writes those prefixes that are wanted. Gives how many items were written.
     fn take<U>(
         &self,
-        means: &Means<'_>,
-        wanted: Wanted<'_>,
+        context: &ExecutionContext<'_>,
+        wanted: OutputSelection<'_>,
         init: Option<U::Acc>,
-        rest: Rest<'_, U>,
+        rest: RemainingOutput<'_, U>,
     ) -> usize
     where
         T: Widen<U::Acc>,
@@ -79,9 +79,9 @@ impl<T, O> Work<'_, T, O> {
         O: Operator<U::Acc>,
     {
         let Self { operator, reverse, .. } = *self;
-        let level = means.level;
+        let level = context.level;
         let (bounds, streaming) = match wanted {
-            Wanted::Every { bounds, streaming } => (bounds, streaming),
+            OutputSelection::Every { bounds, streaming } => (bounds, streaming),
             _ => (Bounds::Inclusive, false),
         };
         let direction = if reverse { Direction::Reverse } else { Direction::Forward };
@@ -89,7 +89,7 @@ impl<T, O> Work<'_, T, O> {
             let operator_of_all = kernels.settings.operator;
             let Self { items, boundaries, .. } = *self;
             take_marked(
-                means.team,
+                context.team,
                 &Work { items, boundaries, reverse, operator: operator_of_all },
                 kernels,
                 &|items, reverse| total_of_block(level, items, reverse, operator),
@@ -129,8 +129,8 @@ fn take_marked<T, U>(
     kernels: Kernels<'_, U::Acc>,
     total: &(dyn Fn(&[T], bool) -> U::Acc + Sync),
     prepend: &PutInFront<'_, U::Acc>,
-    (wanted, init): (Wanted<'_>, Option<U::Acc>),
-    rest: Rest<'_, U>,
+    (wanted, init): (OutputSelection<'_>, Option<U::Acc>),
+    rest: RemainingOutput<'_, U>,
 ) -> usize
 where
     T: Widen<U::Acc>,
@@ -139,15 +139,15 @@ where
     let Work { items, boundaries, reverse, operator } = *work;
     let (every, by_items, by_offsets);
     let prefixes: &dyn Prefixes<T, U::Acc, U> = match wanted {
-        Wanted::Every { .. } => {
+        OutputSelection::Every { .. } => {
             every = EveryPrefix { settings: kernels.settings, init, prepend };
             &every
         }
-        Wanted::LastByItems(segments) => {
+        OutputSelection::LastByItems(segments) => {
             by_items = ByItems { level: kernels.settings.level, segments, operator, init };
             &by_items
         }
-        Wanted::LastByOffsets(offsets) => {
+        OutputSelection::LastByOffsets(offsets) => {
             by_offsets = ByOffsets { offsets, operator, init };
             &by_offsets
         }
@@ -155,7 +155,7 @@ where
     // Pieces of a window are turned round before, and written after they are scanned.
     let settings = Settings { direction: Direction::Forward, streaming: false, ..kernels.settings };
     let kernels = Kernels { settings, ..kernels };
-    let way = Marked { items, first: 0, boundaries, reverse, kernels, total, prefixes };
+    let way = PairScan { items, first: 0, boundaries, reverse, kernels, total, prefixes };
     take_all(team, items.len(), &operator, &way, rest)
 }
 
@@ -163,11 +163,11 @@ where
 #[inline(never)]
 fn take_made<U: Element>(
     team: Team<'_>,
-    making: Making<'_, U::Acc>,
+    making: FusedItems<'_, U::Acc>,
     boundaries: Boundaries<'_>,
     kernels: Kernels<'_, U::Acc>,
     (segments, init): (Segments<'_>, Option<U::Acc>),
-    rest: Rest<'_, U>,
+    rest: RemainingOutput<'_, U>,
 ) -> usize {
     let Settings { level, operator, .. } = kernels.settings;
     let (by_items, by_offsets);
@@ -183,8 +183,8 @@ fn take_made<U: Element>(
     };
     let total = |values: &[U::Acc], _| (kernels.total)(values);
     let (reverse, total) = (false, &total);
-    let way = Marked { items: &[], first: 0, boundaries, reverse, kernels, total, prefixes };
-    take_all(team, making.items, &operator, &Made { way, making }, rest)
+    let way = PairScan { items: &[], first: 0, boundaries, reverse, kernels, total, prefixes };
+    take_all(team, making.items, &operator, &FusedPairScan { way, making }, rest)
 }
 
 impl Cpu {
@@ -230,10 +230,10 @@ impl Cpu {
     {
         let Scan { bounds, init, .. } = *problem;
         let bytes = size_of_val(work.items) + size_of_val(output) + work.boundaries.bytes();
-        self.with_means::<U, _>(bytes, |means| {
-            let streaming = streams::<U>() && size_of_val(output) >= means.policy.streaming_bytes;
-            let rest = Rest::new(output, work.reverse);
-            work.take(means, Wanted::Every { bounds, streaming }, init, rest)
+        self.with_context::<U, _>(bytes, |context| {
+            let streaming = streams::<U>() && size_of_val(output) >= context.policy.streaming_bytes;
+            let rest = RemainingOutput::new(output, work.reverse);
+            work.take(context, OutputSelection::Every { bounds, streaming }, init, rest)
         })?;
         Ok(())
     }
@@ -275,19 +275,21 @@ impl Cpu {
         }
         let work = Work { items: input, boundaries, reverse: false, operator };
         let bytes = size_of_val(input) + boundaries.bytes();
-        self.with_means::<T, _>(bytes, |means| {
-            let means = &means.to_read(bytes);
-            let level = means.level;
-            let rest = Rest { key, unique, ..Rest::new(output, false) };
+        self.with_context::<T, _>(bytes, |context| {
+            let context = &context.to_read(bytes);
+            let level = context.level;
+            let rest = RemainingOutput { key, unique, ..RemainingOutput::new(output, false) };
             match offsets {
-                None => work.take(means, Wanted::LastByItems(segments), init, rest),
+                None => work.take(context, OutputSelection::LastByItems(segments), init, rest),
                 Some(offsets) if O::EXACT => {
-                    let way = Folded { level, items: input, offsets, operator, init };
+                    let way = SegmentFold { level, items: input, offsets, operator, init };
                     // SAFETY: the operator stays where it is until this returns.
                     let erased = unsafe { ErasedOperator::new(&operator) };
-                    take_all(means.team, input.len(), &erased, &way, rest)
+                    take_all(context.team, input.len(), &erased, &way, rest)
                 }
-                Some(offsets) => work.take(means, Wanted::LastByOffsets(offsets), init, rest),
+                Some(offsets) => {
+                    work.take(context, OutputSelection::LastByOffsets(offsets), init, rest)
+                }
             }
         })
     }
@@ -323,14 +325,14 @@ impl Cpu {
                 |item| item.widen(),
             ));
         };
-        let making = Making { items, make: &make };
+        let making = FusedItems { items, make: &make };
         let bytes = items * size_of::<M::Item>() + boundaries.bytes();
-        self.with_means::<M::Item, _>(bytes, |means| {
-            let means = &means.to_read(bytes);
+        self.with_context::<M::Item, _>(bytes, |context| {
+            let context = &context.to_read(bytes);
             let form = (Bounds::Inclusive, Direction::Forward, false);
-            with_kernels(means.level, operator, form, |kernels| {
-                let rest = Rest::new(output, false);
-                take_made(means.team, making, boundaries, kernels, (segments, init), rest)
+            with_kernels(context.level, operator, form, |kernels| {
+                let rest = RemainingOutput::new(output, false);
+                take_made(context.team, making, boundaries, kernels, (segments, init), rest)
             })
         })
     }

@@ -14,7 +14,7 @@ use crate::scan::Source;
 use crate::scan::range::{Settings, scan_range};
 use crate::simd::half::narrow_at;
 use crate::simd::lanes::reverse_at;
-use crate::simd::stream::{Ahead, Lines, fence};
+use crate::simd::stream::{Prefetch, StreamingOutput, fence};
 
 /// Puts a value in front of each prefix.
 pub(super) type PutInFront<'a, A> = dyn Fn(A, &mut [A]) + Sync + 'a;
@@ -74,7 +74,7 @@ where
         let Settings { level, direction, streaming, .. } = self.settings;
         if streaming {
             let output = core::mem::take(&mut part.output);
-            part.lines = Some(Lines::new(output, direction, level));
+            part.lines = Some(StreamingOutput::new(output, direction, level));
         }
     }
 
@@ -100,14 +100,14 @@ where
             return;
         };
         if let Ok(prefixes) = cast!(&*prefixes, &[U]) {
-            lines.push_at(level, prefixes, Ahead::new::<U>(&[]));
+            lines.push_at(level, prefixes, Prefetch::new::<U>(&[]));
             return;
         }
         let mut row = [U::from_acc(operator.padding()); LANES];
         let mut push = |prefixes: &[A]| {
             let row = &mut row[..prefixes.len()];
             narrow_at(level, prefixes, row);
-            lines.push_at(level, row, Ahead::new::<U>(&[]));
+            lines.push_at(level, row, Prefetch::new::<U>(&[]));
         };
         match reverse {
             false => prefixes.chunks(LANES).for_each(&mut push),

@@ -16,7 +16,7 @@ use upsweep_core::summation::{LANES, TILE};
 use upsweep_core::{Bounds, Carry, Element, InSegments, Operator, Segmented, Widen};
 
 use super::boundaries::{any, any_at};
-use super::marked::Marked;
+use super::marked::PairScan;
 use super::row::{scan_row, scan_row_plainly};
 use super::windows::Part;
 use crate::isa::{self, Kernel};
@@ -112,7 +112,7 @@ pub(super) struct Kernels<'a, A> {
 /// Takes a window, and gives what comes behind it, if it is whole.
 #[inline(never)]
 pub(super) fn take_window<T, A, U>(
-    way: &Marked<'_, T, A, U>,
+    way: &PairScan<'_, T, A, U>,
     window: Range<usize>,
     scratch: &mut Scratch<A>,
     part: &mut Part<'_, U>,
@@ -123,7 +123,7 @@ where
     A: Element,
     U: Element,
 {
-    let Marked { reverse, ref kernels, prefixes, .. } = *way;
+    let PairScan { reverse, ref kernels, prefixes, .. } = *way;
     let (items, sparse) = (way.items_of(window.clone()), prefixes.is_sparse());
     let Settings { level, operator, bounds, .. } = kernels.settings;
     let exclusive = bounds == Bounds::Exclusive;

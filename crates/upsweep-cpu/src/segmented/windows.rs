@@ -14,7 +14,7 @@ use upsweep_core::{Element, InSegments, Operator, Segmented};
 use super::window::Scratch;
 use crate::erased::ErasedOperator;
 use crate::scan::in_turn::InTurn;
-use crate::simd::stream::{Lines, fence};
+use crate::simd::stream::{StreamingOutput, fence};
 use crate::team::{Team, lock};
 
 /// What takes windows of segments, one after another.
@@ -49,7 +49,7 @@ pub(super) struct Part<'a, U> {
     /// Its items.
     pub(super) output: &'a mut [U],
     /// The same items, where they are written past the caches.
-    pub(super) lines: Option<Lines<'a>>,
+    pub(super) lines: Option<StreamingOutput<'a>>,
     /// The keys of as many segments, if they are wanted.
     pub(super) unique: &'a mut [u8],
     /// How many items are written.
@@ -57,7 +57,7 @@ pub(super) struct Part<'a, U> {
 }
 
 /// The output that no window has taken yet.
-pub(super) struct Rest<'a, U> {
+pub(super) struct RemainingOutput<'a, U> {
     pub(super) output: &'a mut [U],
     /// Bytes of a key, 0 if none is wanted.
     pub(super) key: usize,
@@ -68,7 +68,7 @@ pub(super) struct Rest<'a, U> {
     pub(super) taken: usize,
 }
 
-impl<'a, U> Rest<'a, U> {
+impl<'a, U> RemainingOutput<'a, U> {
     /// All of an output.
     pub(super) fn new(output: &'a mut [U], reverse: bool) -> Self {
         Self { output, key: 0, unique: &mut [], reverse, taken: 0 }
@@ -106,7 +106,7 @@ pub(super) fn take_all<A: Element, U: Element>(
     items: usize,
     operator: &ErasedOperator<A>,
     taker: &dyn WindowTaker<A, U>,
-    rest: Rest<'_, U>,
+    rest: RemainingOutput<'_, U>,
 ) -> usize {
     let pairs = InSegments(*operator);
     let reverse = rest.reverse;

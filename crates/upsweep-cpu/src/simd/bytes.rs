@@ -21,7 +21,7 @@
 use core::arch::x86_64::*;
 use core::hint::black_box;
 
-use super::stream::{Ahead, Lines};
+use super::stream::{Prefetch, StreamingOutput};
 
 /// Bytes of a vector, and of eight.
 const VECTOR: usize = 64;
@@ -196,8 +196,8 @@ pub(crate) unsafe fn scan_sums(
 #[inline(always)]
 pub(crate) unsafe fn stream_sums(
     input: &[u8],
-    lines: &mut Lines<'_>,
-    ahead: Ahead<'_>,
+    lines: &mut StreamingOutput<'_>,
+    ahead: Prefetch<'_>,
     carry: u8,
     exclusive: bool,
 ) -> (u8, usize) {
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    struct StreamSums<'a, 'b>(&'a [u8], &'a mut Lines<'b>, bool);
+    struct StreamSums<'a, 'b>(&'a [u8], &'a mut StreamingOutput<'b>, bool);
 
     impl Kernel for StreamSums<'_, '_> {
         type Output = (u8, usize);
@@ -327,7 +327,7 @@ mod tests {
         fn run<S: Simd>(self, simd: S) -> (u8, usize) {
             let Level::Avx512(_) = simd.level() else { unreachable!("the test names the level") };
             // SAFETY: kernels run with the instruction set of their level.
-            unsafe { stream_sums(self.0, self.1, Ahead::new(self.0), 201, self.2) }
+            unsafe { stream_sums(self.0, self.1, Prefetch::new(self.0), 201, self.2) }
         }
     }
 
@@ -340,12 +340,12 @@ mod tests {
                 let mut expected = vec![9; input.len()];
                 isa::run(level, ScanSums(&input, &mut expected, exclusive));
                 let target = &mut memory[start..start + 1_200];
-                let mut lines = Lines::new(target, Direction::Forward, level);
+                let mut lines = StreamingOutput::new(target, Direction::Forward, level);
                 let first = lines.to_border();
                 if first > 0 {
                     let done = isa::run(level, StreamSums(&input, &mut lines, exclusive));
                     assert_eq!(done, (201, 0), "the first line is not all of the target's");
-                    lines.push_at(level, &[8u8; VECTOR][..first], Ahead::new(&input));
+                    lines.push_at(level, &[8u8; VECTOR][..first], Prefetch::new(&input));
                 }
                 let (_, done) = isa::run(level, StreamSums(&input, &mut lines, exclusive));
                 lines.finish();

@@ -21,7 +21,7 @@ use upsweep_core::{
 };
 
 use super::half::widen_row;
-use super::stream::{Ahead, Lines};
+use super::stream::{Prefetch, StreamingOutput};
 use super::vector::{Sink, Stored, Vector};
 use super::{quad, wide};
 use crate::isa::{self, Kernel};
@@ -84,7 +84,7 @@ pub(crate) enum Output<'a, 'b, A> {
     /// To a slice as long as the input.
     Slice(&'a mut [A]),
     /// Past the caches, fetching with each line one of the items ahead.
-    Lines(&'a mut Lines<'b>, Ahead<'a>),
+    StreamingOutput(&'a mut StreamingOutput<'b>, Prefetch<'a>),
 }
 
 /// Whether [`find`] gives kernels at every level but the least, known when a call is compiled.
@@ -335,7 +335,7 @@ where
                     assert_eq!(output.len(), self.rows.input.len());
                     self.rows.scan(&mut ToSlice(output.as_mut_ptr()));
                 }
-                Output::Lines(ref mut lines, ahead) => {
+                Output::StreamingOutput(ref mut lines, ahead) => {
                     let Some(place) = lines.reserve(size_of_val(self.rows.input)) else {
                         return false;
                     };
@@ -396,7 +396,7 @@ struct ToLines<'a, V: Vector> {
     done: usize,
     shift: V::Shift,
     previous: V,
-    ahead: Ahead<'a>,
+    ahead: Prefetch<'a>,
 }
 
 // SAFETY: as above.
@@ -673,9 +673,9 @@ mod tests {
         let other = input[0];
         let mut memory = vec![other; start + FIRST + 2 * LANES + 20];
         let target = &mut memory[start..start + FIRST + 2 * LANES];
-        let mut lines = Lines::new(target, Direction::Forward, level);
-        let scan_to = |lines: &mut Lines<'_>| {
-            let output = Output::Lines(lines, Ahead::new(input));
+        let mut lines = StreamingOutput::new(target, Direction::Forward, level);
+        let scan_to = |lines: &mut StreamingOutput<'_>| {
+            let output = Output::StreamingOutput(lines, Prefetch::new(input));
             scan(rows, output, (input, carry, exclusive), operator).is_some()
         };
         if lines.to_border() > 0 {
@@ -696,13 +696,13 @@ mod tests {
         assert!(others.copied().all(|item| bits(&[item]) == bits(&[other])), "{start}");
     }
 
-    struct Push<'a, 'b, A>(&'a mut Lines<'b>, &'a [A]);
+    struct Push<'a, 'b, A>(&'a mut StreamingOutput<'b>, &'a [A]);
 
     impl<A: Element> Kernel for Push<'_, '_, A> {
         type Output = ();
         #[inline(always)]
         fn run<S: Simd>(self, simd: S) {
-            self.0.push(simd, self.1, Ahead::new(self.1));
+            self.0.push(simd, self.1, Prefetch::new(self.1));
         }
     }
 

@@ -3,7 +3,7 @@
 //! An ordinary store first reads the line it writes to, so that a scan of an array larger than
 //! the caches moves three bytes for two. A non-temporal store of a whole line does not. But arrays
 //! seldom begin at a line, and one ordinary store to a line that is in no cache holds up all
-//! stores after it: with one for each two kilobytes a scan is half as fast. So [`Lines`] keeps what
+//! stores after it: with one for each two kilobytes a scan is half as fast. So [`StreamingOutput`] keeps what
 //! does not fill a line until the rest of it comes.
 
 use core::marker::PhantomData;
@@ -37,7 +37,7 @@ const HALF: usize = LINE / 2;
 
 /// An array that is written past the caches, from one end to the other. Other threads see what
 /// was written after [`finish`](Self::finish) and [`fence`].
-pub(crate) struct Lines<'a> {
+pub(crate) struct StreamingOutput<'a> {
     /// All of the array, in bytes.
     target: Range<*mut u8>,
     /// What has not been pushed.
@@ -48,7 +48,7 @@ pub(crate) struct Lines<'a> {
     unit: usize,
     /// What was pushed of the unit in which the free part begins (backward: ends), each byte at its
     /// place in the unit.
-    waiting: [Waiting; 2],
+    waiting: [LineBuffer; 2],
     /// Which of the two is in use.
     current: usize,
     /// Where the other one goes, if it is full. It is written with the next push: to read it at
@@ -58,9 +58,9 @@ pub(crate) struct Lines<'a> {
 }
 
 struct Push<'a, 'b> {
-    lines: &'a mut Lines<'b>,
+    lines: &'a mut StreamingOutput<'b>,
     bytes: &'a [u8],
-    ahead: Ahead<'a>,
+    ahead: Prefetch<'a>,
 }
 
 impl Kernel for Push<'_, '_> {
@@ -74,7 +74,7 @@ impl Kernel for Push<'_, '_> {
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Waiting([u8; LINE]);
+struct LineBuffer([u8; LINE]);
 
 /// Where a kernel goes on writing.
 #[cfg(target_arch = "x86_64")]
@@ -87,7 +87,7 @@ pub(crate) struct Place {
     pub(crate) filled: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> StreamingOutput<'a> {
     /// All of `target` is to be written. For types that [`streams`] allows.
     pub(crate) fn new<T: Element>(target: &'a mut [T], direction: Direction, level: Level) -> Self {
         assert!(streams::<T>());
@@ -102,7 +102,7 @@ impl<'a> Lines<'a> {
             target,
             forward: direction == Direction::Forward,
             unit: if whole { LINE } else { HALF },
-            waiting: [Waiting([0; LINE]); 2],
+            waiting: [LineBuffer([0; LINE]); 2],
             current: 0,
             full: None,
             array: PhantomData,
@@ -120,7 +120,7 @@ impl<'a> Lines<'a> {
     /// Writes `items`, which are in the order of memory. With each unit that is written as much of
     /// `ahead` is fetched: so memory reads and writes at the same time, and not in turns.
     #[inline(always)]
-    pub(crate) fn push<S: Simd, T: Element>(&mut self, simd: S, items: &[T], ahead: Ahead<'_>) {
+    pub(crate) fn push<S: Simd, T: Element>(&mut self, simd: S, items: &[T], ahead: Prefetch<'_>) {
         assert!(streams::<T>());
         // SAFETY: numbers have no padding.
         let bytes =
@@ -167,7 +167,7 @@ impl<'a> Lines<'a> {
     }
 
     /// [`push`](Self::push), compiled once.
-    pub(crate) fn push_at<T: Element>(&mut self, level: Level, items: &[T], ahead: Ahead<'_>) {
+    pub(crate) fn push_at<T: Element>(&mut self, level: Level, items: &[T], ahead: Prefetch<'_>) {
         assert!(streams::<T>());
         // SAFETY: numbers have no padding.
         let bytes =
@@ -176,7 +176,7 @@ impl<'a> Lines<'a> {
     }
 
     #[inline(never)]
-    fn push_bytes(&mut self, level: Level, bytes: &[u8], ahead: Ahead<'_>) {
+    fn push_bytes(&mut self, level: Level, bytes: &[u8], ahead: Prefetch<'_>) {
         isa::run(level, Push { lines: self, bytes, ahead });
     }
 
@@ -248,10 +248,10 @@ impl<'a> Lines<'a> {
 /// Writes whole units from anywhere to `to`, fetching `ahead`.
 ///
 /// # Safety
-/// `to` must be aligned to a unit, as [`Lines::new`] chooses it for the level of `simd`, and valid
+/// `to` must be aligned to a unit, as [`StreamingOutput::new`] chooses it for the level of `simd`, and valid
 /// for `from.len()` bytes.
 #[inline(always)]
-unsafe fn write_units<S: Simd>(simd: S, from: &[u8], to: *mut u8, ahead: Ahead<'_>) {
+unsafe fn write_units<S: Simd>(simd: S, from: &[u8], to: *mut u8, ahead: Prefetch<'_>) {
     // SAFETY: all accesses stay in `from` and as many bytes from `to`.
     unsafe {
         #[cfg(target_arch = "x86_64")]
@@ -295,13 +295,13 @@ unsafe fn write_half(from: *const u8, to: *mut u8) {
 
 /// What a thread reads soon.
 #[derive(Clone, Copy)]
-pub(crate) struct Ahead<'a> {
+pub(crate) struct Prefetch<'a> {
     start: *const u8,
     bytes: usize,
     items: PhantomData<&'a [u8]>,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> Prefetch<'a> {
     pub(crate) fn new<T>(items: &'a [T]) -> Self {
         Self { start: items.as_ptr().cast(), bytes: size_of_val(items), items: PhantomData }
     }
@@ -345,7 +345,7 @@ mod tests {
         #[inline(always)]
         fn run<S: Simd>(self, simd: S) {
             let mut rest = self.source;
-            let mut lines = Lines::new(self.target, self.direction, self.level);
+            let mut lines = StreamingOutput::new(self.target, self.direction, self.level);
             for &piece in self.pieces.iter().cycle() {
                 if rest.is_empty() {
                     break;
@@ -359,7 +359,7 @@ mod tests {
                     Direction::Forward => (rest = back, front).1,
                     Direction::Reverse => (rest = front, back).1,
                 };
-                lines.push(simd, items, Ahead::new(self.source));
+                lines.push(simd, items, Prefetch::new(self.source));
             }
             lines.finish();
             fence();

@@ -6,42 +6,42 @@ use core::ops::Range;
 use upsweep_core::summation::WINDOW;
 use upsweep_core::{Element, Operator, Segmented};
 
-use super::marked::Marked;
+use super::marked::PairScan;
 use super::window::Scratch;
 use super::windows::{Part, WindowTaker};
 
 /// Items that are made, widened to what they are combined in.
 #[derive(Clone, Copy)]
-pub(super) struct Making<'a, A> {
+pub(super) struct FusedItems<'a, A> {
     /// How many.
     pub(super) items: usize,
     /// Adds those of these numbers to others.
     pub(super) make: &'a (dyn Fn(Range<usize>, &mut Vec<A>) + Sync),
 }
 
-/// Takes windows as [`Marked`] does, of items that are made for each.
-pub(super) struct Made<'a, A, U> {
+/// Takes windows as [`PairScan`] does, of items that are made for each.
+pub(super) struct FusedPairScan<'a, A, U> {
     /// Of no items.
-    pub(super) way: Marked<'a, A, A, U>,
-    pub(super) making: Making<'a, A>,
+    pub(super) way: PairScan<'a, A, A, U>,
+    pub(super) making: FusedItems<'a, A>,
 }
 
-impl<A: Element, U: Element> Made<'_, A, U> {
+impl<A: Element, U: Element> FusedPairScan<'_, A, U> {
     /// Does `work` with the window's items.
     fn with_items<R>(
         &self,
         window: &Range<usize>,
         scratch: &mut Scratch<A>,
-        work: impl FnOnce(&Marked<'_, A, A, U>, &mut Scratch<A>) -> R,
+        work: impl FnOnce(&PairScan<'_, A, A, U>, &mut Scratch<A>) -> R,
     ) -> R {
         let items = mem::take(&mut scratch.made);
-        let done = work(&Marked { items: &items, first: window.start, ..self.way }, scratch);
+        let done = work(&PairScan { items: &items, first: window.start, ..self.way }, scratch);
         scratch.made = items;
         done
     }
 }
 
-impl<A: Element, U: Element> WindowTaker<A, U> for Made<'_, A, U> {
+impl<A: Element, U: Element> WindowTaker<A, U> for FusedPairScan<'_, A, U> {
     fn is_sparse(&self) -> bool {
         self.way.is_sparse()
     }
