@@ -42,7 +42,7 @@ pub enum Law {
 
 /// A law that does not hold, and for which values.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Broken<A> {
+pub struct Violation<A> {
     /// The operator's name.
     pub operator: &'static str,
     /// What does not hold.
@@ -55,7 +55,7 @@ pub struct Broken<A> {
     pub expected: A,
 }
 
-impl<A: fmt::Debug> fmt::Display for Broken<A> {
+impl<A: fmt::Debug> fmt::Display for Violation<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.law {
             Law::Associative => "grouping changes the result",
@@ -68,7 +68,7 @@ impl<A: fmt::Debug> fmt::Display for Broken<A> {
     }
 }
 
-impl<A: fmt::Debug> std::error::Error for Broken<A> {}
+impl<A: fmt::Debug> std::error::Error for Violation<A> {}
 
 /// How many roundings two groupings of three values may lie apart.
 const ROUNDINGS: f64 = 16.0;
@@ -84,7 +84,7 @@ const ROUNDINGS: f64 = 16.0;
 ///
 /// # Errors
 /// The first law that does not hold, with the values.
-pub fn check<A, O>(operator: &O, samples: &[A]) -> Result<(), Broken<A>>
+pub fn check<A, O>(operator: &O, samples: &[A]) -> Result<(), Violation<A>>
 where
     A: Element + Described,
     O: Operator<A>,
@@ -110,13 +110,13 @@ pub fn check_by<A, O>(
     operator: &O,
     samples: &[A],
     same: impl Fn(A, A, &[A]) -> bool,
-) -> Result<(), Broken<A>>
+) -> Result<(), Violation<A>>
 where
     A: Element,
     O: Operator<A>,
 {
     let broken = |law, operands: &[A], found, expected| {
-        Err(Broken { operator: O::NAME, law, operands: operands.to_vec(), found, expected })
+        Err(Violation { operator: O::NAME, law, operands: operands.to_vec(), found, expected })
     };
     let combine = |left, right| operator.combine(left, right);
     for &a in samples {

@@ -75,7 +75,7 @@ impl<'a> Block<'a> {
     /// One of the functions with the structure's name instead of `Self`, and its parameters behind `self`.
     pub(crate) fn named(&self, function: &ImplItemFn) -> Result<(ImplItemFn, Signature)> {
         let mut function = function.clone();
-        Named(self.of).visit_impl_item_fn_mut(&mut function);
+        SelfReplacer(self.of).visit_impl_item_fn_mut(&mut function);
         let signature = Signature::behind_self(&function.sig)?;
         Ok((function, signature))
     }
@@ -160,9 +160,9 @@ pub(crate) fn expand(block: &ItemImpl) -> Result<TokenStream> {
 }
 
 /// Writes the structure's name for `Self`, which stands for nothing outside the block.
-struct Named<'a>(&'a Path);
+struct SelfReplacer<'a>(&'a Path);
 
-impl VisitMut for Named<'_> {
+impl VisitMut for SelfReplacer<'_> {
     fn visit_path_mut(&mut self, path: &mut Path) {
         visit_mut::visit_path_mut(self, path);
         if path.segments.first().is_some_and(|first| first.ident == "Self") {

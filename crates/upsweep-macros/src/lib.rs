@@ -35,7 +35,7 @@ fn output(expanded: syn::Result<proc_macro2::TokenStream>) -> TokenStream {
 #[doc = include_str!("../docs/operator.md")]
 #[proc_macro_attribute]
 pub fn operator(arguments: TokenStream, item: TokenStream) -> TokenStream {
-    let declared = parse_macro_input!(arguments as operator::Declared);
+    let declared = parse_macro_input!(arguments as operator::OperatorArguments);
     let item = parse_macro_input!(item as Item);
     output(match &item {
         Item::Fn(function) => operator::expand(&declared, function),

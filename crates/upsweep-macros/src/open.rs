@@ -41,9 +41,9 @@ pub(crate) fn opened(expression: &Expr) -> Option<Span> {
 }
 
 /// What a branch says of the type: nothing if it has no value, `Some(None)` if it says it.
-type Said = Option<Option<Span>>;
+type BranchType = Option<Option<Span>>;
 
-fn value(expression: &Expr) -> Said {
+fn value(expression: &Expr) -> BranchType {
     match strip(expression) {
         Expr::Return(_) | Expr::Break(_) | Expr::Continue(_) => None,
         Expr::Block(block) => in_block(&block.block),
@@ -51,7 +51,7 @@ fn value(expression: &Expr) -> Said {
     }
 }
 
-fn in_block(block: &Block) -> Said {
+fn in_block(block: &Block) -> BranchType {
     match block.stmts.last() {
         Some(Stmt::Expr(last, None)) => value(last),
         _ => None,
@@ -59,7 +59,7 @@ fn in_block(block: &Block) -> Said {
 }
 
 /// The first literal, if every branch with a value leaves its type open.
-fn all(branches: impl IntoIterator<Item = Said>) -> Option<Span> {
+fn all(branches: impl IntoIterator<Item = BranchType>) -> Option<Span> {
     let mut first = None;
     for said in branches.into_iter().flatten() {
         first = first.or(Some(said?));

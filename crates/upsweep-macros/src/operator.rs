@@ -13,7 +13,7 @@ use crate::function::{self, Signature};
 
 /// What stands in the parentheses of the annotation.
 #[derive(Default)]
-pub(crate) struct Declared {
+pub(crate) struct OperatorArguments {
     identity: Option<Expr>,
     padding: Option<Expr>,
     name: Option<Ident>,
@@ -21,7 +21,7 @@ pub(crate) struct Declared {
     exact: bool,
 }
 
-impl Parse for Declared {
+impl Parse for OperatorArguments {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let mut declared = Self::default();
         while !input.is_empty() {
@@ -54,7 +54,7 @@ impl Parse for Declared {
     }
 }
 
-pub(crate) fn expand(declared: &Declared, function: &ItemFn) -> Result<TokenStream> {
+pub(crate) fn expand(declared: &OperatorArguments, function: &ItemFn) -> Result<TokenStream> {
     let callable = function::expand(function)?;
     let Signature { parameters, result } = Signature::of(&function.sig)?;
     let name = &function.sig.ident;
@@ -73,7 +73,7 @@ pub(crate) fn expand(declared: &Declared, function: &ItemFn) -> Result<TokenStre
     };
     let operator = declared.name.clone().unwrap_or_else(|| camel(name));
     let text = name.unraw().to_string().replace('_', " ");
-    let implemented = Implemented {
+    let implemented = OperatorImpl {
         of: &quote!(#operator),
         name: &text,
         declared,
@@ -99,7 +99,7 @@ pub(crate) fn expand(declared: &Declared, function: &ItemFn) -> Result<TokenStre
 }
 
 /// `#[operator]` on a block: `identity`, `combine` and perhaps `padding` are given the fields of a structure.
-pub(crate) fn expand_block(declared: &Declared, block: &ItemImpl) -> Result<TokenStream> {
+pub(crate) fn expand_block(declared: &OperatorArguments, block: &ItemImpl) -> Result<TokenStream> {
     let of_block = Block::of(block)?;
     for (argument, instead) in [
         (declared.identity.as_ref().map(Spanned::span), "write `fn identity(self)` in the block"),
@@ -144,7 +144,7 @@ pub(crate) fn expand_block(declared: &Declared, block: &ItemImpl) -> Result<Toke
     let of = of_block.of;
     let structure = of.segments.last().map(|segment| words(&segment.ident)).unwrap_or_default();
     // A structure's own functions are found before those of traits.
-    let implemented = Implemented {
+    let implemented = OperatorImpl {
         of: &quote!(#of),
         name: &structure,
         declared,
@@ -183,11 +183,11 @@ fn is_same(of: &Type, other: &Type) -> bool {
 }
 
 /// What is said of an operator.
-struct Implemented<'a> {
+struct OperatorImpl<'a> {
     /// Its type, and its name in messages.
     of: &'a TokenStream,
     name: &'a str,
-    declared: &'a Declared,
+    declared: &'a OperatorArguments,
     /// The type of values.
     result: &'a Type,
     identity: TokenStream,
@@ -199,7 +199,7 @@ struct Implemented<'a> {
     fields: Option<TokenStream>,
 }
 
-impl ToTokens for Implemented<'_> {
+impl ToTokens for OperatorImpl<'_> {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         let Self { of, name, declared, result, identity, padding, combined, function, fields } =
             self;

@@ -39,13 +39,13 @@ impl Kind {
 
 /// Scratch memory of a plan or a stream, with the backend that it belongs to.
 #[derive(Debug)]
-pub(crate) enum Prepared {
+pub(crate) enum ScratchMemory {
     Cpu(Arc<Cpu>, <Cpu as Backend>::Workspace),
     Wgpu(Wgpu, Box<<Wgpu as Backend>::Workspace>),
     Cuda(Cuda, Box<<Cuda as Backend>::Workspace>),
 }
 
-impl Prepared {
+impl ScratchMemory {
     /// Scratch memory for calls with at most `items` items of `item_bytes` bytes.
     pub(crate) fn new(kind: &Kind, items: usize, item_bytes: usize) -> Result<Self> {
         Ok(match kind {
@@ -72,16 +72,16 @@ pub(crate) use on_backend;
 macro_rules! on_prepared {
     ($prepared:expr, $backend:ident, $workspace:ident => $body:expr) => {
         match $prepared {
-            $crate::backend::Prepared::Cpu($backend, $workspace) => $body,
-            $crate::backend::Prepared::Wgpu($backend, $workspace) => $body,
-            $crate::backend::Prepared::Cuda($backend, $workspace) => $body,
+            $crate::backend::ScratchMemory::Cpu($backend, $workspace) => $body,
+            $crate::backend::ScratchMemory::Wgpu($backend, $workspace) => $body,
+            $crate::backend::ScratchMemory::Cuda($backend, $workspace) => $body,
         }
     };
 }
 pub(crate) use on_prepared;
 
 /// A backend that can look at the facade's views.
-pub(crate) trait Reach: Backend {
+pub(crate) trait ViewBackend: Backend {
     /// The items to read, if they are where this backend can reach them.
     fn input<'a, T: Element>(&self, view: View<'a, T>) -> Result<Self::Input<'a, T>>;
 
@@ -89,7 +89,7 @@ pub(crate) trait Reach: Backend {
     fn output<'a, T: Element>(&self, view: ViewMut<'a, T>) -> Result<Self::Output<'a, T>>;
 }
 
-impl Reach for Cpu {
+impl ViewBackend for Cpu {
     #[inline]
     fn input<'a, T: Element>(&self, view: View<'a, T>) -> Result<&'a [T]> {
         match view.items {
@@ -108,7 +108,7 @@ impl Reach for Cpu {
 }
 
 /// A backend whose calls may be bound to arrays of its device, to be run as often as wanted. Those of a CPU may not.
-pub(crate) trait Record: Reach {
+pub(crate) trait Record: ViewBackend {
     /// A reduction into the one item of `result`.
     fn bind_reduce<T, A, O>(
         &self,

@@ -16,7 +16,7 @@ use upsweep_gpu::{
 
 pub use awaited::Awaited;
 
-use crate::backend::{Kind, Reach, Record, wrong_device};
+use crate::backend::{Kind, Record, ViewBackend, wrong_device};
 use crate::erased::{
     ErasedChunks, ErasedGpu, ErasedItems, ErasedItemsMut, NewReduceState, NewScanState, Packed,
     erased_gpu,
@@ -113,7 +113,7 @@ impl<'a> Range<'a> {
     }
 }
 
-impl Reach for Cuda {
+impl ViewBackend for Cuda {
     fn input<'a, T: Element>(&self, view: View<'a, T>) -> Result<Source<'a, T>> {
         Ok(match view.items {
             Items::Host(items) => Source::Host(items),
@@ -433,12 +433,12 @@ impl Recording {
 }
 
 /// An array that a recording is bound to.
-struct Kept<'a> {
+struct BoundArray<'a> {
     slice: Slice<'a>,
     memory: Option<upsweep_cuda::Memory>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> BoundArray<'a> {
     /// The array in a range, if there is one and the recording may outlive what it is borrowed from.
     fn new(gpu: &Cuda, range: Option<memory::Range<'a>>) -> Result<Self> {
         let range = range_on(gpu, range.ok_or_else(|| wrong_device("cpu", gpu.gpu().id()))?)?;
@@ -461,7 +461,7 @@ impl<'a> Kept<'a> {
 
 /// What `bind` makes of two arrays, with both kept.
 fn bound<'a>(
-    arrays: [Kept<'a>; 2],
+    arrays: [BoundArray<'a>; 2],
     bind: impl FnOnce([Slice<'a>; 2]) -> Result<upsweep_cuda::Recording>,
 ) -> Result<Recording> {
     let recording = bind([arrays[0].slice, arrays[1].slice])?;
@@ -469,18 +469,18 @@ fn bound<'a>(
     Ok(Recording { bound: recording::Bound::Cuda(Bound(recording)) })
 }
 
-fn bound_input<'a>(gpu: &Cuda, items: ErasedItems<'a>) -> Result<Kept<'a>> {
-    Kept::new(gpu, if let ErasedItems::Device(range) = items { Some(range) } else { None })
+fn bound_input<'a>(gpu: &Cuda, items: ErasedItems<'a>) -> Result<BoundArray<'a>> {
+    BoundArray::new(gpu, if let ErasedItems::Device(range) = items { Some(range) } else { None })
 }
 
-fn bound_output<'a>(gpu: &Cuda, items: ErasedItemsMut<'a>) -> Result<Kept<'a>> {
-    Kept::new(gpu, if let ErasedItemsMut::Device(range) = items { Some(range) } else { None })
+fn bound_output<'a>(gpu: &Cuda, items: ErasedItemsMut<'a>) -> Result<BoundArray<'a>> {
+    BoundArray::new(gpu, if let ErasedItemsMut::Device(range) = items { Some(range) } else { None })
 }
 
 fn bind_reduce(
     gpu: &Cuda,
     workspace: &mut Workspace,
-    arrays: [Kept<'_>; 2],
+    arrays: [BoundArray<'_>; 2],
     problem: &ErasedReduce,
 ) -> Result<Recording> {
     bound(arrays, |[input, result]| {
@@ -495,7 +495,7 @@ fn bind_reduce(
 fn bind_scan(
     gpu: &Cuda,
     workspace: &mut Workspace,
-    arrays: [Kept<'_>; 2],
+    arrays: [BoundArray<'_>; 2],
     problem: &ErasedScan,
 ) -> Result<Recording> {
     bound(arrays, |[input, output]| {
@@ -520,7 +520,7 @@ impl Record for Cuda {
         A: Element,
         O: Operator<A>,
     {
-        let arrays = [Kept::input(self, input)?, Kept::output(self, result)?];
+        let arrays = [BoundArray::input(self, input)?, BoundArray::output(self, result)?];
         bind_reduce(self, workspace, arrays, &ErasedReduce::of::<T, A, O>(problem, Language::Cuda))
     }
 
@@ -531,7 +531,7 @@ impl Record for Cuda {
         result: ViewMut<'_, u64>,
         extreme: Extreme,
     ) -> Result<Recording> {
-        let arrays = [Kept::input(self, input)?, Kept::output(self, result)?];
+        let arrays = [BoundArray::input(self, input)?, BoundArray::output(self, result)?];
         bound(arrays, |[input, result]| {
             let work = Some(Work::of_position::<T>(extreme));
             self.reducing(workspace, work, input.len(), |workspace, options| {
@@ -554,13 +554,13 @@ impl Record for Cuda {
         U: Element,
         O: Operator<U::Acc>,
     {
-        let arrays = [Kept::input(self, input)?, Kept::output(self, output)?];
+        let arrays = [BoundArray::input(self, input)?, BoundArray::output(self, output)?];
         let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Cuda);
         bind_scan(self, workspace, arrays, &problem)
     }
 
     fn bind_probe_read<T: Element>(&self, input: View<'_, T>) -> Result<Recording> {
-        let Kept { slice, memory } = Kept::input(self, input)?;
+        let BoundArray { slice, memory } = BoundArray::input(self, input)?;
         // SAFETY: as above.
         let recording = unsafe { Probe::new(self.gpu())?.bind_read(self.gpu(), slice) }?;
         let bound = recording::Bound::Cuda(Bound(recording.keeping(memory)));
@@ -572,7 +572,7 @@ impl Record for Cuda {
         input: View<'_, T>,
         output: ViewMut<'_, U>,
     ) -> Result<Recording> {
-        let arrays = [Kept::input(self, input)?, Kept::output(self, output)?];
+        let arrays = [BoundArray::input(self, input)?, BoundArray::output(self, output)?];
         let probe = Probe::new(self.gpu())?;
         // SAFETY: arrays of ours are kept, those of the caller's were promised to be there.
         bound(arrays, |[input, output]| unsafe { probe.bind_copy(self.gpu(), input, output) })

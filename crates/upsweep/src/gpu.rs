@@ -12,7 +12,7 @@ pub(crate) use upsweep_wgpu::Wgpu;
 pub use upsweep_wgpu::{DispatchProfile, RecordingProfile};
 use upsweep_wgpu::{Gpu, Ingredients, Slice, Source, Stored, Target, Workspace};
 
-use crate::backend::{Kind, Reach, Record, wrong_device};
+use crate::backend::{Kind, Record, ViewBackend, wrong_device};
 use crate::erased::{
     ErasedChunks, ErasedGpu, ErasedItems, ErasedItemsMut, NewReduceState, NewScanState, Packed,
     erased_gpu,
@@ -118,7 +118,7 @@ impl<'a> Range<'a> {
     }
 }
 
-impl Reach for Wgpu {
+impl ViewBackend for Wgpu {
     fn input<'a, T: Element>(&self, view: View<'a, T>) -> Result<Source<'a, T>> {
         Ok(match view.items {
             Items::Host(items) => Source::Host(items),

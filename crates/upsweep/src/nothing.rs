@@ -13,7 +13,7 @@ use upsweep_core::{
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{ErasedReduce, ErasedScan, Signature};
 
-use crate::backend::{Reach, Record};
+use crate::backend::{Record, ViewBackend};
 use crate::erased::{
     ErasedChunks, ErasedGpu, ErasedItems, ErasedItemsMut, NewReduceState, NewScanState, Packed,
 };
@@ -276,7 +276,7 @@ impl NoMemory {
 
 impl Record for NoGpu {}
 
-impl Reach for NoGpu {
+impl ViewBackend for NoGpu {
     fn input<'a, T: Element>(&self, _: View<'a, T>) -> Result<Infallible> {
         match self.0 {}
     }

@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 use upsweep_core::{Backend, Extreme};
 
 use crate::auto::knows;
-use crate::backend::{Prepared, Reach, on_prepared};
+use crate::backend::{ScratchMemory, ViewBackend, on_prepared};
 use crate::profile::Traffic;
 use crate::{Device, Element, Error, Number, Operator, Reduce, Result, Scan, View, ViewMut, Widen};
 
@@ -31,7 +31,7 @@ use crate::{Device, Element, Error, Number, Operator, Reduce, Result, Scan, View
 /// ```
 #[derive(Debug)]
 pub struct ReducePlan<T, A, O> {
-    pub(crate) prepared: Prepared,
+    pub(crate) prepared: ScratchMemory,
     pub(crate) items: usize,
     pub(crate) problem: Reduce<A, O>,
     input: PhantomData<fn(T)>,
@@ -51,7 +51,7 @@ where
         let can = |device: &Device| device.can::<T, A, A, O>(&problem.operator);
         let bytes = || items * size_of::<T>();
         let device = device.for_call(|| None, Traffic::Reads, bytes, can);
-        let prepared = Prepared::new(device.kind(), items, size_of::<T>())?;
+        let prepared = ScratchMemory::new(device.kind(), items, size_of::<T>())?;
         Ok(Self { prepared, items, problem, input: PhantomData })
     }
 
@@ -112,7 +112,7 @@ where
 /// ```
 #[derive(Debug)]
 pub struct ScanPlan<T, U: Element, O> {
-    pub(crate) prepared: Prepared,
+    pub(crate) prepared: ScratchMemory,
     pub(crate) items: usize,
     pub(crate) problem: Scan<U::Acc, O>,
     input: PhantomData<fn(T)>,
@@ -133,7 +133,7 @@ where
         let bytes = || items * (size_of::<T>() + size_of::<U>());
         let can = |device: &Device| device.can::<T, U::Acc, U, O>(&problem.operator);
         let device = device.for_call(|| None, Traffic::Copies, bytes, can);
-        let prepared = Prepared::new(device.kind(), items, item_bytes)?;
+        let prepared = ScratchMemory::new(device.kind(), items, item_bytes)?;
         Ok(Self { prepared, items, problem, input: PhantomData })
     }
 
@@ -197,7 +197,7 @@ where
 /// ```
 #[derive(Debug)]
 pub struct PositionPlan<T> {
-    pub(crate) prepared: Prepared,
+    pub(crate) prepared: ScratchMemory,
     pub(crate) items: usize,
     pub(crate) extreme: Extreme,
     input: PhantomData<fn(T)>,
@@ -226,7 +226,7 @@ impl<T: Number> PositionPlan<T> {
         let can = |device: &Device| knows(device.limits(), T::DTYPE);
         let bytes = || items * size_of::<T>();
         let device = device.for_call(|| None, Traffic::Reads, bytes, can);
-        let prepared = Prepared::new(device.kind(), items, size_of::<T>())?;
+        let prepared = ScratchMemory::new(device.kind(), items, size_of::<T>())?;
         Ok(Self { prepared, items, extreme, input: PhantomData })
     }
 

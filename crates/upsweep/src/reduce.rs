@@ -3,7 +3,7 @@
 use upsweep_core::{Backend, Extreme};
 
 use crate::auto::knows;
-use crate::backend::{Reach, on_backend};
+use crate::backend::{ViewBackend, on_backend};
 use crate::profile::Traffic;
 use crate::{
     Device, Element, Number, Operator, Reduce, Result, Sum, View, ViewMut, Widen, bf16, f16,

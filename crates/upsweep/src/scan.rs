@@ -2,7 +2,7 @@
 
 use upsweep_core::Backend;
 
-use crate::backend::{Reach, on_backend};
+use crate::backend::{ViewBackend, on_backend};
 use crate::profile::Traffic;
 use crate::view::Items;
 use crate::{Array, Device, Element, Error, Operator, Result, Scan, View, ViewMut, Widen};

@@ -3,7 +3,7 @@
 use upsweep_core::{SegmentedBy, segments};
 use upsweep_gpu::{ErasedReduce, ErasedScan};
 
-use crate::backend::Reach;
+use crate::backend::ViewBackend;
 use crate::erased::{Erased, ErasedItemsMut, ErasedViewMut};
 use crate::fused::{Fused, Source, Stored};
 use crate::view::Items;

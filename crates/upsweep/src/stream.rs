@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use upsweep_core::{Backend, ReduceState, ScanState};
 
-use crate::backend::{Prepared, Reach, on_prepared};
+use crate::backend::{ScratchMemory, ViewBackend, on_prepared};
 use crate::{Device, Direction, Element, Operator, Reduce, Result, Scan, View, ViewMut, Widen};
 
 /// A reduction of an array that comes in chunks, first chunk first.
@@ -23,7 +23,7 @@ use crate::{Device, Direction, Element, Operator, Reduce, Result, Scan, View, Vi
 /// ```
 #[derive(Debug)]
 pub struct ReduceStream<T, A, O> {
-    prepared: Prepared,
+    prepared: ScratchMemory,
     state: ReduceState<A, O>,
     input: PhantomData<fn(T)>,
 }
@@ -42,7 +42,7 @@ where
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the scratch memory cannot be had.
     pub fn new(device: &Device, problem: Reduce<A, O>) -> Result<Self> {
-        let prepared = Prepared::new(device.kind(), 0, size_of::<T>())?;
+        let prepared = ScratchMemory::new(device.kind(), 0, size_of::<T>())?;
         Ok(Self { prepared, state: ReduceState::new(problem), input: PhantomData })
     }
 
@@ -84,7 +84,7 @@ where
 /// ```
 #[derive(Debug)]
 pub struct ScanStream<T, U: Element, O> {
-    prepared: Prepared,
+    prepared: ScratchMemory,
     state: ScanState<U::Acc, O>,
     input: PhantomData<fn(T)>,
 }
@@ -103,7 +103,7 @@ where
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the scratch memory cannot be had.
     pub fn new(device: &Device, problem: Scan<U::Acc, O>) -> Result<Self> {
-        let prepared = Prepared::new(device.kind(), 0, size_of::<T>())?;
+        let prepared = ScratchMemory::new(device.kind(), 0, size_of::<T>())?;
         Ok(Self { prepared, state: ScanState::new(problem), input: PhantomData })
     }
 

@@ -48,14 +48,14 @@ impl Named {
 
 /// Functions by their addresses.
 type Key = (Language, Vec<usize>);
-type Made = Result<Arc<Composition>, Refused>;
+type Composed = Result<Arc<Composition>, Refused>;
 
 /// The text of functions in one kernel, made once.
 ///
 /// # Errors
 /// [`Refused`], where the language cannot say one of them.
-pub fn compose(language: Language, functions: &[&'static Function]) -> Made {
-    static MADE: Mutex<Option<HashMap<Key, Made>>> = Mutex::new(None);
+pub fn compose(language: Language, functions: &[&'static Function]) -> Composed {
+    static MADE: Mutex<Option<HashMap<Key, Composed>>> = Mutex::new(None);
     let addresses = functions.iter().map(|function| core::ptr::from_ref(*function).addr());
     let key = (language, addresses.collect());
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::module::{field, place};
-use super::operations::{Operand, Stays};
+use super::operations::{Operand, ValueLifetime};
 use super::{
     Arm, Binary, Block, Expression, Function, Module, Pattern, Refused, Statement, Type, Unary,
     Value,
@@ -51,7 +51,7 @@ pub(super) fn lower(
         };
         let name = body.module.name(named);
         parameters.push((name.clone(), body.module.type_name(*of)?));
-        let operand = Operand { text: name, of: *of, stays: Stays::InScope };
+        let operand = Operand { text: name, of: *of, stays: ValueLifetime::InScope };
         body.bind_parameter(pattern, operand)?;
     }
     match body.block(&function.body, Some(function.result)) {
@@ -133,13 +133,17 @@ impl Body<'_> {
         let name = self.module.name(name);
         let of = self.module.type_name(value.of)?;
         self.lines.push(self.module.spelling.declare(mutable, &name, &of, Some(&value.text)));
-        let stays = if mutable { Stays::AWhile } else { Stays::InScope };
+        let stays = if mutable { ValueLifetime::AWhile } else { ValueLifetime::InScope };
         Ok(Operand { text: name, of: value.of, stays })
     }
 
     /// The value by a name, unless its text is one that stays.
     fn kept(&mut self, value: Operand) -> Result<Operand, Stop> {
-        if value.stays == Stays::InScope { Ok(value) } else { self.named("kept", false, &value) }
+        if value.stays == ValueLifetime::InScope {
+            Ok(value)
+        } else {
+            self.named("kept", false, &value)
+        }
     }
 
     fn statement(&mut self, statement: &Statement) -> Result<(), Stop> {
@@ -320,7 +324,7 @@ impl Body<'_> {
             other => return refused(format!("{other:?} has no fields")),
         };
         // What is taken from a text without a name is computed again whenever it is written.
-        let stays = value.stays.min(Stays::InScope);
+        let stays = value.stays.min(ValueLifetime::InScope);
         Ok(Operand { text: format!("{}.{text}", value.text), of, stays })
     }
 
@@ -366,7 +370,8 @@ impl Body<'_> {
             let value = self.expression(expression, expected)?;
             if self.lines.len() > before {
                 let own = self.lines.split_off(before);
-                for value in values.iter_mut().filter(|value| value.stays == Stays::AWhile) {
+                for value in values.iter_mut().filter(|value| value.stays == ValueLifetime::AWhile)
+                {
                     *value = self.named("kept", false, value)?;
                 }
                 self.lines.extend(own);
@@ -394,7 +399,7 @@ impl Body<'_> {
         let before = self.lines.len();
         let right = self.expression(right, Some(left.of))?;
         let mut left = left;
-        if self.lines.len() > before && left.stays == Stays::AWhile {
+        if self.lines.len() > before && left.stays == ValueLifetime::AWhile {
             let own = self.lines.split_off(before);
             left = self.named("kept", false, &left)?;
             self.lines.extend(own);
@@ -405,7 +410,7 @@ impl Body<'_> {
     /// What a device's compiler may not compute by itself: it refuses what overflows.
     fn unfolded(&mut self, values: &mut [Operand]) -> Result<(), Stop> {
         if let [first, ..] = values
-            && first.stays == Stays::Constant
+            && first.stays == ValueLifetime::Constant
         {
             *first = self.named("constant", false, first)?;
         }
@@ -441,7 +446,7 @@ impl Body<'_> {
                     self.pair(left, right, expected)?
                 };
                 let mut values = [left, right];
-                if values[1].stays == Stays::Constant {
+                if values[1].stays == ValueLifetime::Constant {
                     self.unfolded(&mut values)?;
                 }
                 self.module.binary(*operator, &values[0], &values[1])?
@@ -497,7 +502,7 @@ impl Body<'_> {
             Expression::Field(value, name) => {
                 let value = self.expression(value, None)?;
                 let value = match value.stays {
-                    Stays::Constant => self.kept(value)?,
+                    ValueLifetime::Constant => self.kept(value)?,
                     _ => value,
                 };
                 self.field(&value, name)?
@@ -683,7 +688,7 @@ impl Body<'_> {
                     }
                 }
                 // Nothing assigns to it behind this.
-                value = Some(Operand { text: name, of: of.of, stays: Stays::InScope });
+                value = Some(Operand { text: name, of: of.of, stays: ValueLifetime::InScope });
             }
             _ => {}
         }

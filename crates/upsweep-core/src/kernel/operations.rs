@@ -13,12 +13,12 @@ use crate::{Dtype, Language};
 pub(super) struct Operand {
     pub(super) text: String,
     pub(super) of: Type,
-    pub(super) stays: Stays,
+    pub(super) stays: ValueLifetime,
 }
 
 /// How long a text stands for the same value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Stays {
+pub(super) enum ValueLifetime {
     /// Until a variable in it is assigned to.
     AWhile,
     /// As long as its names are known; it costs nothing to write it again.
@@ -29,7 +29,7 @@ pub(super) enum Stays {
 
 impl Operand {
     pub(super) fn new(text: String, of: Type) -> Self {
-        Self { text, of, stays: Stays::AWhile }
+        Self { text, of, stays: ValueLifetime::AWhile }
     }
 
     fn number(&self) -> Result<Dtype, Refused> {
@@ -106,7 +106,7 @@ impl Module {
             }
         };
         self.type_name(value.type_of())?;
-        Ok(Operand { text, of: value.type_of(), stays: Stays::Constant })
+        Ok(Operand { text, of: value.type_of(), stays: ValueLifetime::Constant })
     }
 
     /// The number with these bits.

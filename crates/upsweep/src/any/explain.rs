@@ -12,7 +12,7 @@ use super::{
     Op, Reduce, Scalar, Scan, bind_probe_copy, bind_probe_read, bind_reduce, bind_scan,
     reduce_into, reduce_shape, scan_into, with_dtype,
 };
-use crate::explain::{Explained, Facts, Report, explain};
+use crate::explain::{ExplainableCall, Facts, Report, explain};
 use crate::profile::Traffic;
 use crate::{Bounds, Device, Dtype, Recording, Result};
 
@@ -97,7 +97,7 @@ enum Problem {
     Scan(Scan),
 }
 
-impl Explained for Call<'_> {
+impl ExplainableCall for Call<'_> {
     type Input = AnyArray;
     type Output = AnyArray;
 

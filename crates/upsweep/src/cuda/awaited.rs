@@ -3,8 +3,8 @@
 use cudarc::driver::CudaStream;
 use upsweep_core::Work;
 
-use super::{Bound, Kept};
-use crate::backend::Prepared;
+use super::{Bound, BoundArray};
+use crate::backend::ScratchMemory;
 use crate::plan::check_length;
 use crate::{Element, Error, Operator, Recording, ReducePlan, Result, View, Widen, recording};
 
@@ -82,14 +82,14 @@ where
         check_length(input.len(), self.items)?;
         let refused = |device: &str| Err(Error::NoCommands { device: device.to_owned() });
         let (gpu, workspace) = match &mut self.prepared {
-            Prepared::Cuda(gpu, workspace) => (gpu, workspace),
-            Prepared::Cpu(..) => return refused("cpu"),
+            ScratchMemory::Cuda(gpu, workspace) => (gpu, workspace),
+            ScratchMemory::Cpu(..) => return refused("cpu"),
             #[cfg(feature = "wgpu")]
-            Prepared::Wgpu(gpu, _) => return refused(gpu.gpu().id()),
+            ScratchMemory::Wgpu(gpu, _) => return refused(gpu.gpu().id()),
             #[cfg(not(feature = "wgpu"))]
-            Prepared::Wgpu(..) => return refused("wgpu"),
+            ScratchMemory::Wgpu(..) => return refused("wgpu"),
         };
-        let Kept { slice, memory } = Kept::input(gpu, input)?;
+        let BoundArray { slice, memory } = BoundArray::input(gpu, input)?;
         let work = Work::of::<T, A, O, A>();
         let awaited = gpu.reducing(workspace, work, slice.len(), |workspace, options| {
             let (gpu, options) = (gpu.gpu(), options.into());

@@ -166,7 +166,7 @@ struct Typed<'a, T, U> {
     bind: Bind<'a, T, U>,
 }
 
-impl<T: Element, U: Element> Explained for Typed<'_, T, U> {
+impl<T: Element, U: Element> ExplainableCall for Typed<'_, T, U> {
     type Input = Array<T>;
     type Output = Array<U>;
 
@@ -224,7 +224,7 @@ impl<T: Element, U: Element> Explained for Typed<'_, T, U> {
 }
 
 /// A call that can be explained: its arrays, and what is done with them.
-pub(crate) trait Explained {
+pub(crate) trait ExplainableCall {
     /// An array of items to read.
     type Input;
     /// An array of what is written.
@@ -269,7 +269,11 @@ pub(crate) trait Explained {
 ///
 /// # Errors
 /// Those of the call.
-pub(crate) fn explain<C: Explained>(facts: &Facts, call: &C, device: &Device) -> Result<Report> {
+pub(crate) fn explain<C: ExplainableCall>(
+    facts: &Facts,
+    call: &C,
+    device: &Device,
+) -> Result<Report> {
     let (work, items) = (facts.work, call.items());
     match device.kind() {
         Kind::Cpu(cpu) => {
@@ -290,7 +294,7 @@ pub(crate) fn explain<C: Explained>(facts: &Facts, call: &C, device: &Device) ->
     }
 }
 
-fn on_cpu<C: Explained>(facts: &Facts, call: &C, device: &Device) -> Result<Times> {
+fn on_cpu<C: ExplainableCall>(facts: &Facts, call: &C, device: &Device) -> Result<Times> {
     let items = call.items();
     let output = |items| call.output(device, facts.outputs(items));
     let one = items.min(1);
@@ -301,7 +305,7 @@ fn on_cpu<C: Explained>(facts: &Facts, call: &C, device: &Device) -> Result<Time
 }
 
 /// The call on a GPU, bound and run once, with what it is held against.
-fn jobs<C: Explained>(facts: &Facts, call: &C, device: &Device) -> Result<Jobs> {
+fn jobs<C: ExplainableCall>(facts: &Facts, call: &C, device: &Device) -> Result<Jobs> {
     let items = call.items();
     let begun = Instant::now();
     let copied = call.copy(device)?;

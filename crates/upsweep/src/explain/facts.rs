@@ -52,7 +52,7 @@ pub(super) struct Jobs {
 }
 
 /// Why a GPU took a strategy, and the numbers that were wanted.
-pub(super) type WhyOf<'a> = &'a dyn Fn(Option<Strategy>) -> (Why, Option<WorkgroupPolicy>);
+pub(super) type ReasonFor<'a> = &'a dyn Fn(Option<Strategy>) -> (Why, Option<WorkgroupPolicy>);
 
 /// A call.
 type Run<'a> = &'a mut dyn FnMut() -> Result<()>;
@@ -136,7 +136,7 @@ impl Facts {
         items: usize,
         jobs: &Jobs,
         profile: Option<&Arc<Profile>>,
-        why: WhyOf<'_>,
+        why: ReasonFor<'_>,
     ) -> Result<Report> {
         let Jobs { job, least, limit, first, upload } = jobs;
         let mut call = || {

@@ -24,7 +24,7 @@ use crate::strategy::{CpuShape, Policy, Strategy};
 pub use upsweep_core::{Launch, Quartiles, Why};
 
 #[cfg(feature = "any")]
-pub(crate) use calls::{Explained, explain};
+pub(crate) use calls::{ExplainableCall, explain};
 pub use calls::{position, reduce, scan};
 #[cfg(feature = "any")]
 pub(crate) use facts::Facts;

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 
 use upsweep_core::{Arguments, Formula, Make, Parameter, Recipe};
 
-use crate::backend::{Kind, Reach, wrong_device};
+use crate::backend::{Kind, ViewBackend, wrong_device};
 use crate::view::Items;
 use crate::{
     Apply, Array, Device, Element, Error, GatherIndex, Operator, Reduce, Result, Scan, Segments,

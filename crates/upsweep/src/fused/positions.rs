@@ -8,7 +8,7 @@ use upsweep_cpu::Cpu;
 use upsweep_gpu::{ErasedReduce, ErasedType};
 
 use super::{Fused, Made, Parts, Place, Source, Stored, counting, places};
-use crate::backend::Reach;
+use crate::backend::ViewBackend;
 use crate::erased::Erased;
 use crate::view::Items;
 use crate::{
@@ -242,15 +242,15 @@ fn is_short(items: usize) -> bool {
 }
 
 /// How an item becomes one whose rank and number are compared.
-trait Rate: Copy + Send + Sync {
-    type Rated: Element;
+trait RankItem: Copy + Send + Sync {
+    type Key: Element;
 
     /// Of the bits of an item of this number.
-    fn rated(self, bits: u64, number: usize) -> Self::Rated;
+    fn rated(self, bits: u64, number: usize) -> Self::Key;
 }
 
-impl Rate for Rank {
-    type Rated = Ranked;
+impl RankItem for Rank {
+    type Key = Ranked;
 
     #[inline(always)]
     fn rated(self, bits: u64, number: usize) -> Ranked {
@@ -258,8 +258,8 @@ impl Rate for Rank {
     }
 }
 
-impl Rate for LongRank {
-    type Rated = LongRanked;
+impl RankItem for LongRank {
+    type Key = LongRanked;
 
     #[inline(always)]
     fn rated(self, bits: u64, number: usize) -> LongRanked {
@@ -269,13 +269,13 @@ impl Rate for LongRank {
 
 /// Items with their numbers, on the host.
 #[derive(Clone, Copy)]
-struct Numbered<'a, T, R> {
+struct RankedItems<'a, T, R> {
     items: &'a [T],
     rank: R,
 }
 
-impl<T: Number, R: Rate> Make for Numbered<'_, T, R> {
-    type Item = R::Rated;
+impl<T: Number, R: RankItem> Make for RankedItems<'_, T, R> {
+    type Item = R::Key;
 
     #[inline(always)]
     fn len(&self) -> usize {
@@ -286,7 +286,7 @@ impl<T: Number, R: Rate> Make for Numbered<'_, T, R> {
     fn make(
         &self,
         range: Range<usize>,
-    ) -> impl DoubleEndedIterator<Item = R::Rated> + ExactSizeIterator {
+    ) -> impl DoubleEndedIterator<Item = R::Key> + ExactSizeIterator {
         let Self { items, rank } = *self;
         let numbered = items[range.clone()].iter().zip(range);
         numbered.map(
@@ -296,7 +296,7 @@ impl<T: Number, R: Rate> Make for Numbered<'_, T, R> {
     }
 
     #[inline(always)]
-    fn item(&self, number: usize) -> R::Rated {
+    fn item(&self, number: usize) -> R::Key {
         self.rank.rated(bits(self.items[number]), number)
     }
 }
@@ -396,7 +396,7 @@ fn positions<T: Number>(
         Erased::Cpu(cpu) => {
             let (items, segments) = (cpu.input(items)?, segments.on_host(items.len())?);
             let positions = if size_of::<T>() <= 4 && is_short(items.len()) {
-                let made = Numbered { items, rank: rank.short() };
+                let made = RankedItems { items, rank: rank.short() };
                 let found = reduced(cpu, made, segments, most, FirstRanked)?;
                 let position = |found: Ranked| match found.number {
                     u32::MAX => u64::MAX,
@@ -405,7 +405,7 @@ fn positions<T: Number>(
                 found.into_iter().map(position).collect()
             } else {
                 let found =
-                    reduced(cpu, Numbered { items, rank }, segments, most, FirstLongRanked)?;
+                    reduced(cpu, RankedItems { items, rank }, segments, most, FirstLongRanked)?;
                 found.into_iter().map(long_position_of).collect()
             };
             Ok(Array::from_host(positions))
