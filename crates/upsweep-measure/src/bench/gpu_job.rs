@@ -10,10 +10,15 @@ use upsweep::{Device, Error, Recording, Result};
 use super::limits;
 use super::outcome::Outcome;
 use crate::buffer::{poison, poisoned};
+use crate::device::is_software;
 use crate::energy;
 use crate::gpu_timing::{in_turns, seconds, wake};
 use crate::host_timing::{Effort, Times};
 use crate::statistics::median;
+
+/// Fewer bytes take as long as a launch, which varies, and a GPU made of software is as fast as other programs let it be: neither says
+/// whether a device is awake.
+const LEAST_BYTES: u64 = 8 << 20;
 
 /// The input of a job, on the device that was asked for last.
 pub(crate) struct Resident<'a> {
@@ -168,6 +173,9 @@ impl Job<'_> {
     /// The time of the limit in another row, if it was much longer in this one.
     fn slow(&self, limits: &[f64]) -> Option<f64> {
         let [_, bytes] = self.moved;
+        if bytes < LEAST_BYTES || is_software(self.device) {
+            return None;
+        }
         limits::shortest_if_slow(self.device.id(), self.copies, bytes, median(limits))
     }
 
