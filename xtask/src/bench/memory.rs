@@ -79,7 +79,9 @@ fn measure(how: &Build, folder: &Path, file_bytes: u64) -> Result<Vec<Peak>> {
             Err(Missing::Failed(format!("'{text}' is not {right}")))
         }
     });
-    let command = ["scan".into(), input, "-o".into(), scanned.clone()];
+    // As many bytes are written as read.
+    let command =
+        ["scan".into(), input, "-o".into(), scanned.clone(), "--acc".into(), "u32".into()];
     let scanned = watched(how, &command).and_then(|(_, peak)| {
         check_scan(&scanned, items).map_err(Missing::Failed)?;
         Ok(peak)
