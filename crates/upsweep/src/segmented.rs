@@ -6,10 +6,9 @@ use upsweep_gpu::{ErasedReduce, ErasedScan};
 use crate::backend::ViewBackend;
 use crate::erased::{Erased, ErasedItemsMut, ErasedViewMut};
 use crate::fused::{Fused, Source, Stored};
-use crate::view::Items;
 use crate::{
-    Array, Device, Dtype, Element, Error, Kind, Number, Operator, Reduce, Result, Scan, View,
-    ViewMut, Widen,
+    Array, Device, Dtype, Element, Error, Number, Operator, Reduce, Result, Scan, View, ViewMut,
+    Widen,
 };
 
 /// A number that says where a segment begins. Signed ones are those of scipy, CuPy and Arrow, and are never negative.
@@ -86,11 +85,7 @@ impl<'a> Segments<'a> {
             Dtype::I64 => Dtype::U64,
             unsigned => unsigned,
         };
-        let stored = match all.source.stored {
-            Stored::Device(range) => Stored::Device(range.bits_as(unsigned)),
-            host @ Stored::Host(_) => host,
-        };
-        let source = Source { kind: Kind::Number(unsigned), stored };
+        let source = all.source.bits_as(unsigned);
         Self { signed: I::DTYPE.is_signed_integer(), source, ..all }
     }
 
@@ -108,11 +103,7 @@ impl<'a> Segments<'a> {
     }
 
     fn new<T: Element>(by: SegmentedBy, view: View<'a, T>) -> Self {
-        let stored = match view.items {
-            Items::Host(items) => Stored::Host(T::bytes(items).unwrap_or_default()),
-            Items::Device(range) => Stored::Device(range),
-        };
-        Self { by, count: view.len(), source: Source { kind: T::KIND, stored }, signed: false }
+        Self { by, count: view.len(), source: Source::of(view), signed: false }
     }
 
     #[cfg(any(feature = "wgpu", feature = "cuda"))]

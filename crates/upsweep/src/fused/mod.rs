@@ -16,8 +16,8 @@ use upsweep_core::{Arguments, Formula, Make, Parameter, Recipe};
 use crate::backend::{Kind, ViewBackend, wrong_device};
 use crate::view::Items;
 use crate::{
-    Apply, Array, Device, Element, Error, GatherIndex, Operator, Reduce, Result, Scan, Segments,
-    View, ViewMut, Widen, cuda, gpu, memory, segmented,
+    Apply, Array, Device, Dtype, Element, Error, GatherIndex, Operator, Reduce, Result, Scan,
+    Segments, View, ViewMut, Widen, cuda, gpu, memory, segmented,
 };
 pub(crate) use places::Place;
 pub use places::{Gathered, Reversed, Strided};
@@ -524,6 +524,26 @@ pub(crate) struct Source<'a> {
     pub(crate) stored: Stored<'a>,
 }
 
+impl<'a> Source<'a> {
+    /// The items of a view.
+    pub(crate) fn of<T: Element>(view: View<'a, T>) -> Self {
+        let stored = match view.items {
+            Items::Host(items) => Stored::Host(T::bytes(items).unwrap_or_default()),
+            Items::Device(range) => Stored::Device(range),
+        };
+        Self { kind: T::KIND, stored }
+    }
+
+    /// The same bits as numbers of another type of the same size.
+    pub(crate) fn bits_as(self, dtype: Dtype) -> Self {
+        let stored = match self.stored {
+            Stored::Device(range) => Stored::Device(range.bits_as(dtype)),
+            host @ Stored::Host(_) => host,
+        };
+        Self { kind: dtype.into(), stored }
+    }
+}
+
 /// Where it is.
 #[derive(Debug)]
 pub(crate) enum Stored<'a> {
@@ -546,12 +566,7 @@ impl<'a, T: Element> Fused<'a> for View<'a, T> {
     }
 
     fn formulas(&self, place: &Place, parts: &mut Parts<'a>) -> Vec<Formula> {
-        let stored = match self.items {
-            Items::Host(items) => Stored::Host(T::bytes(items).unwrap_or_default()),
-            Items::Device(range) => Stored::Device(range),
-        };
-        let source = Source { kind: T::KIND, stored };
-        vec![places::read(View::len(self), source, place, parts)]
+        vec![places::read(View::len(self), Source::of(*self), place, parts)]
     }
 
     fn reduce_with<A, O>(&self, device: &Device, problem: &Reduce<A, O>) -> Result<A>

@@ -7,10 +7,9 @@ use upsweep_core::{Extreme, Formula, Make, Recipe};
 use upsweep_cpu::Cpu;
 use upsweep_gpu::{ErasedReduce, ErasedType};
 
-use super::{Fused, Made, Parts, Place, Source, Stored, counting, places};
+use super::{Fused, Made, Parts, Place, Source, counting, places};
 use crate::backend::ViewBackend;
 use crate::erased::Erased;
-use crate::view::Items;
 use crate::{
     Array, Device, Dtype, Element, Language, Number, Operator, Reduce, Result, Segments, View,
     ViewMut, array,
@@ -246,14 +245,14 @@ trait RankItem: Copy + Send + Sync {
     type Key: Element;
 
     /// Of the bits of an item of this number.
-    fn rated(self, bits: u64, number: usize) -> Self::Key;
+    fn key(self, bits: u64, number: usize) -> Self::Key;
 }
 
 impl RankItem for Rank {
     type Key = Ranked;
 
     #[inline(always)]
-    fn rated(self, bits: u64, number: usize) -> Ranked {
+    fn key(self, bits: u64, number: usize) -> Ranked {
         ranked(self.apply(bits as u32), number as u32)
     }
 }
@@ -262,7 +261,7 @@ impl RankItem for LongRank {
     type Key = LongRanked;
 
     #[inline(always)]
-    fn rated(self, bits: u64, number: usize) -> LongRanked {
+    fn key(self, bits: u64, number: usize) -> LongRanked {
         long_ranked(self.apply(bits), number as u64)
     }
 }
@@ -291,13 +290,13 @@ impl<T: Number, R: RankItem> Make for RankedItems<'_, T, R> {
         let numbered = items[range.clone()].iter().zip(range);
         numbered.map(
             #[inline(always)]
-            move |(item, number)| rank.rated(bits(*item), number),
+            move |(item, number)| rank.key(bits(*item), number),
         )
     }
 
     #[inline(always)]
     fn item(&self, number: usize) -> R::Key {
-        self.rank.rated(bits(self.items[number]), number)
+        self.rank.key(bits(self.items[number]), number)
     }
 }
 
@@ -339,11 +338,7 @@ fn on_gpu<'a, T: Number>(
     language: Language,
 ) -> (Made<'a>, ErasedReduce) {
     let (count, bits) = (items.len(), bits_of(T::DTYPE));
-    let stored = match items.items {
-        Items::Host(items) => Stored::Host(T::bytes(items).unwrap_or_default()),
-        Items::Device(range) => Stored::Device(range),
-    };
-    let (mut parts, source) = (Parts::default(), Source { kind: bits.into(), stored });
+    let (mut parts, source) = (Parts::default(), Source::of(items).bits_as(bits));
     let item = places::read(count, source, &Place::OWN, &mut parts);
     let number = if bits.size() <= 4 && is_short(count) {
         counting(0..count as u32).formulas(&Place::OWN, &mut parts)
