@@ -24,7 +24,7 @@ use super::half::widen_row;
 use super::stream::{Prefetch, StreamingOutput};
 use super::vector::{Sink, Stored, Vector};
 use super::{quad, wide};
-use crate::isa::{self, Kernel};
+use crate::isa::Kernel;
 use crate::scan::range::TileCarry;
 use crate::scan::row;
 
@@ -178,10 +178,13 @@ pub(crate) fn find<A: Element, O: Operator<A>>(level: Level) -> Option<Rows<A>> 
     None
 }
 
-/// Runs a kernel with AVX2, which [`find`] has seen to be there.
+/// Runs a kernel with AVX2, which [`find`] has seen to be there. By way of [`isa::run`] it would be compiled for all levels.
 fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
     match Level::new().as_avx2() {
-        Some(simd) => isa::run(Level::Avx2(simd), kernel),
+        Some(simd) => simd.vectorize(
+            #[inline(always)]
+            || kernel.run(simd),
+        ),
         None => unreachable!("the kernels are only given out where AVX2 is"),
     }
 }
@@ -189,7 +192,10 @@ fn run_avx2<K: Kernel>(kernel: K) -> K::Output {
 /// Runs a kernel with AVX-512, which [`find`] has seen to be there.
 fn run_avx512<K: Kernel>(kernel: K) -> K::Output {
     match Level::new().as_avx512() {
-        Some(simd) => isa::run(Level::Avx512(simd), kernel),
+        Some(simd) => simd.vectorize(
+            #[inline(always)]
+            || kernel.run(simd),
+        ),
         None => unreachable!("the kernels are only given out where AVX-512 is"),
     }
 }
@@ -543,6 +549,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::isa;
     use crate::tests::levels;
     use upsweep_core::Direction;
 
