@@ -260,14 +260,14 @@ unsafe trait Typed<A> {
     /// whether it did.
     fn scan(&mut self, at: Range<usize>, rows: RowScan<'_, A>) -> bool;
 
-    /// The same past the caches, of a piece at most.
+    /// The same past the caches; if lines are not where a kernel can write them, a piece by way of a stage. Returns how many items it did.
     fn scan_past(
         &mut self,
         at: Range<usize>,
         rows: RowScan<'_, A>,
         lines: &mut StreamingOutput<'_>,
         ahead: Prefetch<'_>,
-    ) -> bool;
+    ) -> usize;
 
     /// Writes the next outputs past the caches.
     fn push(&mut self, prefixes: &[A], lines: &mut StreamingOutput<'_>, ahead: Prefetch<'_>);
@@ -282,18 +282,41 @@ struct RowScan<'a, A> {
 
 impl<A: Element> RowScan<'_, A> {
     /// Scans whole rows, if there is a kernel for their type. Returns whether it did.
-    fn run<T: Element, U: Element>(self, input: &[T], output: &mut [U]) -> bool {
+    fn run<T: Element, U: Element>(&mut self, input: &[T], output: &mut [U]) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if let ScanKernel::Rows(rows) = self.settings.kernel
-            && let Some(short) = rows.of_short::<U>()
-            && let Ok(input) = cast!(input, &[U])
-        {
+        if let Some((rows, input)) = self.kernels::<T, U>(input) {
             let exclusive = self.settings.bounds == Bounds::Exclusive;
-            (short.scan)(input, output, exclusive, self.tile, self.carry);
+            (rows.scan)(input, output, exclusive, self.tile, self.carry);
             return true;
         }
-        let _ = (input, output, self.settings, self.tile, self.carry);
+        let _ = (input, output, self.settings, &self.tile, &self.carry);
         false
+    }
+
+    /// The same past the caches.
+    fn run_past<T: Element, U: Element>(
+        &mut self,
+        input: &[T],
+        lines: &mut StreamingOutput<'_>,
+        ahead: Prefetch<'_>,
+    ) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if let Some((rows, input)) = self.kernels::<T, U>(input) {
+            let exclusive = self.settings.bounds == Bounds::Exclusive;
+            return (rows.stream)(input, lines, ahead, exclusive, self.tile, self.carry);
+        }
+        let _ = (input, lines, ahead);
+        false
+    }
+
+    /// The kernels for items and outputs of one type, if there are any.
+    #[cfg(target_arch = "x86_64")]
+    fn kernels<'i, T: Element, U: Element>(
+        &self,
+        input: &'i [T],
+    ) -> Option<(rows::RowsOf<U, A>, &'i [U])> {
+        let ScanKernel::Rows(rows) = self.settings.kernel else { return None };
+        Some((rows.of::<U>()?, cast!(input, &[U]).ok()?))
     }
 }
 
@@ -326,7 +349,7 @@ where
         narrow_at(self.level, prefixes, &mut self.output[at]);
     }
 
-    fn scan(&mut self, at: Range<usize>, rows: RowScan<'_, U::Acc>) -> bool {
+    fn scan(&mut self, at: Range<usize>, mut rows: RowScan<'_, U::Acc>) -> bool {
         match self.source {
             Source::Separate(items) => rows.run(&items[at.clone()], &mut self.output[at]),
             Source::InPlace => false,
@@ -336,18 +359,23 @@ where
     fn scan_past(
         &mut self,
         at: Range<usize>,
-        rows: RowScan<'_, U::Acc>,
+        mut rows: RowScan<'_, U::Acc>,
         lines: &mut StreamingOutput<'_>,
         ahead: Prefetch<'_>,
-    ) -> bool {
-        let Source::Separate(items) = self.source else { return false };
-        let any = U::from_acc(rows.carry.before_next(&rows.settings.operator));
-        let outputs = self.stage.first(self.level, at.len(), any);
-        let done = rows.run(&items[at], outputs);
-        if done {
-            lines.push_at(self.level, outputs, ahead);
+    ) -> usize {
+        let Source::Separate(items) = self.source else { return 0 };
+        let items = &items[at];
+        if rows.run_past::<T, U>(items, lines, ahead) {
+            return items.len();
         }
-        done
+        let items = &items[..items.len().min(PIECE)];
+        let any = U::from_acc(rows.carry.before_next(&rows.settings.operator));
+        let outputs = self.stage.first(self.level, items.len(), any);
+        if !rows.run(items, outputs) {
+            return 0;
+        }
+        lines.push_at(self.level, outputs, ahead);
+        items.len()
     }
 
     fn push(&mut self, prefixes: &[U::Acc], lines: &mut StreamingOutput<'_>, ahead: Prefetch<'_>) {
@@ -411,12 +439,13 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
         #[cfg(target_arch = "x86_64")]
         if let ScanKernel::Rows(rows) = kernel
             && let Target::StreamingOutput { lines, is_stored: true, .. } = &mut target
+            && let Some(rows) = rows.of::<A>()
             && let Some(input) = input
             && whole > 0
         {
-            let output = rows::Output::StreamingOutput(lines, ahead);
             let exclusive = settings.bounds == Bounds::Exclusive;
-            if (rows.scan)(&input[done..done + whole], output, exclusive, &mut tile, carry) {
+            let input = &input[done..done + whole];
+            if (rows.stream)(input, lines, ahead, exclusive, &mut tile, carry) {
                 done += whole;
                 continue;
             }
@@ -443,9 +472,7 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
                     if is_done { whole } else { 0 }
                 }
                 Target::StreamingOutput { lines, .. } => {
-                    let len = whole.min(PIECE);
-                    let is_done = memory.scan_past(done..done + len, rows, lines, ahead);
-                    if is_done { len } else { 0 }
+                    memory.scan_past(done..done + whole, rows, lines, ahead)
                 }
             };
             if len > 0 {
@@ -597,7 +624,8 @@ impl<A: Element> TileCarry<A> {
             }
             #[cfg(target_arch = "x86_64")]
             ScanKernel::Rows(rows) => {
-                (rows.scan)(input, rows::Output::Slice(output), exclusive, self, carry);
+                let Some(rows) = rows.of::<A>() else { unreachable!("each type has its own") };
+                (rows.scan)(input, output, exclusive, self, carry);
             }
             ScanKernel::Plain(plain) => plain(input, output, exclusive, self, carry),
         }
@@ -619,9 +647,9 @@ where
     if !reverse
         && items.len().is_multiple_of(LANES)
         && let Some(kernels) = rows::find::<A, O>(level)
-        && let Some(short) = kernels.of_short::<T>()
+        && let Some(rows) = kernels.of::<T>()
     {
-        return (short.total)(items);
+        return (rows.total)(items);
     }
     // SAFETY: the operator stays where it is until this returns.
     let erased = unsafe { ErasedOperator::new(&operator) };
@@ -670,8 +698,10 @@ pub(crate) fn total_of_rows<A: Element, O: Operator<A>>(
     operator: O,
 ) -> A {
     #[cfg(target_arch = "x86_64")]
-    if let Some(kernels) = rows::find::<A, O>(level) {
-        return (kernels.total)(rows);
+    if let Some(kernels) = rows::find::<A, O>(level)
+        && let Some(own) = kernels.of::<A>()
+    {
+        return (own.total)(rows);
     }
     isa::run(level, TotalRows { rows, operator })
 }

@@ -205,7 +205,7 @@ pub(crate) unsafe fn stream_sums(
     if lines.to_border() > 0 {
         return (carry, 0);
     }
-    let Some(place) = lines.reserve(whole) else { return (carry, 0) };
+    let Some(place) = lines.reserve(whole, 1) else { return (carry, 0) };
     let to = place.unit;
     unsafe {
         scan_blocks(

@@ -166,6 +166,21 @@ mod x86 {
             // SAFETY: see above.
             unsafe { _mm_storeu_si128(to.cast(), _mm256_cvtps_ph::<NEAREST>(vector)) };
         }
+
+        #[inline(always)]
+        unsafe fn pack_four([a, b, c, d]: [__m256; 4]) -> [__m256; 4] {
+            #[inline(always)]
+            unsafe fn both(front: __m256, back: __m256) -> __m256 {
+                // SAFETY: see above.
+                unsafe {
+                    let front = _mm256_cvtps_ph::<NEAREST>(front);
+                    let back = _mm256_cvtps_ph::<NEAREST>(back);
+                    _mm256_castsi256_ps(_mm256_set_m128i(back, front))
+                }
+            }
+            // SAFETY: see above.
+            unsafe { [both(a, b), both(c, d), a, a] }
+        }
     }
 
     // SAFETY: reads or writes 32 bytes, with AVX-512F.
@@ -180,6 +195,22 @@ mod x86 {
         unsafe fn store(vector: __m512, to: *mut f16) {
             // SAFETY: see above.
             unsafe { _mm256_storeu_si256(to.cast(), _mm512_cvtps_ph::<NEAREST>(vector)) };
+        }
+
+        #[inline(always)]
+        unsafe fn pack_four([a, b, c, d]: [__m512; 4]) -> [__m512; 4] {
+            #[inline(always)]
+            unsafe fn both(front: __m512, back: __m512) -> __m512 {
+                // SAFETY: see above.
+                unsafe {
+                    let front = _mm512_cvtps_ph::<NEAREST>(front);
+                    let back = _mm512_cvtps_ph::<NEAREST>(back);
+                    let front = _mm512_castsi256_si512(front);
+                    _mm512_castsi512_ps(_mm512_inserti64x4::<1>(front, back))
+                }
+            }
+            // SAFETY: see above.
+            unsafe { [both(a, b), both(c, d), a, a] }
         }
     }
 
@@ -199,18 +230,26 @@ mod x86 {
         unsafe fn store(vector: __m256, to: *mut bf16) {
             // SAFETY: see above.
             unsafe {
-                let bits = _mm256_castps_si256(vector);
-                let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
-                let half = _mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff));
-                let rounded = _mm256_castsi256_ps(_mm256_add_epi32(half, odd));
-                let quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x0040_0000));
-                let is_nan = _mm256_cmp_ps::<_CMP_UNORD_Q>(vector, vector);
-                let all = _mm256_blendv_ps(rounded, _mm256_castsi256_ps(quiet), is_nan);
-                let upper = _mm256_srli_epi32::<16>(_mm256_castps_si256(all));
+                let upper = upper_halves(vector);
                 let (front, back) =
                     (_mm256_castsi256_si128(upper), _mm256_extracti128_si256::<1>(upper));
                 _mm_storeu_si128(to.cast(), _mm_packus_epi32(front, back));
             }
+        }
+
+        #[inline(always)]
+        unsafe fn pack_four([a, b, c, d]: [__m256; 4]) -> [__m256; 4] {
+            #[inline(always)]
+            unsafe fn both(front: __m256, back: __m256) -> __m256 {
+                // SAFETY: see above.
+                unsafe {
+                    let packed = _mm256_packus_epi32(upper_halves(front), upper_halves(back));
+                    // Quarters of the vector: front, back, front, back.
+                    _mm256_castsi256_ps(_mm256_permute4x64_epi64::<0b11_01_10_00>(packed))
+                }
+            }
+            // SAFETY: see above.
+            unsafe { [both(a, b), both(c, d), a, a] }
         }
     }
 
@@ -236,15 +275,32 @@ mod x86 {
         }
 
         #[inline(always)]
+        unsafe fn pack_four([a, b, c, d]: [__m512; 4]) -> [__m512; 4] {
+            // SAFETY: see above.
+            unsafe { [rounded_both(a, b), rounded_both(c, d), a, a] }
+        }
+
+        #[inline(always)]
         unsafe fn store_four([a, b, c, d]: [__m512; 4], to: *mut bf16) {
-            // SAFETY: see above; each of the two stores writes 64 bytes.
+            // SAFETY: see above; each of the two stores writes 64 bytes. The first goes before the others are rounded, which leaves
+            // registers free.
             unsafe {
-                let uppers = _mm512_loadu_si512(UPPERS.as_ptr().cast());
-                let front = _mm512_permutex2var_epi16(rounded(a), uppers, rounded(b));
-                _mm512_storeu_si512(to.cast(), front);
-                let back = _mm512_permutex2var_epi16(rounded(c), uppers, rounded(d));
-                _mm512_storeu_si512(to.add(32).cast(), back);
+                rounded_both(a, b).store(to.cast());
+                rounded_both(c, d).store(to.add(32).cast());
             }
+        }
+    }
+
+    /// The nearest `bf16` of the lanes of two vectors, one after the other.
+    ///
+    /// # Safety
+    /// As for [`Vector`].
+    #[inline(always)]
+    unsafe fn rounded_both(front: __m512, back: __m512) -> __m512 {
+        // SAFETY: the caller's.
+        unsafe {
+            let uppers = _mm512_loadu_si512(UPPERS.as_ptr().cast());
+            _mm512_castsi512_ps(_mm512_permutex2var_epi16(rounded(front), uppers, rounded(back)))
         }
     }
 
@@ -258,6 +314,25 @@ mod x86 {
         }
         places
     };
+
+    /// The `bf16` next to each lane in its lower half: see `f32_to_bf16`.
+    ///
+    /// # Safety
+    /// As for [`Vector`].
+    #[inline(always)]
+    unsafe fn upper_halves(vector: __m256) -> __m256i {
+        // SAFETY: the caller's.
+        unsafe {
+            let bits = _mm256_castps_si256(vector);
+            let odd = _mm256_and_si256(_mm256_srli_epi32::<16>(bits), _mm256_set1_epi32(1));
+            let half = _mm256_add_epi32(bits, _mm256_set1_epi32(0x7fff));
+            let rounded = _mm256_castsi256_ps(_mm256_add_epi32(half, odd));
+            let quiet = _mm256_or_si256(bits, _mm256_set1_epi32(0x0040_0000));
+            let is_nan = _mm256_cmp_ps::<_CMP_UNORD_Q>(vector, vector);
+            let all = _mm256_blendv_ps(rounded, _mm256_castsi256_ps(quiet), is_nan);
+            _mm256_srli_epi32::<16>(_mm256_castps_si256(all))
+        }
+    }
 
     /// Lanes whose upper half is the `bf16` next to them: see `f32_to_bf16`.
     ///

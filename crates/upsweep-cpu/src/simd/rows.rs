@@ -22,35 +22,33 @@ use upsweep_core::{
 
 use super::half::widen_row;
 use super::stream::{Prefetch, StreamingOutput};
-use super::vector::{Sink, Stored, Vector};
+use super::vector::{SHIFTED, Sink, Stored, Vector};
 use super::{quad, wide};
 use crate::isa::Kernel;
 use crate::scan::range::TileCarry;
 use crate::scan::row;
 
-/// The kernels for one operator on one type.
+/// The kernels for one operator on items of type `A`, and on those that are combined in `A`.
 #[derive(Clone, Copy)]
 pub(crate) struct Rows<A> {
-    /// Writes the prefixes of any number of whole rows.
-    pub(crate) scan: ScanWholeRows<A>,
-    /// The total of any number of whole rows.
-    pub(crate) total: fn(items: &[A]) -> A,
-    /// The same of items that are combined in `f32`.
-    f16: Option<ShortRows<f16, A>>,
-    bf16: Option<ShortRows<bf16, A>>,
+    own: RowsOf<A, A>,
+    f16: Option<RowsOf<f16, A>>,
+    bf16: Option<RowsOf<bf16, A>>,
 }
 
-/// The kernels for one operator on a type that is combined in `A`.
+/// The kernels for one operator on items of type `T`, which are combined in `A`.
 #[derive(Clone, Copy)]
-pub(crate) struct ShortRows<T, A> {
+pub(crate) struct RowsOf<T, A> {
     /// Writes the prefixes of any number of whole rows to as many items.
-    pub(crate) scan: ScanShortRows<T, A>,
+    pub(crate) scan: ScanWholeRows<T, A>,
+    /// The same past the caches.
+    pub(crate) stream: StreamWholeRows<T, A>,
     /// The total of any number of whole rows.
     pub(crate) total: fn(items: &[T]) -> A,
 }
 
 /// Scans whole rows; `tile` and `carry` know what came before.
-pub(crate) type ScanShortRows<T, A> = fn(
+pub(crate) type ScanWholeRows<T, A> = fn(
     input: &[T],
     output: &mut [T],
     exclusive: bool,
@@ -58,33 +56,27 @@ pub(crate) type ScanShortRows<T, A> = fn(
     carry: &mut Carry<A>,
 );
 
-impl<A: Element> Rows<A> {
-    /// The kernels for items of type `T`, if they are short floats.
-    #[inline]
-    pub(crate) fn of_short<T: Element>(&self) -> Option<ShortRows<T, A>> {
-        cast!(self.f16, Option<ShortRows<T, A>>)
-            .or_else(|_| cast!(self.bf16, Option<ShortRows<T, A>>))
-            .ok()
-            .flatten()
-    }
-}
-
-/// Scans whole rows; `tile` and `carry` know what came before. Returns whether it did: lines must
-/// first be at a unit of their own.
-pub(crate) type ScanWholeRows<A> = fn(
-    input: &[A],
-    output: Output<'_, '_, A>,
+/// The same past the caches, fetching with each line one of the items ahead. Returns whether it did: lines must first be at a unit of their own,
+/// and what waits for one be a multiple of [`SHIFTED`] bytes.
+pub(crate) type StreamWholeRows<T, A> = fn(
+    input: &[T],
+    lines: &mut StreamingOutput<'_>,
+    ahead: Prefetch<'_>,
     exclusive: bool,
     tile: &mut TileCarry<A>,
     carry: &mut Carry<A>,
 ) -> bool;
 
-/// Where prefixes go.
-pub(crate) enum Output<'a, 'b, A> {
-    /// To a slice as long as the input.
-    Slice(&'a mut [A]),
-    /// Past the caches, fetching with each line one of the items ahead.
-    StreamingOutput(&'a mut StreamingOutput<'b>, Prefetch<'a>),
+impl<A: Element> Rows<A> {
+    /// The kernels for items of type `T`, if there are any.
+    #[inline]
+    pub(crate) fn of<T: Element>(&self) -> Option<RowsOf<T, A>> {
+        cast!(Some(self.own), Option<RowsOf<T, A>>)
+            .or_else(|_| cast!(self.f16, Option<RowsOf<T, A>>))
+            .or_else(|_| cast!(self.bf16, Option<RowsOf<T, A>>))
+            .ok()
+            .flatten()
+    }
 }
 
 /// Whether [`find`] gives kernels at every level but the least, known when a call is compiled.
@@ -110,61 +102,69 @@ pub(crate) fn find<A: Element, O: Operator<A>>(level: Level) -> Option<Rows<A>> 
                     // SAFETY: only called from the kernels below, which run with it.
                     unsafe { left.$method(right) }
                 }
-                fn scan_quads(
-                    input: &[$type],
-                    output: Output<'_, '_, $type>,
+                fn scan_quads<T: Stored<$quad>>(
+                    input: &[T],
+                    output: &mut [T],
+                    exclusive: bool,
+                    tile: &mut TileCarry<$type>,
+                    carry: &mut Carry<$type>,
+                ) {
+                    let (operator, scanner) = ($operator, Quads(combine::<$quad>));
+                    let rows = Scanning::new(input, exclusive, tile, carry, operator, scanner);
+                    run_avx2(ScanRows { rows, output });
+                }
+                fn scan_wide<T: Stored<$wide>>(
+                    input: &[T],
+                    output: &mut [T],
+                    exclusive: bool,
+                    tile: &mut TileCarry<$type>,
+                    carry: &mut Carry<$type>,
+                ) {
+                    let (operator, scanner) = ($operator, Wide(combine::<$wide>));
+                    let rows = Scanning::new(input, exclusive, tile, carry, operator, scanner);
+                    run_avx512(ScanRows { rows, output });
+                }
+                fn stream_quads<T: Stored<$quad>>(
+                    input: &[T],
+                    lines: &mut StreamingOutput<'_>,
+                    ahead: Prefetch<'_>,
                     exclusive: bool,
                     tile: &mut TileCarry<$type>,
                     carry: &mut Carry<$type>,
                 ) -> bool {
                     let (operator, scanner) = ($operator, Quads(combine::<$quad>));
                     let rows = Scanning::new(input, exclusive, tile, carry, operator, scanner);
-                    run_avx2(ScanRows { rows, output })
+                    run_avx2(StreamRows { rows, lines, ahead })
                 }
-                fn scan_wide(
-                    input: &[$type],
-                    output: Output<'_, '_, $type>,
+                fn stream_wide<T: Stored<$wide>>(
+                    input: &[T],
+                    lines: &mut StreamingOutput<'_>,
+                    ahead: Prefetch<'_>,
                     exclusive: bool,
                     tile: &mut TileCarry<$type>,
                     carry: &mut Carry<$type>,
                 ) -> bool {
                     let (operator, scanner) = ($operator, Wide(combine::<$wide>));
                     let rows = Scanning::new(input, exclusive, tile, carry, operator, scanner);
-                    run_avx512(ScanRows { rows, output })
+                    run_avx512(StreamRows { rows, lines, ahead })
                 }
                 fn total<T: Widen<$type> + Stored<$quad>>(items: &[T]) -> $type {
                     let (operator, combine) = ($operator, combine::<$quad>);
                     run_avx2(TotalRows { items, operator, combine, vector: PhantomData })
                 }
-                let scan = if wide { scan_wide } else { scan_quads };
+                fn rows_of<T>(wide: bool) -> RowsOf<T, $type>
+                where
+                    T: Widen<$type> + Stored<$quad> + Stored<$wide>,
+                {
+                    if wide {
+                        RowsOf { scan: scan_wide, stream: stream_wide, total }
+                    } else {
+                        RowsOf { scan: scan_quads, stream: stream_quads, total }
+                    }
+                }
                 #[allow(unused_mut, reason = "no short type is combined in `f64`")]
-                let mut rows = Rows::<$type> { scan, total: total::<$type>, f16: None, bf16: None };
-                $({
-                    fn scan_quads(
-                        input: &[$short],
-                        output: &mut [$short],
-                        exclusive: bool,
-                        tile: &mut TileCarry<$type>,
-                        carry: &mut Carry<$type>,
-                    ) {
-                        let (operator, scanner) = ($operator, Quads(combine::<$quad>));
-                        let rows = Scanning::new(input, exclusive, tile, carry, operator, scanner);
-                        run_avx2(ScanShort { rows, output });
-                    }
-                    fn scan_wide(
-                        input: &[$short],
-                        output: &mut [$short],
-                        exclusive: bool,
-                        tile: &mut TileCarry<$type>,
-                        carry: &mut Carry<$type>,
-                    ) {
-                        let (operator, scanner) = ($operator, Wide(combine::<$wide>));
-                        let rows = Scanning::new(input, exclusive, tile, carry, operator, scanner);
-                        run_avx512(ScanShort { rows, output });
-                    }
-                    let scan = if wide { scan_wide } else { scan_quads };
-                    rows.$short = Some(ShortRows { scan, total: total::<$short> });
-                })*
+                let mut rows = Rows::<$type> { own: rows_of(wide), f16: None, bf16: None };
+                $(rows.$short = Some(rows_of(wide));)*
                 return cast!(rows, Rows<A>).ok();
             }
         )* };
@@ -316,54 +316,12 @@ struct Scanning<'a, T, A, O, V, S> {
     vector: PhantomData<V>,
 }
 
-struct ScanRows<'a, 'b, A, O, V, S> {
-    rows: Scanning<'a, A, A, O, V, S>,
-    output: Output<'a, 'b, A>,
-}
-
-impl<A, O, V, S> Kernel for ScanRows<'_, '_, A, O, V, S>
-where
-    A: Element + Stored<V>,
-    O: Operator<A>,
-    V: Vector<Item = A>,
-    S: Scanner<V>,
-{
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<I: Simd>(mut self, _: I) -> bool {
-        // SAFETY: this kernel runs with the instruction set of `V`. A row is a whole number of
-        // vectors, so that as much is written as is read: to a slice of that length, or to units
-        // of memory that were reserved.
-        unsafe {
-            match self.output {
-                Output::Slice(ref mut output) => {
-                    assert_eq!(output.len(), self.rows.input.len());
-                    self.rows.scan(&mut ToSlice(output.as_mut_ptr()));
-                }
-                Output::StreamingOutput(ref mut lines, ahead) => {
-                    let Some(place) = lines.reserve(size_of_val(self.rows.input)) else {
-                        return false;
-                    };
-                    let (to, waiting) = (place.unit.cast::<A>(), place.waiting.cast::<A>());
-                    let shift = V::shift(place.filled);
-                    let previous = V::enter(V::load(waiting), shift);
-                    let mut sink = ToLines { to, done: 0, shift, previous, ahead };
-                    self.rows.scan(&mut sink);
-                    V::leave(sink.previous, shift).store(waiting);
-                }
-            }
-        }
-        true
-    }
-}
-
-struct ScanShort<'a, T, A, O, V, S> {
+struct ScanRows<'a, T, A, O, V, S> {
     rows: Scanning<'a, T, A, O, V, S>,
     output: &'a mut [T],
 }
 
-impl<T, A, O, V, S> Kernel for ScanShort<'_, T, A, O, V, S>
+impl<T, A, O, V, S> Kernel for ScanRows<'_, T, A, O, V, S>
 where
     T: Stored<V>,
     A: Element,
@@ -378,6 +336,42 @@ where
         assert_eq!(self.output.len(), self.rows.input.len());
         // SAFETY: this kernel runs with the instruction set of `V`, and writes as much as it reads.
         unsafe { self.rows.scan(&mut ToSlice(self.output.as_mut_ptr())) };
+    }
+}
+
+struct StreamRows<'a, 'b, T, A, O, V, S> {
+    rows: Scanning<'a, T, A, O, V, S>,
+    lines: &'a mut StreamingOutput<'b>,
+    ahead: Prefetch<'a>,
+}
+
+impl<T, A, O, V, S> Kernel for StreamRows<'_, '_, T, A, O, V, S>
+where
+    T: Stored<V>,
+    A: Element,
+    O: Operator<A>,
+    V: Vector<Item = A>,
+    S: Scanner<V>,
+{
+    type Output = bool;
+
+    #[inline(always)]
+    fn run<I: Simd>(mut self, _: I) -> bool {
+        let Some(place) = self.lines.reserve(size_of_val(self.rows.input), SHIFTED) else {
+            return false;
+        };
+        // SAFETY: this kernel runs with the instruction set of `V`. A row is a whole number of vectors, so that as much is written as
+        // is read, to units of memory that were reserved.
+        unsafe {
+            let (to, waiting) = (place.unit.cast::<A>(), place.waiting.cast::<A>());
+            let shift = V::shift(place.filled);
+            let previous = V::enter(V::load(waiting), shift);
+            let (ahead, stored) = (self.ahead, PhantomData::<T>);
+            let mut sink = ToLines { to, done: 0, shift, previous, ahead, stored };
+            self.rows.scan(&mut sink);
+            V::leave(sink.previous, shift).store(waiting);
+        }
+        true
     }
 }
 
@@ -397,19 +391,23 @@ unsafe impl<V: Vector, T: Stored<V>> Sink<V> for ToSlice<T> {
 }
 
 /// Writes vectors past the caches, moved to where units of memory begin.
-struct ToLines<'a, V: Vector> {
+struct ToLines<'a, T, V: Vector> {
     to: *mut V::Item,
+    /// Lanes that were written, of as many bits as an item of the vector has.
     done: usize,
     shift: V::Shift,
     previous: V,
     ahead: Prefetch<'a>,
+    stored: PhantomData<T>,
 }
 
 // SAFETY: as above.
-unsafe impl<V: Vector> Sink<V> for ToLines<'_, V> {
+unsafe impl<V: Vector, T: Stored<V>> Sink<V> for ToLines<'_, T, V> {
     #[inline(always)]
     unsafe fn put(&mut self, vectors: [V; 4]) {
-        for vector in vectors {
+        // SAFETY: see above.
+        let packed = unsafe { T::pack_four(vectors) };
+        for vector in &packed[..4 * size_of::<T>() / size_of::<V::Item>()] {
             self.ahead.fetch(self.done * size_of::<V::Item>());
             // SAFETY: see above.
             unsafe { vector.join(&mut self.previous, self.shift).stream(self.to.add(self.done)) };
@@ -580,6 +578,7 @@ mod tests {
         A: Element + bytemuck::NoUninit,
         O: Operator<A>,
     {
+        let rows = rows.of::<A>().expect("its own");
         let bits = |values: &[A]| bytemuck::cast_slice::<A, u8>(values).to_vec();
         for seed in 0..100 {
             let input = items(seed, of);
@@ -598,20 +597,12 @@ mod tests {
             for exclusive in [false, true] {
                 let scanned = row::scan_row(input, &mut expected, carry, exclusive, &operator);
                 assert_eq!(bits(&[scanned]), bits(&[total]));
-                let output = Output::Slice(&mut found);
-                let after = scan(rows, output, (input, carry, exclusive), &operator);
-                let next = operator.combine(carry, total);
-                assert_eq!(after.map(|next| bits(&[next])), Some(bits(&[next])));
+                let after = scan(rows, &mut found, (input, carry, exclusive), &operator);
+                assert_eq!(bits(&[after]), bits(&[operator.combine(carry, total)]));
                 assert_eq!(bits(&found), bits(&expected), "exclusive: {exclusive}");
+                let row = (&input[..], carry, exclusive);
                 for start in 0..64 / size_of::<A>() {
-                    check_lines(
-                        level,
-                        rows,
-                        (input, carry, exclusive),
-                        &expected,
-                        start,
-                        &operator,
-                    );
+                    check_lines(level, rows, row, &expected, start, &operator);
                 }
             }
         }
@@ -626,64 +617,64 @@ mod tests {
         let bits = |values: &[T]| bytemuck::cast_slice::<T, u16>(values).to_vec();
         for level in levels() {
             let Some(rows) = find::<f32, O>(level) else { continue };
-            let short = rows.of_short::<T>().expect("all short floats have kernels");
+            let (own, short) = (rows.of::<f32>().expect("its own"), rows.of::<T>());
+            let short = short.expect("all short floats have kernels");
             let input: Vec<T> = (0..37).flat_map(|seed| items(seed, &of)).collect();
             let wide: Vec<f32> = input.iter().map(|item| item.widen()).collect();
-            assert_eq!((short.total)(&input).to_bits(), (rows.total)(&wide).to_bits());
+            assert_eq!((short.total)(&input).to_bits(), (own.total)(&wide).to_bits());
+            let before = 0.7;
             for exclusive in [false, true] {
-                let start = || {
-                    let carry = Carry::new(Some(0.7), &operator);
-                    (TileCarry::new(&carry, &operator), carry)
-                };
                 let mut prefixes = vec![0.0; wide.len()];
-                let (mut tile, mut carry) = start();
-                let output = Output::Slice(&mut prefixes);
-                assert!((rows.scan)(&wide, output, exclusive, &mut tile, &mut carry));
+                let after = scan(own, &mut prefixes, (&wide, before, exclusive), &operator);
                 let expected: Vec<T> = prefixes.into_iter().map(T::from_acc).collect();
                 let mut found = vec![input[0]; input.len()];
-                let after = tile.before_next(&operator);
-                let (mut tile, mut carry) = start();
-                (short.scan)(&input, &mut found, exclusive, &mut tile, &mut carry);
-                assert_eq!(tile.before_next(&operator).to_bits(), after.to_bits());
+                let short_after = scan(short, &mut found, (&input, before, exclusive), &operator);
+                assert_eq!(short_after.to_bits(), after.to_bits());
                 assert_eq!(bits(&found), bits(&expected), "{level:?} {exclusive}");
+                for start in 0..64 / size_of::<T>() {
+                    let rows = (&input[..], before, exclusive);
+                    check_lines(level, short, rows, &expected, start, &operator);
+                }
             }
         }
     }
 
-    /// Scans one row. Returns what comes into the next one, if it was done.
-    fn scan<A: Element, O: Operator<A>>(
-        rows: Rows<A>,
-        output: Output<'_, '_, A>,
-        (input, before, exclusive): (&[A; LANES], A, bool),
+    /// Scans whole rows. Returns what comes into the next one.
+    fn scan<T, A: Element, O: Operator<A>>(
+        rows: RowsOf<T, A>,
+        output: &mut [T],
+        (input, before, exclusive): (&[T], A, bool),
         operator: &O,
-    ) -> Option<A> {
+    ) -> A {
         let mut carry = Carry::new(Some(before), operator);
         let mut tile = TileCarry::new(&carry, operator);
-        let done = (rows.scan)(input, output, exclusive, &mut tile, &mut carry);
-        done.then(|| tile.before_next(operator))
+        (rows.scan)(input, output, exclusive, &mut tile, &mut carry);
+        tile.before_next(operator)
     }
 
-    /// The same past the caches: some items from elsewhere, then the row twice, at any place.
-    fn check_lines<A, O>(
+    /// The same past the caches: some items from elsewhere, then the rows twice, at any place.
+    fn check_lines<T, A, O>(
         level: Level,
-        rows: Rows<A>,
-        (input, carry, exclusive): (&[A; LANES], A, bool),
-        expected: &[A; LANES],
+        rows: RowsOf<T, A>,
+        (input, before, exclusive): (&[T], A, bool),
+        expected: &[T],
         start: usize,
         operator: &O,
     ) where
-        A: Element + bytemuck::NoUninit,
+        T: Element + bytemuck::NoUninit,
+        A: Element,
         O: Operator<A>,
     {
         const FIRST: usize = 13;
-        let bits = |values: &[A]| bytemuck::cast_slice::<A, u8>(values).to_vec();
-        let other = input[0];
-        let mut memory = vec![other; start + FIRST + 2 * LANES + 20];
-        let target = &mut memory[start..start + FIRST + 2 * LANES];
+        let bits = |values: &[T]| bytemuck::cast_slice::<T, u8>(values).to_vec();
+        let (other, len) = (input[0], input.len());
+        let mut memory = vec![other; start + FIRST + 2 * len + 20];
+        let target = &mut memory[start..start + FIRST + 2 * len];
         let mut lines = StreamingOutput::new(target, Direction::Forward, level);
         let scan_to = |lines: &mut StreamingOutput<'_>| {
-            let output = Output::StreamingOutput(lines, Prefetch::new(input));
-            scan(rows, output, (input, carry, exclusive), operator).is_some()
+            let mut carry = Carry::new(Some(before), operator);
+            let mut tile = TileCarry::new(&carry, operator);
+            (rows.stream)(input, lines, Prefetch::new(input), exclusive, &mut tile, &mut carry)
         };
         if lines.to_border() > 0 {
             assert!(!scan_to(&mut lines), "the first line is not all of the target's");
@@ -697,9 +688,9 @@ mod tests {
         lines.finish();
         let found = &memory[start + FIRST..];
         assert_eq!(bits(&memory[start..start + FIRST]), bits(&expected[..FIRST]), "{start}");
-        assert_eq!(bits(&found[..LANES]), bits(expected), "{start}");
-        assert_eq!(bits(&found[LANES..2 * LANES]), bits(expected), "{start}");
-        let others = memory[..start].iter().chain(&memory[start + FIRST + 2 * LANES..]);
+        assert_eq!(bits(&found[..len]), bits(expected), "{start}");
+        assert_eq!(bits(&found[len..2 * len]), bits(expected), "{start}");
+        let others = memory[..start].iter().chain(&memory[start + FIRST + 2 * len..]);
         assert!(others.copied().all(|item| bits(&[item]) == bits(&[other])), "{start}");
     }
 

@@ -182,14 +182,14 @@ impl<'a> StreamingOutput<'a> {
 
     /// Lets a kernel write the next `bytes` bytes: every unit that gets full, by a non-temporal
     /// store; what is left goes to `waiting`. `None` where the unit is not all of this array: then
-    /// push something first.
+    /// push something first; and where what waits is no multiple of `step` bytes.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(crate) fn reserve(&mut self, bytes: usize) -> Option<Place> {
+    pub(crate) fn reserve(&mut self, bytes: usize, step: usize) -> Option<Place> {
         assert!(bytes <= self.free.end.addr() - self.free.start.addr());
         let filled = self.free.start.addr() % self.unit;
         let unit = self.free.start.wrapping_sub(filled);
-        if !self.forward || unit < self.target.start {
+        if !self.forward || unit < self.target.start || !filled.is_multiple_of(step) {
             return None;
         }
         self.write_full();

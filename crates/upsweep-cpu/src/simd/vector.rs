@@ -46,7 +46,7 @@ pub(crate) unsafe trait Vector: Copy {
     /// Lane by lane.
     unsafe fn multiply(self, other: Self) -> Self;
 
-    /// Up by `bytes` bytes, a multiple of four below the size of the vector.
+    /// Up by `bytes` bytes, a multiple of [`SHIFTED`] below the size of the vector.
     unsafe fn shift(bytes: usize) -> Self::Shift;
 
     /// What [`join`](Self::join) takes as the vector before the first, if the first bytes of
@@ -61,16 +61,23 @@ pub(crate) unsafe trait Vector: Copy {
     unsafe fn leave(previous: Self, shift: Self::Shift) -> Self;
 }
 
+/// Vectors are shifted by a multiple of so many bytes.
+pub(crate) const SHIFTED: usize = 4;
+
 /// Items in memory that a vector holds as what they are combined in.
 ///
 /// # Safety
-/// As for [`Vector`]. `load` reads and `store` writes `V::LANES` items, and nothing else.
+/// As for [`Vector`]. `load` reads and `store` writes `V::LANES` items, and nothing else. `pack_four` gives as many bytes as
+/// `4 * V::LANES` items have.
 pub(crate) unsafe trait Stored<V: Vector>: Copy {
     /// Reads `V::LANES` items from `from`, which needs no alignment.
     unsafe fn load(from: *const Self) -> V;
 
     /// Writes the lanes to `to`, which needs no alignment, rounded once if they are wider than items.
     unsafe fn store(vector: V, to: *mut Self);
+
+    /// The lanes of four vectors as [`store`](Self::store) would write them, one after the other: bytes in the first of four vectors.
+    unsafe fn pack_four(vectors: [V; 4]) -> [V; 4];
 
     /// Writes the lanes of four vectors, one after the other.
     #[inline(always)]
@@ -96,6 +103,11 @@ macro_rules! stored_as_they_are {
             #[inline(always)]
             unsafe fn store(vector: $vector, to: *mut $item) {
                 unsafe { vector.store(to) };
+            }
+
+            #[inline(always)]
+            unsafe fn pack_four(vectors: [$vector; 4]) -> [$vector; 4] {
+                vectors
             }
         }
     )* };
