@@ -284,13 +284,12 @@ impl<A: Element> RowScan<'_, A> {
     /// Scans whole rows, if there is a kernel for their type. Returns whether it did.
     fn run<T: Element, U: Element>(&mut self, input: &[T], output: &mut [U]) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if let Some((rows, input)) = self.kernels::<T, U>(input) {
-            let exclusive = self.settings.bounds == Bounds::Exclusive;
-            (rows.scan)(input, output, exclusive, self.tile, self.carry);
-            return true;
+        return self.run_to(input, rows::Output::Slice(output));
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = (input, output, self.settings, &self.tile, &self.carry);
+            false
         }
-        let _ = (input, output, self.settings, &self.tile, &self.carry);
-        false
     }
 
     /// The same past the caches.
@@ -301,22 +300,28 @@ impl<A: Element> RowScan<'_, A> {
         ahead: Prefetch<'_>,
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if let Some((rows, input)) = self.kernels::<T, U>(input) {
-            let exclusive = self.settings.bounds == Bounds::Exclusive;
-            return (rows.stream)(input, lines, ahead, exclusive, self.tile, self.carry);
+        return self.run_to::<T, U>(input, rows::Output::StreamingOutput(lines, ahead));
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let _ = (input, lines, ahead);
+            false
         }
-        let _ = (input, lines, ahead);
-        false
     }
 
-    /// The kernels for items and outputs of one type, if there are any.
     #[cfg(target_arch = "x86_64")]
-    fn kernels<'i, T: Element, U: Element>(
-        &self,
-        input: &'i [T],
-    ) -> Option<(rows::RowsOf<U, A>, &'i [U])> {
-        let ScanKernel::Rows(rows) = self.settings.kernel else { return None };
-        Some((rows.of::<U>()?, cast!(input, &[U]).ok()?))
+    fn run_to<T: Element, U: Element>(
+        &mut self,
+        input: &[T],
+        output: rows::Output<'_, '_, U>,
+    ) -> bool {
+        if let ScanKernel::Rows(rows) = self.settings.kernel
+            && let Some(rows) = rows.of::<U>()
+            && let Ok(input) = cast!(input, &[U])
+        {
+            let exclusive = self.settings.bounds == Bounds::Exclusive;
+            return (rows.scan)(input, output, exclusive, self.tile, self.carry);
+        }
+        false
     }
 }
 
@@ -444,8 +449,8 @@ fn scan_run<A: Element>(settings: &Settings<'_, A>, run: Run<'_, '_, A>, carry: 
             && whole > 0
         {
             let exclusive = settings.bounds == Bounds::Exclusive;
-            let input = &input[done..done + whole];
-            if (rows.stream)(input, lines, ahead, exclusive, &mut tile, carry) {
+            let output = rows::Output::StreamingOutput(lines, ahead);
+            if (rows.scan)(&input[done..done + whole], output, exclusive, &mut tile, carry) {
                 done += whole;
                 continue;
             }
@@ -625,7 +630,7 @@ impl<A: Element> TileCarry<A> {
             #[cfg(target_arch = "x86_64")]
             ScanKernel::Rows(rows) => {
                 let Some(rows) = rows.of::<A>() else { unreachable!("each type has its own") };
-                (rows.scan)(input, output, exclusive, self, carry);
+                (rows.scan)(input, rows::Output::Slice(output), exclusive, self, carry);
             }
             ScanKernel::Plain(plain) => plain(input, output, exclusive, self, carry),
         }
