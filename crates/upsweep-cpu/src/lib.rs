@@ -11,6 +11,7 @@ mod fused;
 #[cfg(not(test))]
 mod instances;
 mod isa;
+mod known;
 mod limits;
 mod parts;
 mod policy;

@@ -6,14 +6,13 @@
 //! smallest value is a zero, no item is less than zero, and a sign can only be that of a −0; where
 //! the largest is a zero, an item without a sign can only be a +0.
 
-use core::any::TypeId;
-
 use castaway::cast;
 use fearless_simd::{Bytes, Level, Simd, SimdBase, SimdFrom};
 use upsweep_core::{ArgMax, ArgMin, Builtin, Dtype, Element, Max, Min, Operator, Widen};
 
 use super::position::PositionOperator;
 use crate::isa::{self, Kernel};
+use crate::known::is_pair;
 use crate::simd::lanes::Lane;
 
 /// Whether [`value`] gives one, known when a call is compiled.
@@ -39,9 +38,8 @@ where
 {
     macro_rules! kernels {
         ($($type:ident: $($operator:ident $position:ident)*;)*) => { $($(
-            if TypeId::of::<(A, O)>() == TypeId::of::<($type, $operator)>()
-                && let Ok(items) = cast!(items, &[$type])
-            {
+            if const { is_pair::<A, $type, O>(Builtin::$operator) } {
+                let items = cast!(items, &[$type]).ok()?;
                 // A function of this crate, compiled once and not again for every caller.
                 fn find(level: Level, items: &[$type]) -> $type {
                     let found = isa::run(level, FindValue { items, operator: $position });

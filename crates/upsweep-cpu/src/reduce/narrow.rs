@@ -4,14 +4,13 @@
 //! just wide enough for the block; only they are widened. One vector instruction then takes in
 //! four times as many bytes.
 
-use core::any::TypeId;
-
 use castaway::cast;
 use fearless_simd::{Level, Simd};
 use upsweep_core::summation::LANES;
 use upsweep_core::{Builtin, Dtype, Element, Operator, Sum, Widen};
 
 use crate::isa::{self, Kernel};
+use crate::known::is_number;
 
 /// Rows whose sum every lane can hold: 256 · 255 < 2¹⁶, 256 · (2¹⁶ − 1) < 2³², and the same for
 /// the signed types, −256 · 128 = −2¹⁵.
@@ -38,9 +37,8 @@ where
     cast!(operator, Sum).ok()?;
     macro_rules! through {
         ($($item:ident $wide:ident $function:ident,)*) => { $(
-            if TypeId::of::<A>() == TypeId::of::<$wide>()
-                && let Ok(items) = cast!(items, &[$item])
-            {
+            if const { is_number::<A, $wide>() && is_number::<T, $item>() } {
+                let items = cast!(items, &[$item]).ok()?;
                 return cast!($function(level, items), A).ok();
             }
         )* };

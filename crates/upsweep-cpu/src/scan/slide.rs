@@ -17,14 +17,13 @@
 //! Xeon took up to six times as long, but not in small pages, whose addresses in memory differ. Where the output lies
 //! one vector further, loads one item earlier wait as ever: shifts in their place would cost a Zen 4 8 % (docs/decisions).
 
-use core::any::TypeId;
-
 use castaway::cast;
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, Simd, SimdBase};
 use upsweep_core::{BitAnd, BitOr, BitXor, Builtin, Element, Max, Min, Operator, Product, Sum};
 
 use crate::isa::{self, Kernel};
+use crate::known::is_pair;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::bytes;
 use crate::simd::lanes::{Lane, LaneOperator, shift_in};
@@ -145,8 +144,10 @@ fn sum_blocks<'a, 'b, A: Element, O: Operator<A>>(
         }
     }
 
-    if is_byte_sum::<A, O>()
-        && matches!(level, Level::Avx512(_))
+    if const { !is_byte_sum::<A, O>() } {
+        return (input, output, carry);
+    }
+    if matches!(level, Level::Avx512(_))
         && input.len() >= bytes::LEAST
         && let Ok(from) = cast!(input, &[u8])
         && let Ok(to) = cast!(&mut *output, &mut [u8])
@@ -161,14 +162,14 @@ fn sum_blocks<'a, 'b, A: Element, O: Operator<A>>(
 }
 
 #[cfg(target_arch = "x86_64")]
-fn is_byte_sum<A: Element, O: Operator<A>>() -> bool {
-    TypeId::of::<(A, O)>() == TypeId::of::<(u8, Sum)>()
+const fn is_byte_sum<A: Element, O: Operator<A>>() -> bool {
+    is_pair::<A, u8, O>(Builtin::Sum)
 }
 
 /// The kernel that goes past the caches, if there is one.
 fn stream_of<A: Element, O: Operator<A>>() -> Option<StreamSlice<A>> {
     #[cfg(target_arch = "x86_64")]
-    if is_byte_sum::<A, O>() {
+    if const { is_byte_sum::<A, O>() } {
         return cast!(stream_byte_sums as StreamSlice<u8>, StreamSlice<A>).ok();
     }
     None
@@ -227,7 +228,7 @@ pub(crate) const fn is_found<A: Element, O: Operator<A>>() -> bool {
 pub(crate) fn find<A: Element, O: Operator<A>>() -> Option<Slides<A>> {
     macro_rules! kernels {
         ($($type:ident: $($operator:ident)*;)*) => { $($(
-            if TypeId::of::<(A, O)>() == TypeId::of::<($type, $operator)>() {
+            if const { is_pair::<A, $type, O>(Builtin::$operator) } {
                 fn scan(
                     level: Level,
                     input: &[$type],

@@ -9,7 +9,6 @@
 //! Results that go past the caches go there from registers, moved to where lines begin. Short floats
 //! are converted as they are loaded and stored, and never lie in memory as `f32`.
 
-use core::any::TypeId;
 use core::arch::x86_64::{__m256, __m256d, __m512, __m512d};
 use core::marker::PhantomData;
 
@@ -25,6 +24,7 @@ use super::stream::{Prefetch, StreamingOutput};
 use super::vector::{SHIFTED, Sink, Stored, Vector};
 use super::{quad, wide};
 use crate::isa::Kernel;
+use crate::known::is_pair;
 use crate::scan::range::TileCarry;
 use crate::scan::row;
 
@@ -91,7 +91,7 @@ pub(crate) fn find<A: Element, O: Operator<A>>(level: Level) -> Option<Rows<A>> 
     };
     macro_rules! kernels {
         ($($operator:ident $type:ident $quad:ident $wide:ident $method:ident ($($short:ident)*);)*) => { $(
-            if TypeId::of::<(A, O)>() == TypeId::of::<($type, $operator)>() {
+            if const { is_pair::<A, $type, O>(Builtin::$operator) } {
                 /// The vector form, where the vector's instruction set is enabled.
                 #[inline(always)]
                 fn combine<V: Vector>(left: V, right: V) -> V {
