@@ -44,7 +44,11 @@ impl Cpu {
         extreme: Extreme,
     ) -> Result<usize> {
         let value = |cpu: &Cpu, range: Range<usize>, value: &mut [u8]| {
-            let found = cpu.position(&mut cpu.workspace(0, 0)?, &items[range.clone()], extreme)?;
+            let items = &items[range.clone()];
+            let found = match items.len() {
+                ..FEW => Some(position_of_few(items, extreme)),
+                _ => cpu.position(&mut cpu.workspace(0, 0)?, items, extreme)?,
+            };
             let position = found.map_or(u64::MAX, |found| range.start as u64 + found);
             value.copy_from_slice(&position.to_ne_bytes());
             Ok(())
@@ -141,6 +145,25 @@ impl Cpu {
         }
         Ok(count)
     }
+}
+
+/// Of fewer items a loop is over before a kernel begins.
+const FEW: usize = 32;
+
+/// The first position of an extreme of a few items, at least one.
+#[inline(always)]
+fn position_of_few<T: Number>(items: &[T], extreme: Extreme) -> u64 {
+    let mut best = 0;
+    for (index, item) in items.iter().enumerate().skip(1) {
+        let is_better = match extreme {
+            Extreme::Smallest => *item < items[best],
+            Extreme::Largest => *item > items[best],
+        };
+        if !items[best].is_nan() && (is_better || item.is_nan()) {
+            best = index;
+        }
+    }
+    best as u64
 }
 
 /// Writes the values of these segments but for those that are left out.
