@@ -1,12 +1,12 @@
 //! Fuzz targets: functions of any bytes that panic if a device and the oracle disagree.
 
-mod bytes;
-mod numbers;
-mod primitives;
-mod stream;
+mod input_bytes;
+mod one_shot;
+mod runtime_typed;
+mod streams;
 
-pub use primitives::{reduce, scan};
-pub use stream::streams;
+pub use one_shot::{reduce, scan};
+pub use streams::streams;
 
 /// A target: panics if something is wrong.
 pub type Target = fn(&[u8]);

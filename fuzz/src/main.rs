@@ -9,15 +9,15 @@ use upsweep_fuzz::{TARGETS, Target};
 use upsweep_testing::Random;
 
 /// The longest input that is tried.
-const MOST_BYTES: usize = 4096;
+const MAX_INPUT_BYTES: usize = 4096;
 
 /// How long a failing input is made smaller.
-const SHRINKING: Duration = Duration::from_secs(20);
+const SHRINK_TIME: Duration = Duration::from_secs(20);
 
 const USAGE: &str = "usage: upsweep-fuzz [--seconds N] [--target NAME] [--seed S] [--input HEX]";
 
 /// What the last panic said.
-static MESSAGE: Mutex<String> = Mutex::new(String::new());
+static LAST_PANIC: Mutex<String> = Mutex::new(String::new());
 
 struct Options {
     seconds: u64,
@@ -29,9 +29,9 @@ struct Options {
 fn main() -> ExitCode {
     // A panic is a finding, told once and at the end.
     set_hook(Box::new(|panic| {
-        *MESSAGE.lock().unwrap_or_else(PoisonError::into_inner) = panic.to_string();
+        *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = panic.to_string();
     }));
-    match options().and_then(|options| run(&options)) {
+    match parse_options().and_then(|options| run(&options)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(message) => {
             eprintln!("{message}");
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn options() -> Result<Options, String> {
+fn parse_options() -> Result<Options, String> {
     let mut options = Options { seconds: 10, target: None, seed: 1, input: None };
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
@@ -66,28 +66,28 @@ fn run(options: &Options) -> Result<(), String> {
         return Err(format!("there is no such target; known are {names}"));
     }
     if let Some(input) = &options.input {
-        return targets.iter().try_for_each(|&(name, target)| attempt(name, target, input));
+        return targets.iter().try_for_each(|&(name, target)| run_input(name, target, input));
     }
     let time = Duration::from_secs(options.seconds) / targets.len() as u32;
     // A failure of one target does not keep the others from being tried.
     let failures: Vec<String> = targets
         .into_iter()
-        .filter_map(|(name, target)| fuzz(name, target, time, options.seed).err())
+        .filter_map(|(name, target)| run_target(name, target, time, options.seed).err())
         .collect();
     if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
 }
 
 /// Tries random inputs for some time, up to the first that fails.
-fn fuzz(name: &str, target: Target, time: Duration, seed: u64) -> Result<(), String> {
+fn run_target(name: &str, target: Target, time: Duration, seed: u64) -> Result<(), String> {
     let start = Instant::now();
     let mut random = Random::new(seed);
     let mut runs = 0u64;
     while start.elapsed() < time {
         // Short inputs more often than long ones.
-        let most = MOST_BYTES >> random.below(10);
+        let most = MAX_INPUT_BYTES >> random.below(10);
         let input: Vec<u8> =
             (0..random.below(most + 1)).map(|_| (random.word() >> 56) as u8).collect();
-        attempt(name, target, &input)?;
+        run_input(name, target, &input)?;
         runs += 1;
     }
     println!("{name}: {runs} inputs, all as the oracle says (seed {seed})");
@@ -95,14 +95,14 @@ fn fuzz(name: &str, target: Target, time: Duration, seed: u64) -> Result<(), Str
 }
 
 /// Runs one input; an error describes a failure and how to repeat it.
-fn attempt(name: &str, target: Target, input: &[u8]) -> Result<(), String> {
+fn run_input(name: &str, target: Target, input: &[u8]) -> Result<(), String> {
     if !fails(target, input) {
         return Ok(());
     }
-    let small = shrunk(target, input);
-    // The message of the last failing run may be that of another attempt.
+    let small = shrink(target, input);
+    // The message of the last failing run may be that of another input.
     let repeats = fails(target, &small);
-    let message = MESSAGE.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let message = LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let again = if repeats { "" } else { " (not every time)" };
     let hex: String = small.iter().map(|byte| format!("{byte:02x}")).collect();
     Err(format!("{name} fails{again}: {message}\nrepeat with --target {name} --input '{hex}'"))
@@ -113,13 +113,13 @@ fn fails(target: Target, input: &[u8]) -> bool {
 }
 
 /// A smaller input that fails too: without runs of bytes, then with bytes made zero.
-fn shrunk(target: Target, input: &[u8]) -> Vec<u8> {
+fn shrink(target: Target, input: &[u8]) -> Vec<u8> {
     let start = Instant::now();
     let mut small = input.to_vec();
     let mut run = small.len().div_ceil(2);
-    while run > 0 && start.elapsed() < SHRINKING {
+    while run > 0 && start.elapsed() < SHRINK_TIME {
         let mut at = 0;
-        while at < small.len() && start.elapsed() < SHRINKING {
+        while at < small.len() && start.elapsed() < SHRINK_TIME {
             let mut shorter = small.clone();
             shorter.drain(at..(at + run).min(small.len()));
             if fails(target, &shorter) {
@@ -132,7 +132,7 @@ fn shrunk(target: Target, input: &[u8]) -> Vec<u8> {
     }
     for at in 0..small.len() {
         let byte = std::mem::replace(&mut small[at], 0);
-        if start.elapsed() > SHRINKING || !fails(target, &small) {
+        if start.elapsed() > SHRINK_TIME || !fails(target, &small) {
             small[at] = byte;
         }
     }

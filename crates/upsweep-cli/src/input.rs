@@ -153,6 +153,22 @@ impl Input {
         Ok(input)
     }
 
+    /// Opens the `.npy` file that `option` names, whose bools are 0 and 1.
+    pub(crate) fn open_npy(path: &Path, option: &str) -> Result<Self> {
+        let name = path.display();
+        let other = || Failure::usage(format!("{option} takes a .npy file, which '{name}' is not"));
+        if path == Path::new("-") {
+            return Err(other());
+        }
+        Self::open_file(path, None, false).or_else(|refused| {
+            match Self::open_file(path, Some(Dtype::U8), false) {
+                Ok(bools) if bools.format == Format::Npy => Ok(bools),
+                Ok(_) => Err(other()),
+                Err(_) => Err(refused),
+            }
+        })
+    }
+
     fn read_text(dtype: Dtype, reading: &ReadingArguments) -> Result<Self> {
         if reading.raw {
             return Err(Failure::usage("--raw is for files; - is text on standard input"));

@@ -1,15 +1,19 @@
 //! Where an array goes: a file that appears whole or not at all, or a stream.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use memmap2::MmapMut;
 use tempfile::TempPath;
+use upsweep::Dtype;
+use upsweep::any::Scalar;
 use upsweep_measure::log;
 use upsweep_measure::signals::{check_signals, watch_signals};
 
+use crate::args::OutputFormat;
 use crate::error::{Failure, Result};
+use crate::input::Format;
 
 /// What the user named with `-o`.
 pub(crate) enum Target {
@@ -52,6 +56,17 @@ impl Target {
         match self {
             Self::File(path) | Self::Stream(path) => path,
             Self::Stdout => Path::new("standard output"),
+        }
+    }
+
+    /// The format of an output when the user names none, of what was read from `input`.
+    pub(crate) fn format(&self, input: Format) -> OutputFormat {
+        let named_npy = self.path().extension().is_some_and(|extension| extension == "npy");
+        match (input, self) {
+            (Format::Npy, _) => OutputFormat::Npy,
+            (_, Self::File(_) | Self::Stream(_)) if named_npy => OutputFormat::Npy,
+            (Format::Text, Self::Stdout) => OutputFormat::Text,
+            _ => OutputFormat::Raw,
         }
     }
 
@@ -190,6 +205,50 @@ mod unnamed {
 
     pub(super) fn link(_: &File, _: &Path) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// A stream that items are written to in one format.
+pub(crate) struct ItemStream<'a> {
+    writer: BufWriter<Box<dyn Write + 'a>>,
+    path: &'a Path,
+    dtype: Dtype,
+    format: OutputFormat,
+}
+
+impl<'a> ItemStream<'a> {
+    /// Items of this type to a stream that messages call `path`.
+    pub(crate) fn new(
+        writer: Box<dyn Write + 'a>,
+        path: &'a Path,
+        dtype: Dtype,
+        format: OutputFormat,
+    ) -> Self {
+        Self { writer: BufWriter::with_capacity(1 << 16, writer), path, dtype, format }
+    }
+
+    /// Writes what is no item.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.writer.write_all(bytes).map_err(|error| Failure::file("write", self.path, error))
+    }
+
+    /// Writes items that lie in memory as these bytes.
+    pub(crate) fn write_items(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.format != OutputFormat::Text {
+            return self.write(bytes);
+        }
+        for item in bytes.chunks_exact(self.dtype.size()) {
+            if let Some(number) = Scalar::from_bytes(self.dtype, item) {
+                writeln!(self.writer, "{number}")
+                    .map_err(|error| Failure::file("write", self.path, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything is there.
+    pub(crate) fn flush(&mut self) -> Result<()> {
+        self.writer.flush().map_err(|error| Failure::file("write", self.path, error))
     }
 }
 

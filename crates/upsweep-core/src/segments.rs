@@ -57,6 +57,22 @@ impl Segments<'_> {
             }
     }
 
+    /// How many of so many items each segment has, of segments that were checked.
+    pub fn lengths(&self, items: usize) -> Vec<usize> {
+        if self.by == SegmentedBy::Offsets {
+            let length = |segment| (self.offset(segment + 1) - self.offset(segment)) as usize;
+            return (0..self.len().saturating_sub(1)).map(length).collect();
+        }
+        let mut lengths = Vec::new();
+        for item in 0..items {
+            match lengths.last_mut() {
+                Some(length) if !self.begins(item) => *length += 1,
+                _ => lengths.push(1),
+            }
+        }
+        lengths
+    }
+
     #[inline(always)]
     fn bytes_of(&self, index: usize) -> &[u8] {
         let size = self.kind.size();
@@ -239,6 +255,19 @@ mod tests {
         ] {
             assert_eq!(of(by, numbers, 7), Err(format!("segments: {wanted}")));
         }
+    }
+
+    #[test]
+    fn segments_have_lengths() {
+        let of = |by, numbers: &[u32], items| {
+            let bytes: &[u8] = bytemuck::cast_slice(numbers);
+            Segments { by, kind: Dtype::U32.into(), bytes }.lengths(items)
+        };
+        assert_eq!(of(SegmentedBy::Offsets, &[1, 3, 3, 7], 9), [2, 0, 4]);
+        assert_eq!(of(SegmentedBy::Offsets, &[5], 9), []);
+        assert_eq!(of(SegmentedBy::Flags, &[0, 0, 9, 0, 1], 5), [2, 2, 1]);
+        assert_eq!(of(SegmentedBy::Keys, &[7, 7, 9, 7], 4), [2, 1, 1]);
+        assert_eq!(of(SegmentedBy::Keys, &[], 0), []);
     }
 
     #[test]

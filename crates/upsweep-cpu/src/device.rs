@@ -237,7 +237,7 @@ impl Cpu {
     }
 
     /// The means for so many bytes.
-    fn context<'a>(
+    pub(crate) fn context<'a>(
         &'a self,
         traffic: Traffic,
         policy: &'a CpuPolicy,
@@ -254,6 +254,23 @@ impl Cpu {
             _ => Team::ALONE,
         };
         Ok(ExecutionContext { level: self.level, team, policy })
+    }
+
+    /// The numbers for every kind of items.
+    pub(crate) fn policies(&self) -> &Policies {
+        &self.policies
+    }
+
+    /// The same with one thread.
+    pub(crate) fn alone(&self) -> Self {
+        let Self { limits, policies, level, strategy, .. } = self;
+        Self {
+            limits: limits.clone(),
+            policies: *policies,
+            level: *level,
+            strategy: *strategy,
+            threads: None,
+        }
     }
 
     pub(crate) fn is_scalar(&self) -> bool {

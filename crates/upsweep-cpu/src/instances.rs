@@ -26,6 +26,8 @@ pub fn instances() {
     macro_rules! positions {
         ($($item:ident)*) => { $(
             black_box(<Cpu as Backend>::position::<$item> as Position<$item>);
+            #[cfg(feature = "segmented-instances")]
+            black_box(Cpu::segmented_position::<$item> as SegmentedPosition<$item>);
         )* };
     }
     reduction_pairs!(pairs! reduction);
@@ -36,6 +38,8 @@ pub fn instances() {
 }
 
 type Position<T> = fn(&Cpu, &mut Workspace, &[T], Extreme) -> Result<Option<u64>>;
+#[cfg(feature = "segmented-instances")]
+type SegmentedPosition<T> = fn(&Cpu, &[T], Segments<'_>, &mut [u64], Extreme) -> Result<usize>;
 type Reduction<T, A, O> = fn(&Cpu, &mut Workspace, &[T], &Reduce<A, O>) -> Result<A>;
 type NextOfReduction<T, A, O> =
     fn(&Cpu, &mut Workspace, &mut ReduceState<A, O>, &[T]) -> Result<()>;

@@ -30,6 +30,7 @@ pub use device::{Cpu, CpuOptions, Workspace};
 #[doc(hidden)]
 pub use instances::instances;
 pub use isa::InstructionSet;
+pub use segmented::SegmentValue;
 pub use shape::CpuShape;
 
 #[cfg(test)]

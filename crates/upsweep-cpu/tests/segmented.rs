@@ -2,8 +2,8 @@
 
 use upsweep_core::reference::segmented;
 use upsweep_core::{
-    Bounds, CpuPolicy, CpuStrategy, Direction, Dtype, Element, Error, Kind, Max, Operator, Reduce,
-    Scan, SegmentedBy, Segments, Sum, Widen, f16,
+    Bounds, CpuPolicy, CpuStrategy, Direction, Dtype, Element, Error, Extreme, Kind, Max, Number,
+    Operator, Reduce, Scan, SegmentedBy, Segments, Sum, Traffic, Widen, f16,
 };
 use upsweep_cpu::{Cpu, CpuOptions, InstructionSet};
 
@@ -399,6 +399,108 @@ fn runs_are_alike() {
     };
     let first = scan();
     assert!((0..10).all(|_| scan() == first));
+}
+
+/// The first position of an extreme of these items, of which the first has number `start`; NaNs are before all others.
+fn position<T: Number>(items: &[T], start: usize, extreme: Extreme) -> u64 {
+    let is_better = |one: &T, other: &T| match extreme {
+        _ if other.is_nan() => false,
+        Extreme::Smallest => one.is_nan() || one < other,
+        Extreme::Largest => one.is_nan() || one > other,
+    };
+    let mut best: Option<usize> = None;
+    for (index, item) in items.iter().enumerate() {
+        if best.is_none_or(|best| is_better(item, &items[best])) {
+            best = Some(index);
+        }
+    }
+    best.map_or(u64::MAX, |best| (start + best) as u64)
+}
+
+fn check_positions<T: Number>(make: fn(u64) -> T, lengths: &[usize]) {
+    let (_, policy) = devices()[0].1.choice::<T>(Traffic::Reads, 0);
+    let policy = Some(CpuPolicy { serial_bytes: 1 << 12, ..policy });
+    let threads = Cpu::new(CpuOptions { threads: Some(3), policy, ..CpuOptions::default() });
+    let mut devices = devices();
+    devices.push(("three threads where they pay".to_owned(), threads.expect("the CPU")));
+    for &items in lengths {
+        let input: Vec<T> = (0..items).map(|index| make(word(5, index))).collect();
+        for (pattern, offsets) in patterns(items) {
+            let begins = segmented::begins(items, &offsets);
+            let mut marked: Vec<usize> = (0..items).filter(|&item| begins[item]).collect();
+            marked.push(items);
+            let wanted = |offsets: &[usize], extreme| -> Vec<u64> {
+                let pairs = offsets.windows(2);
+                pairs.map(|pair| position(&input[pair[0]..pair[1]], pair[0], extreme)).collect()
+            };
+            let bytes: Vec<u8> =
+                offsets.iter().flat_map(|offset| (*offset as u64).to_le_bytes()).collect();
+            let by_offsets =
+                Segments { by: SegmentedBy::Offsets, kind: Dtype::U64.into(), bytes: &bytes };
+            for extreme in [Extreme::Smallest, Extreme::Largest] {
+                for (name, cpu) in &devices {
+                    let context =
+                        || format!("{} of {items}, {pattern}, {extreme:?}, {name}", T::DTYPE);
+                    let mut output = vec![7; offsets.len() - 1];
+                    let found = cpu.segmented_position(&input, by_offsets, &mut output, extreme);
+                    assert_eq!(found, Ok(output.len()), "{}", context());
+                    assert_eq!(output, wanted(&offsets, extreme), "{}", context());
+                    for (by, kind, bytes) in numbers(&begins).into_iter().take(4) {
+                        let mut output = vec![7; items];
+                        let segments = Segments { by, kind, bytes: &bytes };
+                        let found = cpu.segmented_position(&input, segments, &mut output, extreme);
+                        let expected = wanted(if items == 0 { &[] } else { &marked }, extreme);
+                        assert_eq!(found, Ok(expected.len()), "{by:?}, {}", context());
+                        assert_eq!(output[..expected.len()], expected, "{by:?}, {}", context());
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn positions_are_the_first_of_each_segment() {
+    let float = |word: u64| match word % 41 {
+        0 => f64::NAN,
+        1 => -0.0,
+        2 => 0.0,
+        3 => f64::INFINITY,
+        4 => f64::NEG_INFINITY,
+        _ => (word >> 32) as f64 % 9.0 - 4.0,
+    };
+    check_positions::<f32>(
+        |word| if word % 300 == 0 { f32::NAN } else { (word % 7) as f32 - 3.0 },
+        &FEW,
+    );
+    check_positions::<u8>(|word| word as u8, &[0, 1, 129, 5000, 65_537]);
+    check_positions::<i64>(|word| (word >> 20) as i64 - (1 << 43), &[129, 5000]);
+    check_positions::<f64>(float, &[129, 5000, 65_537]);
+    check_positions::<f16>(|word| f16::from_f32((word % 2000) as f32 - 1000.0), &[129, 5000]);
+}
+
+/// Keys of segments, and values of any size, that a caller's function makes.
+#[test]
+fn a_call_for_each_segment_has_its_items() {
+    let keys: Vec<u8> = [3u16, 3, 4, 3, 3, 3].iter().flat_map(|key| key.to_le_bytes()).collect();
+    let by_keys = Segments { by: SegmentedBy::Keys, kind: Dtype::U16.into(), bytes: &keys };
+    for (name, cpu) in devices() {
+        let (mut unique, mut values) = ([9u8; 12], [9u8; 18]);
+        let value = |_: &Cpu, range: std::ops::Range<usize>, value: &mut [u8]| {
+            value.copy_from_slice(&[range.start as u8, range.end as u8, 77]);
+            Ok(())
+        };
+        let found =
+            cpu.per_segment((6, 4), by_keys, Some(&mut unique), &mut values, &[0; 3], &value);
+        assert_eq!(found, Ok(3), "{name}");
+        assert_eq!(unique[..6], [3, 0, 4, 0, 3, 0], "{name}");
+        assert_eq!(values[..9], [0, 2, 77, 2, 3, 77, 3, 6, 77], "{name}");
+        let refuse = |_: &Cpu, _: std::ops::Range<usize>, _: &mut [u8]| Err(Error::NoStep);
+        let found = cpu.per_segment((6, 4), by_keys, None, &mut values, &[0; 3], &refuse);
+        assert_eq!(found, Err(Error::NoStep), "{name}");
+        let short = cpu.per_segment((6, 4), by_keys, None, &mut values[..15], &[0; 3], &value);
+        assert_eq!(short, Err(Error::LengthMismatch { input: 6, output: 5 }), "{name}");
+    }
 }
 
 #[test]

@@ -507,6 +507,19 @@ fn bind_scan(
     })
 }
 
+fn bind_probe_read(gpu: &Cuda, input: BoundArray<'_>) -> Result<Recording> {
+    let BoundArray { slice, memory } = input;
+    // SAFETY: as above.
+    let recording = unsafe { Probe::new(gpu.gpu())?.bind_read(gpu.gpu(), slice) }?;
+    Ok(Recording { bound: recording::Bound::Cuda(Bound(recording.keeping(memory))) })
+}
+
+fn bind_probe_copy(gpu: &Cuda, arrays: [BoundArray<'_>; 2]) -> Result<Recording> {
+    let probe = Probe::new(gpu.gpu())?;
+    // SAFETY: as above.
+    bound(arrays, |[input, output]| unsafe { probe.bind_copy(gpu.gpu(), input, output) })
+}
+
 impl Record for Cuda {
     fn bind_reduce<T, A, O>(
         &self,
@@ -560,11 +573,7 @@ impl Record for Cuda {
     }
 
     fn bind_probe_read<T: Element>(&self, input: View<'_, T>) -> Result<Recording> {
-        let BoundArray { slice, memory } = BoundArray::input(self, input)?;
-        // SAFETY: as above.
-        let recording = unsafe { Probe::new(self.gpu())?.bind_read(self.gpu(), slice) }?;
-        let bound = recording::Bound::Cuda(Bound(recording.keeping(memory)));
-        Ok(Recording { bound })
+        bind_probe_read(self, BoundArray::input(self, input)?)
     }
 
     fn bind_probe_copy<T: Element, U: Element>(
@@ -572,9 +581,6 @@ impl Record for Cuda {
         input: View<'_, T>,
         output: ViewMut<'_, U>,
     ) -> Result<Recording> {
-        let arrays = [BoundArray::input(self, input)?, BoundArray::output(self, output)?];
-        let probe = Probe::new(self.gpu())?;
-        // SAFETY: arrays of ours are kept, those of the caller's were promised to be there.
-        bound(arrays, |[input, output]| unsafe { probe.bind_copy(self.gpu(), input, output) })
+        bind_probe_copy(self, [BoundArray::input(self, input)?, BoundArray::output(self, output)?])
     }
 }

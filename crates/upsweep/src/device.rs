@@ -250,12 +250,21 @@ impl Device {
 
     /// The same for a scan of items of type `T` into as many of type `U`.
     pub fn scan_choice_of<T: Element, U: Element>(&self, items: usize) -> (Strategy, Policy) {
+        self.scan_choice_from::<U>(items, size_of::<T>())
+    }
+
+    /// The same of items of so many bytes.
+    pub(crate) fn scan_choice_from<U: Element>(
+        &self,
+        items: usize,
+        item_bytes: usize,
+    ) -> (Strategy, Policy) {
         match self.as_cpu() {
             Ok(cpu) => {
-                let bytes = items.saturating_mul(size_of::<T>() + size_of::<U>());
+                let bytes = items.saturating_mul(item_bytes + size_of::<U>());
                 of_cpu(cpu.choice::<U>(Traffic::Copies, bytes))
             }
-            Err(_) => self.scan_choice(items, size_of::<T>().max(size_of::<U>())),
+            Err(_) => self.scan_choice(items, item_bytes.max(size_of::<U>())),
         }
     }
 

@@ -554,8 +554,16 @@ impl Record for Wgpu {
         output: ViewMut<'_, U>,
     ) -> Result<Recording> {
         let bytes = (size_of::<T>() * input.len()) as u64;
-        let input = slice(self, input)?.first_bytes(bytes)?;
-        let output = slice_mut(self, output)?.first_bytes(bytes)?;
-        Ok(bound(self, self.gpu().probe_copy(input, output)?))
+        bind_probe_copy(self, bytes, slice(self, input)?, slice_mut(self, output)?)
     }
+}
+
+fn bind_probe_copy(
+    gpu: &Wgpu,
+    bytes: u64,
+    input: Slice<'_>,
+    output: Slice<'_>,
+) -> Result<Recording> {
+    let (input, output) = (input.first_bytes(bytes)?, output.first_bytes(bytes)?);
+    Ok(bound(gpu, gpu.gpu().probe_copy(input, output)?))
 }

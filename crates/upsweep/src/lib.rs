@@ -113,7 +113,7 @@ pub use cudarc;
 pub use device::{Absent, CpuOptions, Device, DeviceInfo, DeviceList, InstructionSet};
 pub use fused::{
     Constant, Count, Counting, Fused, Gathered, Mapped, Reversed, Strided, Zipped, constant,
-    counting, segmented_argmax, segmented_argmin,
+    counting, segmented_argmax, segmented_argmax_into, segmented_argmin, segmented_argmin_into,
 };
 #[cfg(feature = "wgpu")]
 pub use gpu::{DispatchProfile, RecordingProfile};

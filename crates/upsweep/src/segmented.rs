@@ -141,7 +141,7 @@ impl<'a> Segments<'a> {
     }
 
     /// What can be seen without waiting, where there is to be an output for each segment.
-    fn check_counted(&self, items: usize, outputs: usize) -> Result<()> {
+    pub(crate) fn check_counted(&self, items: usize, outputs: usize) -> Result<()> {
         self.check(items)?;
         if self.by != SegmentedBy::Offsets {
             let reason = "how many values there are is known by offsets only".to_owned();

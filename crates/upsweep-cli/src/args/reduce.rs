@@ -1,11 +1,14 @@
 //! What can be said to `upsweep reduce`.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
 use upsweep::Dtype;
 use upsweep::any::Op;
 
 use super::device::DeviceArguments;
 use super::input::InputArguments;
+use super::scan::OutputFormat;
 
 const HELP: &str = "\
 Result:
@@ -19,10 +22,19 @@ Result:
 Floats are printed with the fewest digits that read back as the same number. No items give the
 operator's identity, 0, 1 or all bits set, unless it says none above; their mean is nan.
 
+Segments:
+  With --offsets, --flags or --keys there is one value for each segment of the items in C order, one a
+  line, or with -o an array. Offsets are u32, u64, i32 or i64, one more than there are segments, none
+  less than the one before it; flags and keys are numbers or bools, one for each item. A segment without
+  items has the operator's identity, a mean of nan, and no position: 'none', in an array 2^64 - 1.
+  Positions are counted from the first item of the file.
+
 Examples:
   upsweep reduce heights.npy --op mean
   upsweep reduce samples.raw --dtype f32 --acc f64
-  printf '3 1 4\\n1 5\\n' | upsweep reduce - --dtype i32 --op max";
+  printf '3 1 4\\n1 5\\n' | upsweep reduce - --dtype i32 --op max
+  upsweep reduce values.npy --offsets rows.npy --op argmax
+  upsweep reduce prices.npy --keys days.npy --op mean -o means.npy";
 
 /// `upsweep reduce`.
 #[derive(Debug, Args)]
@@ -40,5 +52,42 @@ pub(crate) struct ReduceArguments {
     pub(crate) acc: Option<Dtype>,
 
     #[command(flatten)]
+    pub(crate) segments: SegmentArguments,
+
+    /// Where to write the values of segments: a file, a pipe, or - [default: standard output, as text]
+    #[arg(short, long, value_name = "OUT", requires = "segments")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// How to write the values of segments; chosen from the names unless said
+    #[arg(long, value_name = "FORMAT", requires = "output")]
+    pub(crate) format: Option<OutputFormat>,
+
+    #[command(flatten)]
     pub(crate) device: DeviceArguments,
+}
+
+/// What says where segments begin.
+#[derive(Debug, Args)]
+#[group(id = "segments", multiple = false)]
+pub(crate) struct SegmentArguments {
+    /// One value for each segment; a .npy file of the numbers of their first items, and the end of the last
+    #[arg(long, value_name = "OFFSETS")]
+    offsets: Option<PathBuf>,
+
+    /// One value for each segment; a .npy file of a number for each item, not 0 where a segment begins
+    #[arg(long, value_name = "FLAGS")]
+    flags: Option<PathBuf>,
+
+    /// One value for each run of equal keys; a .npy file of a key for each item
+    #[arg(long, value_name = "KEYS")]
+    keys: Option<PathBuf>,
+}
+
+impl SegmentArguments {
+    /// The option that was given, and its file.
+    pub(crate) fn given(&self) -> Option<(&'static str, &Path)> {
+        let Self { offsets, flags, keys } = self;
+        let all = [("--offsets", offsets), ("--flags", flags), ("--keys", keys)];
+        all.into_iter().find_map(|(option, file)| Some((option, file.as_deref()?)))
+    }
 }

@@ -11,21 +11,27 @@ use crate::input::Input;
 use crate::progress::Progress;
 use crate::record::print;
 
+use super::segmented_reduce::Segments;
+
 /// Reduces a file and prints the result.
 pub(crate) fn run(arguments: &ReduceArguments) -> Result<()> {
     let (op, acc) = (arguments.op, arguments.acc);
     let InputArguments { file, dtype, reading } = &arguments.input;
     let mut input = Input::open(file, *dtype, reading)?;
     let (wanted, options) = (&arguments.device.device, arguments.device.options());
-    let bytes = input.items * input.dtype.size();
+    let mut segments = arguments.segments.given().map(Segments::open).transpose()?;
+    let bytes = input.items * input.dtype.size() + segments.as_ref().map_or(0, Segments::bytes);
     let dtypes = [input.dtype, acc.unwrap_or_else(|| combined_in(op, input.dtype))];
     let device = device::place(wanted, options, Traffic::Reads, bytes, &dtypes)?;
     input.will_read(false);
     let choice = device.reduce_choice(input.items, input.dtype.size());
     log!("{op} on {}: strategy {}, {:?}", device.id(), choice.0, choice.1);
-    let progress = Progress::new(input.item_bytes());
     check(op, input.dtype, acc)?;
     let problem = Reduce { op, acc, init: None };
+    if let Some(segments) = &mut segments {
+        return segments.reduce(&device, &mut input, &problem, arguments);
+    }
+    let progress = Progress::new(input.item_bytes());
     if is_exact(op, problem.result(input.dtype)) {
         input.ignore_order();
     }

@@ -1,7 +1,7 @@
 //! `upsweep scan`: every prefix of a file, combined, as an array of the same shape.
 
 use std::fs::File;
-use std::io::{BufWriter, Read, Seek, SeekFrom, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
 
@@ -13,9 +13,9 @@ use upsweep_measure::{check_accumulator, device, log};
 
 use crate::args::{InputArguments, OutputFormat, ScanArguments};
 use crate::error::{Failure, Result};
-use crate::input::{Format, Input, Items};
+use crate::input::{Input, Items};
 use crate::npy;
-use crate::output::{self, NewFile, Target};
+use crate::output::{self, ItemStream, NewFile, Target};
 use crate::progress::Progress;
 use crate::spool::unnamed_file;
 
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
     op.check(dtype)?;
     let init = arguments.init.as_deref().map(|text| Scalar::parse(text, any::combined_in(dtype)));
     let init = init.transpose().map_err(|problem| Failure::usage(format!("--init {problem}")))?;
-    let format = arguments.format.unwrap_or_else(|| format(&input, &target));
+    let format = arguments.format.unwrap_or_else(|| target.format(input.format));
     input.will_read(arguments.reverse);
 
     let choice = device.scan_choice(input.items, input.dtype.size().max(dtype.size()));
@@ -87,26 +87,15 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
         }
         Target::File(path) => {
             let new = NewFile::create(path, &arguments.output)?;
-            let mut out = Out::new(Box::new(new.file()), &arguments.output, dtype, format);
+            let mut out = ItemStream::new(Box::new(new.file()), &arguments.output, dtype, format);
             stream(&mut out, &header, bytes, arguments.reverse, job)?;
             drop(out);
             new.finish()
         }
         Target::Stream(_) | Target::Stdout => {
-            let mut out = Out::new(target.open_stream()?, target.path(), dtype, format);
+            let mut out = ItemStream::new(target.open_stream()?, target.path(), dtype, format);
             stream(&mut out, &header, bytes, arguments.reverse, job)
         }
-    }
-}
-
-/// The format of the output when the user names none.
-fn format(input: &Input, target: &Target) -> OutputFormat {
-    let named_npy = target.path().extension().is_some_and(|extension| extension == "npy");
-    match (input.format, target) {
-        (Format::Npy, _) => OutputFormat::Npy,
-        (_, Target::File(_) | Target::Stream(_)) if named_npy => OutputFormat::Npy,
-        (Format::Text, Target::Stdout) => OutputFormat::Text,
-        _ => OutputFormat::Raw,
     }
 }
 
@@ -131,7 +120,7 @@ fn into_file(
 /// Scans into a stream. From the last item to the first, what comes out first is written last:
 /// the output is put together in a file without a name.
 fn stream(
-    out: &mut Out<'_>,
+    out: &mut ItemStream<'_>,
     header: &[u8],
     bytes: u64,
     reverse: bool,
@@ -157,47 +146,6 @@ fn stream(
     out.flush()
 }
 
-/// A stream that items are written to in one format.
-struct Out<'a> {
-    writer: BufWriter<Box<dyn Write + 'a>>,
-    path: &'a Path,
-    dtype: Dtype,
-    format: OutputFormat,
-}
-
-impl<'a> Out<'a> {
-    fn new(
-        writer: Box<dyn Write + 'a>,
-        path: &'a Path,
-        dtype: Dtype,
-        format: OutputFormat,
-    ) -> Self {
-        Self { writer: BufWriter::with_capacity(1 << 16, writer), path, dtype, format }
-    }
-
-    fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.writer.write_all(bytes).map_err(|error| Failure::file("write", self.path, error))
-    }
-
-    /// Writes items that lie in memory as these bytes.
-    fn write_items(&mut self, bytes: &[u8]) -> Result<()> {
-        if self.format != OutputFormat::Text {
-            return self.write(bytes);
-        }
-        for item in bytes.chunks_exact(self.dtype.size()) {
-            if let Some(number) = Scalar::from_bytes(self.dtype, item) {
-                writeln!(self.writer, "{number}")
-                    .map_err(|error| Failure::file("write", self.path, error))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.writer.flush().map_err(|error| Failure::file("write", self.path, error))
-    }
-}
-
 /// Where the items of the output go.
 enum Destination<'a> {
     /// To their places.
@@ -213,9 +161,9 @@ trait ItemWriter {
     fn write_items(&mut self, bytes: &[u8]) -> Result<()>;
 }
 
-impl ItemWriter for Out<'_> {
+impl ItemWriter for ItemStream<'_> {
     fn write_items(&mut self, bytes: &[u8]) -> Result<()> {
-        Out::write_items(self, bytes)
+        ItemStream::write_items(self, bytes)
     }
 }
 

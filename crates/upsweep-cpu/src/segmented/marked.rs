@@ -122,11 +122,12 @@ where
     }
 }
 
-struct Mark<'a> {
-    boundaries: Boundaries<'a>,
-    window: Range<usize>,
-    reverse: bool,
-    marks: &'a mut [u8],
+/// Marks the boundaries of a window.
+pub(super) struct Mark<'a> {
+    pub(super) boundaries: Boundaries<'a>,
+    pub(super) window: Range<usize>,
+    pub(super) reverse: bool,
+    pub(super) marks: &'a mut [u8],
 }
 
 impl Kernel for Mark<'_> {

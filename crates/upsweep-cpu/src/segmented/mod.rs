@@ -10,6 +10,7 @@
 //! - [`row`]: values and marks of a row, side by side, as vectors.
 //! - [`mod@scan`] writes every prefix, [`mod@reduce`] that of each segment's last item.
 //! - [`fold`]: each segment by itself, where nobody sees how items are grouped.
+//! - [`per_segment`]: a call for each segment, of which it is the same.
 //! - [`mod@made`]: windows whose items are made as they are read.
 
 mod boundaries;
@@ -17,6 +18,7 @@ mod fold;
 mod fused;
 mod marked;
 mod offsets;
+mod per_segment;
 mod reduce;
 mod row;
 mod scan;
@@ -39,6 +41,7 @@ use fold::SegmentFold;
 use fused::{FusedItems, FusedPairScan};
 use marked::PairScan;
 use offsets::Offsets;
+pub use per_segment::SegmentValue;
 use reduce::{ByItems, ByOffsets};
 use scan::{EveryPrefix, PutInFront, prepend};
 use window::{Kernels, Prefixes, take_rows};

@@ -6,7 +6,7 @@ use core::ops::Range;
 use bytemuck::cast_slice_mut;
 
 use super::convert::convert;
-use super::pairs::{self, ReducePair, ScanPair, SegmentedPair};
+use super::pairs::{self, ReducePair, ScanPair};
 use super::view::AnyView;
 use super::{Op, Reduce, Scalar, Scan};
 use crate::backend::wrong_device;
@@ -167,23 +167,23 @@ impl ScanKernel {
     }
 }
 
-/// The kernel of reductions and scans within segments, of which both types are one.
+/// The kernel of a reduction or a scan within segments, of which both types are one.
 #[derive(Clone, Copy)]
-pub(super) struct SegmentedKernel {
+pub(super) struct SegmentedKernel<C> {
     /// The type that items are widened to first, or theirs.
     pub(super) widened_to: Dtype,
     /// The type of the kernel.
     pub(super) dtype: Dtype,
-    pub(super) code: &'static dyn SegmentedPair,
+    pub(super) code: C,
 }
 
-impl SegmentedKernel {
-    /// That of outputs of type `out`. Integers are combined in their own type or in the next wider one that has a kernel, of whose
+impl<C> SegmentedKernel<C> {
+    /// That of outputs of type `out`, whose code `find` has. Integers are combined in their own type or in the next wider one that has a kernel, of whose
     /// bits those that were asked for are the lower ones.
     ///
     /// # Errors
     /// [`Error::OperatorElement`] if there is none.
-    pub(super) fn new(op: Op, out: Dtype) -> Result<Self> {
+    pub(super) fn new(op: Op, out: Dtype, find: fn(Op, Dtype) -> Option<C>) -> Result<Self> {
         let wider = match out {
             Dtype::U8 | Dtype::U16 | Dtype::U32 => [Dtype::U32, Dtype::U64],
             Dtype::I8 | Dtype::I16 | Dtype::I32 => [Dtype::I32, Dtype::I64],
@@ -191,7 +191,7 @@ impl SegmentedKernel {
         };
         let found = wider.into_iter().find_map(|widened_to| {
             let (dtype, _) = same_bits(op, widened_to, widened_to);
-            pairs::segmented(op, dtype).map(|code| Self { widened_to, dtype, code })
+            find(op, dtype).map(|code| Self { widened_to, dtype, code })
         });
         found.ok_or(Error::OperatorElement { operator: op.name(), dtype: out })
     }

@@ -17,8 +17,9 @@
 //!
 //! - [`AnyView`], [`AnyViewMut`] and [`AnyArray`] are the views and arrays of the typed calls with a [`Dtype`](crate::Dtype) beside
 //!   them; [`Scalar`] is one number, [`Op`] an operator.
-//! - [`reduce`], [`reduce_into`], [`scan`], [`scan_into`], [`scan_in_place`], [`segmented_reduce`], [`segmented_scan`] and
-//!   [`reduce_by_key`] are the typed functions of these names, on every device, with the same bits.
+//! - [`reduce`], [`reduce_into`], [`scan`], [`scan_into`], [`scan_in_place`], [`segmented_reduce`], [`segmented_reduce_into`],
+//!   [`segmented_scan`], [`segmented_scan_into`] and [`reduce_by_key`] are the typed functions of these names, on every device, with
+//!   the same bits. Positions of extremes and means are reductions here, by [`Op`]: of all items, and of each segment.
 //! - [`ReduceCall`] and [`ScanCall`] look a kernel up once, for calls on short arrays again and again.
 //! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk; [`bind_reduce`] and [`bind_scan`] give recordings.
 //! - [`accumulator`] and [`scan_output`] say in which type a result comes, [`holds`] and [`convert`] which types become which.
@@ -26,6 +27,9 @@
 //! Some pairs of an operator and two types have kernels; [`reduce_kernel`] and [`scan_kernel`] say which. Sums, products and bit
 //! operators of signed integers run as unsigned ones. Items of any other pair are widened first, piece by piece, which is done for
 //! host memory only. All kernels are compiled in the library: a call from here compiles nothing.
+//!
+//! There are no fused inputs here: what [`Fused`](crate::Fused) makes of items is Rust's code, which is known when a program is
+//! compiled. Sums of products, of squares or of gathered items, of an array or of its segments, are typed calls.
 
 mod array;
 mod bind;
@@ -56,8 +60,8 @@ pub use reduce::{Reduce, ReduceCall, reduce, reduce_into, reference_reduce};
 pub use scalar::Scalar;
 pub use scan::{Scan, ScanCall, reference_scan, scan, scan_in_place, scan_into};
 pub use segmented::{
-    reduce_by_key, segmented_reduce, segmented_scan, segments_by_flags, segments_by_keys,
-    segments_by_offsets,
+    reduce_by_key, segmented_reduce, segmented_reduce_into, segmented_scan, segmented_scan_into,
+    segments_by_flags, segments_by_keys, segments_by_offsets,
 };
 pub use stream::{ReduceStream, ScanStream};
 pub use view::{AnyView, AnyViewMut};

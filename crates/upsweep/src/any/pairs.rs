@@ -14,6 +14,7 @@
 use core::hint::black_box;
 use core::marker::PhantomData;
 use core::num::NonZeroU32;
+use std::borrow::Cow;
 
 use upsweep_core::{Backend, Language, ReduceState, ScanState, segments};
 use upsweep_core::{reduction_pairs, scan_pairs, segmented_pairs};
@@ -108,17 +109,15 @@ pub(super) trait InPlace: Sync {
     fn scan(&self, cpu: &Cpu, data: AnyViewMut<'_>, problem: &Scan) -> Result<()>;
 }
 
-/// Reductions and scans within segments.
-pub(super) trait SegmentedPair: Sync {
-    /// A reduction for kernels in this language.
-    fn reduction(&self, init: Option<Scalar>, language: Language) -> ErasedReduce;
+/// Reductions within segments. Scans are apart, so that a program that has none links none.
+pub(super) trait SegmentedReducePair: Sync {
+    /// The problem for kernels in this language.
+    fn problem(&self, init: Option<Scalar>, language: Language) -> ErasedReduce;
 
-    /// A scan for kernels in this language.
-    fn scan(&self, problem: &Scan, language: Language) -> ErasedScan;
-
-    /// Reduces items in the host's memory; by keys or flags it writes the bytes of the keys, if they are asked for, and returns how
-    /// many segments there are.
-    fn reduce_on(
+    /// Reduces items in the host's memory by an operator that rounds: any other is the same however items are grouped, and is done
+    /// segment by segment. By keys or flags it writes the bytes of the keys, if they are asked for, and returns how many segments
+    /// there are.
+    fn reduce(
         &self,
         cpu: &Cpu,
         items: AnyView<'_>,
@@ -127,9 +126,15 @@ pub(super) trait SegmentedPair: Sync {
         output: AnyViewMut<'_>,
         init: Option<Scalar>,
     ) -> Result<usize>;
+}
+
+/// Scans within segments.
+pub(super) trait SegmentedScanPair: Sync {
+    /// The problem for kernels in this language.
+    fn problem(&self, problem: &Scan, language: Language) -> ErasedScan;
 
     /// Scans items in the host's memory.
-    fn scan_on(
+    fn scan(
         &self,
         cpu: &Cpu,
         items: AnyView<'_>,
@@ -173,6 +178,56 @@ fn typed_scan<A: Number, O: Default>(problem: &Scan) -> crate::Scan<A, O> {
     typed
 }
 
+/// Items in the host's memory: a function for each type, which pairs share.
+#[inline(never)]
+fn items<'a, T: Number>(view: AnyView<'a>) -> Result<&'a [T]> {
+    on_host(view.typed::<T>()?)
+}
+
+/// The same to overwrite.
+#[inline(never)]
+fn items_mut<'a, T: Number>(view: AnyViewMut<'a>) -> Result<&'a mut [T]> {
+    on_host_mut(view.typed::<T>()?)
+}
+
+/// Items as they are combined.
+#[inline(never)]
+fn widened<'a, T: Number + Widen<A>, A: Number>(input: AnyView<'a>) -> Result<Cow<'a, [A]>> {
+    if T::DTYPE == A::DTYPE {
+        return items::<A>(input).map(Cow::Borrowed);
+    }
+    Ok(items::<T>(input)?.iter().map(|item| item.widen()).collect())
+}
+
+/// The sequential answer, for each type that is combined in.
+#[inline(never)]
+fn reference_reduce<A: Number, O: Operator<A> + Default>(
+    items: &[A],
+    init: Option<Scalar>,
+) -> Scalar {
+    let problem = typed_reduce::<A, O>(init);
+    Scalar::new(if O::EXACT {
+        reference::reduce::<A, A, O>(items, &problem)
+    } else {
+        reference::specified::reduce::<A, A, O>(items, &problem)
+    })
+}
+
+/// The same of a scan.
+#[inline(never)]
+fn reference_scan<A, O>(items: &[A], problem: &Scan) -> Vec<A>
+where
+    A: Number + Element<Acc = A>,
+    O: Operator<A> + Default,
+{
+    let problem = typed_scan::<A, O>(problem);
+    if O::EXACT {
+        reference::scan::<A, A, O>(items, &problem)
+    } else {
+        reference::specified::scan::<A, A, O>(items, &problem)
+    }
+}
+
 /// The state of a reduction or a scan, and the type of the items.
 struct Chunks<T, S>(S, PhantomData<fn(T)>);
 
@@ -193,7 +248,7 @@ where
         init: Option<Scalar>,
         calls: NonZeroU32,
     ) -> Result<Scalar> {
-        let (items, problem) = (on_host(input.typed::<T>()?)?, typed_reduce::<A, O>(init));
+        let (items, problem) = (items::<T>(input)?, typed_reduce::<A, O>(init));
         let call = || cpu.reduce(&mut cpu.workspace(0, 0)?, black_box(items), &problem);
         for _ in 1..calls.get() {
             black_box(call()?);
@@ -207,13 +262,7 @@ where
     }
 
     fn reference(&self, input: AnyView<'_>, init: Option<Scalar>) -> Result<Scalar> {
-        let problem = typed_reduce::<A, O>(init);
-        let items = on_host(input.typed::<T>()?)?;
-        Ok(Scalar::new(if O::EXACT {
-            reference::reduce(items, &problem)
-        } else {
-            reference::specified::reduce(items, &problem)
-        }))
+        Ok(reference_reduce::<A, O>(&widened::<T, A>(input)?, init))
     }
 }
 
@@ -224,7 +273,7 @@ where
     O: Operator<A>,
 {
     fn push(&mut self, cpu: &Cpu, chunk: AnyView<'_>) -> Result<()> {
-        let (mut workspace, items) = (cpu.workspace(0, 0)?, on_host(chunk.typed::<T>()?)?);
+        let (mut workspace, items) = (cpu.workspace(0, 0)?, items::<T>(chunk)?);
         cpu.reduce_next(&mut workspace, &mut self.0, items)
     }
 
@@ -260,7 +309,7 @@ where
         problem: &Scan,
         calls: NonZeroU32,
     ) -> Result<()> {
-        let (input, output) = (on_host(input.typed::<T>()?)?, on_host_mut(output.typed::<U>()?)?);
+        let (input, output) = (items::<T>(input)?, items_mut::<U>(output)?);
         let problem = typed_scan::<U::Acc, O>(problem);
         (0..calls.get()).try_for_each(|_| {
             let (input, output) = (black_box(input), black_box(&mut *output));
@@ -274,13 +323,8 @@ where
     }
 
     fn reference(&self, input: AnyView<'_>, problem: &Scan) -> Result<AnyArray> {
-        let problem = typed_scan::<U::Acc, O>(problem);
-        let items = on_host(input.typed::<T>()?)?;
-        let output: Vec<U> = if O::EXACT {
-            reference::scan(items, &problem)
-        } else {
-            reference::specified::scan(items, &problem)
-        };
+        let prefixes = reference_scan::<U::Acc, O>(&widened::<T, U::Acc>(input)?, problem);
+        let output: Vec<U> = prefixes.into_iter().map(U::from_acc).collect();
         Ok(Array::from_host(output).into())
     }
 
@@ -297,7 +341,7 @@ where
     O: Operator<U::Acc>,
 {
     fn next(&mut self, cpu: &Cpu, chunk: AnyView<'_>, output: AnyViewMut<'_>) -> Result<()> {
-        let (chunk, output) = (on_host(chunk.typed::<T>()?)?, on_host_mut(output.typed::<U>()?)?);
+        let (chunk, output) = (items::<T>(chunk)?, items_mut::<U>(output)?);
         cpu.scan_next::<T, U, O>(&mut cpu.workspace(0, 0)?, &mut self.0, chunk, output)
     }
 
@@ -317,26 +361,22 @@ where
     O: Operator<T::Acc> + Default,
 {
     fn scan(&self, cpu: &Cpu, data: AnyViewMut<'_>, problem: &Scan) -> Result<()> {
-        let data = on_host_mut(data.typed::<T>()?)?;
+        let data = items_mut::<T>(data)?;
         cpu.scan_in_place(&mut cpu.workspace(0, 0)?, data, &typed_scan::<T::Acc, O>(problem))
     }
 }
 
-impl<T, O> SegmentedPair for Typed<T, T, O>
+impl<T, O> SegmentedReducePair for Typed<T, T, O>
 where
     T: Number,
     T::Acc: Number,
     O: Operator<T::Acc> + Default,
 {
-    fn reduction(&self, init: Option<Scalar>, language: Language) -> ErasedReduce {
+    fn problem(&self, init: Option<Scalar>, language: Language) -> ErasedReduce {
         ErasedReduce::in_segments::<T, T, O>(&typed_reduce(init), language)
     }
 
-    fn scan(&self, problem: &Scan, language: Language) -> ErasedScan {
-        ErasedScan::of::<T, T::Acc, T, O>(&typed_scan(problem), language)
-    }
-
-    fn reduce_on(
+    fn reduce(
         &self,
         cpu: &Cpu,
         items: AnyView<'_>,
@@ -345,12 +385,26 @@ where
         output: AnyViewMut<'_>,
         init: Option<Scalar>,
     ) -> Result<usize> {
-        let (items, output) = (on_host(items.typed::<T>()?)?, on_host_mut(output.typed::<T>()?)?);
+        if const { O::EXACT } {
+            unreachable!("it is done segment by segment");
+        }
+        let (items, output) = (self::items::<T>(items)?, items_mut::<T>(output)?);
         let problem = typed_reduce::<T::Acc, O>(init);
         cpu.segmented_reduce::<T, T, O>(items, segments, unique, output, &problem)
     }
+}
 
-    fn scan_on(
+impl<T, O> SegmentedScanPair for Typed<T, T, O>
+where
+    T: Number,
+    T::Acc: Number,
+    O: Operator<T::Acc> + Default,
+{
+    fn problem(&self, problem: &Scan, language: Language) -> ErasedScan {
+        ErasedScan::of::<T, T::Acc, T, O>(&typed_scan(problem), language)
+    }
+
+    fn scan(
         &self,
         cpu: &Cpu,
         items: AnyView<'_>,
@@ -358,7 +412,7 @@ where
         output: AnyViewMut<'_>,
         problem: &Scan,
     ) -> Result<()> {
-        let (items, output) = (on_host(items.typed::<T>()?)?, on_host_mut(output.typed::<T>()?)?);
+        let (items, output) = (self::items::<T>(items)?, items_mut::<T>(output)?);
         cpu.segmented_scan::<T, T, O>(items, segments, output, &typed_scan(problem))
     }
 }
@@ -403,8 +457,19 @@ pub(super) fn scan_in_place(op: Op, dtype: Dtype) -> Option<&'static dyn InPlace
     None
 }
 
-/// The code for items of this type in segments.
-pub(super) fn segmented(op: Op, dtype: Dtype) -> Option<&'static dyn SegmentedPair> {
+/// The code for a reduction of items of this type in segments.
+pub(super) fn segmented_reduction(
+    op: Op,
+    dtype: Dtype,
+) -> Option<&'static dyn SegmentedReducePair> {
+    let key = (op, dtype);
+    #[cfg(not(test))]
+    segmented_pairs!(find_same! key);
+    None
+}
+
+/// The code for a scan of items of this type in segments.
+pub(super) fn segmented_scan(op: Op, dtype: Dtype) -> Option<&'static dyn SegmentedScanPair> {
     let key = (op, dtype);
     #[cfg(not(test))]
     segmented_pairs!(find_same! key);

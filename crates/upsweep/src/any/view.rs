@@ -8,6 +8,7 @@ use upsweep_gpu::{HostItems, HostItemsMut};
 
 use crate::backend::wrong_device;
 use crate::erased::{ErasedItems, ErasedItemsMut};
+use crate::fused::{Source, Stored};
 use crate::view::{Items, ItemsMut};
 use crate::{Array, Device, Dtype, Error, Number, Result, View, ViewMut, memory};
 
@@ -164,6 +165,15 @@ impl<'a> AnyView<'a> {
             Place::Host(_) => ErasedItems::Host(self),
             Place::Device(range) => ErasedItems::Device(range),
         }
+    }
+
+    /// The same as what kernels make items of.
+    pub(super) fn source(&self) -> Source<'a> {
+        let stored = match self.place {
+            Place::Host(bytes) => Stored::Host(Cow::Borrowed(bytes)),
+            Place::Device(range) => Stored::Device(range),
+        };
+        Source { kind: self.dtype.into(), stored }
     }
 
     /// The id of the device where the items are.

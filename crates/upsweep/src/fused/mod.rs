@@ -2,7 +2,7 @@
 //!
 //! What they are made of is said in two halves: a [`Recipe`], which is all that a kernel is made for, and the arrays and words that
 //! it is handed at each launch. `places.rs` says at which numbers arrays are read, `values.rs` what lies in no array; `positions.rs`
-//! makes ranks with their numbers, to find positions within segments.
+//! makes ranks with their numbers, to find positions within segments on GPUs.
 
 mod places;
 mod positions;
@@ -21,7 +21,11 @@ use crate::{
 };
 pub(crate) use places::Place;
 pub use places::{Gathered, Reversed, Strided};
-pub use positions::{segmented_argmax, segmented_argmin};
+#[cfg(feature = "any")]
+pub(crate) use positions::find_on_gpu;
+pub use positions::{
+    segmented_argmax, segmented_argmax_into, segmented_argmin, segmented_argmin_into,
+};
 pub use values::{Constant, Count, Counting, constant, counting};
 
 /// Items that are made as they are read: nothing is written on the way.

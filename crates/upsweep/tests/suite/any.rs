@@ -456,6 +456,167 @@ fn segments_of_every_type() -> Result<()> {
     Ok(())
 }
 
+/// Numbers with ties, zeros of both signs, infinities and NaNs where the type has them.
+fn special<T: Number>(len: usize, of: impl Fn(f64) -> T) -> Vec<T> {
+    let special = [f64::NAN, -0.0, 0.0, f64::INFINITY, f64::NEG_INFINITY, 3.0, -3.0];
+    let number = |index: usize| match index % 71 {
+        0 => special[index / 71 % special.len()],
+        small => (small * 7 % 19) as f64 - 9.0,
+    };
+    (0..len).map(|index| of(number(index))).collect()
+}
+
+/// The first position of an extreme, from `start` on.
+fn first<T: Number>(items: &[T], start: usize, op: Op) -> u64 {
+    let is_better = |one: T, other: T| if op == Op::ArgMin { one < other } else { one > other };
+    let mut best: Option<usize> = None;
+    for (index, &item) in items.iter().enumerate() {
+        let wins = best.is_none_or(|best| {
+            !items[best].is_nan() && (item.is_nan() || is_better(item, items[best]))
+        });
+        best = if wins { Some(index) } else { best };
+    }
+    best.map_or(u64::MAX, |best| (start + best) as u64)
+}
+
+/// Positions in segments of one type, owned and in the caller's memory, and means.
+fn check_in_segments<T: Number>(device: &TestDevice, items: &[T]) {
+    let (of, len) = (&device.device, items.len());
+    let ends = [0, 0, 1, 1, 3, len / 2, len / 2, len.saturating_sub(1), len, len];
+    let mut offsets = ends.map(|end| end.min(len) as u32);
+    offsets.sort_unstable();
+    let begins: Vec<u16> =
+        (0..len as u32).map(|item| u16::from(item == 0 || offsets.contains(&item)) << 8).collect();
+    let keys: Vec<i8> = begins
+        .iter()
+        .scan(0i8, |key, begins| {
+            *key = key.wrapping_add((*begins >> 8) as i8);
+            Some(*key)
+        })
+        .collect();
+    let pieces: Vec<(usize, &[T])> = offsets
+        .windows(2)
+        .map(|pair| (pair[0] as usize, &items[pair[0] as usize..pair[1] as usize]))
+        .collect();
+    let context = format!("{len} of {} on {}", T::DTYPE, device.id());
+    let by_offsets = any::segments_by_offsets(&offsets).expect("offsets");
+    let resident = Array::from_slice(of, items).expect("memory");
+    for op in [Op::ArgMin, Op::ArgMax] {
+        let problem = Reduce::new(op);
+        let wanted: Vec<u64> = pieces.iter().map(|piece| first(piece.1, piece.0, op)).collect();
+        let found = any::segmented_reduce(of, &resident, &by_offsets, &problem);
+        let found = found.and_then(AnyArray::into_typed::<u64>).and_then(Array::into_vec);
+        assert_eq!(found.as_ref(), Ok(&wanted), "{op} of {context}");
+        let mut here = vec![7u64; wanted.len()];
+        any::segmented_reduce_into(of, items, &by_offsets, &mut here, &problem).expect("room");
+        assert_eq!(here, wanted, "{op} of {context}");
+        let mut there = Array::from_slice(of, &vec![7u64; wanted.len()]).expect("memory");
+        let done = any::segmented_reduce_into(of, &resident, &by_offsets, &mut there, &problem);
+        assert_eq!(done, Ok(()), "{op} of {context}");
+        assert_eq!(there.into_vec().as_ref(), Ok(&wanted), "{op} of {context}");
+        let full: Vec<u64> =
+            wanted.iter().copied().filter(|position| *position != u64::MAX).collect();
+        let flags = any::segments_by_flags(&begins).expect("flags");
+        let keys = any::segments_by_keys(&keys).expect("keys");
+        for segments in [flags, keys] {
+            let found = any::segmented_reduce(of, items, &segments, &problem);
+            let found = found.and_then(AnyArray::into_typed::<u64>).and_then(Array::into_vec);
+            assert_eq!(found.as_ref(), Ok(&full), "{op} of {context}, {segments:?}");
+        }
+    }
+    // Means are sums, divided: of numbers whose sums do not round, those of any order.
+    let finite = |piece: &[T]| piece.iter().all(|item| item.to_f64().is_finite());
+    let found = any::segmented_reduce(of, items, &by_offsets, &Reduce::new(Op::Mean));
+    let Ok(found) = found else {
+        let refused = found.expect_err("refused");
+        return assert!(matches!(refused, Error::ElementUnsupported { .. }), "{refused} {context}");
+    };
+    let (dtype, bytes) = (found.dtype(), found.to_bytes().expect("means"));
+    for (mean, (_, piece)) in bytes.chunks_exact(dtype.size()).zip(&pieces) {
+        let mean = Scalar::from_bytes(dtype, mean).expect("a number").to_string();
+        let sum: f64 = piece.iter().map(|item| item.to_f64()).sum();
+        let wanted = sum / piece.len() as f64;
+        let wanted = if dtype == Dtype::F32 {
+            Scalar::new(wanted as f32).to_string()
+        } else {
+            Scalar::new(wanted).to_string()
+        };
+        if finite(piece) {
+            assert_eq!(mean, wanted, "mean of {context}");
+        }
+    }
+}
+
+#[test]
+fn positions_and_means_in_segments() {
+    for_each_device_of(Selection::Representative, |device| {
+        for len in [0, 1, 2, 129, 4100] {
+            // A software GPU makes kernels slowly: it gets one length and its share of the types.
+            let takes = |place: usize, dtypes: &[Dtype]| {
+                has(device, dtypes) && (!device.is_gpu() || (len == 129 && device.takes(place, 3)))
+            };
+            if takes(0, &[Dtype::F32]) {
+                check_in_segments(device, &special(len, |number| number as f32));
+            }
+            if takes(1, &[Dtype::U8]) {
+                check_in_segments(device, &special(len, |number| number as u8));
+            }
+            if takes(2, &[Dtype::U64]) {
+                check_in_segments(device, &special(len, |number| number.clamp(-9.0, 9.0) as i64));
+            }
+            if takes(3, &[Dtype::F64, Dtype::U64]) {
+                check_in_segments(device, &special(len, |number| number));
+            }
+            if takes(4, &[Dtype::F16]) {
+                check_in_segments(device, &special(len, f16::from_f64));
+            }
+        }
+    });
+}
+
+/// Into memory of the caller's the same comes as to an array of its own, and what cannot go there is refused.
+#[test]
+fn segments_into_memory_of_the_callers() -> Result<()> {
+    let (device, items) = (Device::cpu(), [200u8, 100, 7, 9]);
+    let segments = any::segments_by_offsets(&[0u64, 2, 2, 4])?;
+    let mut sums = [9u64; 3];
+    any::segmented_reduce_into(&device, &items, &segments, &mut sums, &Reduce::new(Op::Sum))?;
+    assert_eq!(sums, [300, 0, 16]);
+    let mut most = [9u8; 3];
+    any::segmented_reduce_into(&device, &items, &segments, &mut most, &Reduce::new(Op::Max))?;
+    assert_eq!(most, [200, 0, 9]);
+    let from = Reduce::new(Op::Min).init(Scalar::new(50u8));
+    any::segmented_reduce_into(&device, &items, &segments, &mut most, &from)?;
+    assert_eq!(most, [50, 50, 7]);
+    let mut means = [9f64; 3];
+    any::segmented_reduce_into(&device, &items, &segments, &mut means, &Reduce::new(Op::Mean))?;
+    assert!(means[0] == 150.0 && means[1].is_nan() && means[2] == 8.0);
+    let mut narrow = [9u8; 4];
+    any::segmented_scan_into(&device, &items, &segments, &mut narrow, &Scan::inclusive(Op::Sum))?;
+    assert_eq!(narrow, [200, 44, 7, 16]);
+    let (keys, means) =
+        any::reduce_by_key(&device, &[1u8, 1, 2, 1], &items, &Reduce::new(Op::Mean))?;
+    assert_eq!(keys.into_typed::<u8>()?.into_vec()?, [1, 2, 1]);
+    assert_eq!(means.into_typed::<f64>()?.into_vec()?, [150.0, 7.0, 9.0]);
+    let (keys, most) =
+        any::reduce_by_key(&device, &[1u16, 1, 2, 1], &items, &Reduce::new(Op::Max))?;
+    assert_eq!(keys.into_typed::<u16>()?.into_vec()?, [1, 2, 1]);
+    assert_eq!(most.into_typed::<u8>()?.into_vec()?, [200, 7, 9]);
+    let positions = any::reduce_by_key(&device, &[1u8, 1, 2, 1], &items, &Reduce::new(Op::ArgMin));
+    assert!(matches!(positions, Err(Error::OperatorElement { .. })), "{positions:?}");
+    let problem = Reduce::new(Op::ArgMax);
+    let wrong = any::segmented_reduce_into(&device, &items, &segments, &mut [0u8; 3], &problem);
+    assert_eq!(wrong, Err(Error::WrongDtype { found: Dtype::U8, wanted: Dtype::U64 }));
+    let wrong = any::segmented_reduce_into(&device, &items, &segments, &mut [0u64; 2], &problem);
+    assert_eq!(wrong, Err(Error::LengthMismatch { input: 3, output: 2 }));
+    let flags = any::segments_by_flags(&[1u8, 0, 1, 0])?;
+    let wrong = any::segmented_reduce_into(&device, &items, &flags, &mut [0u64; 4], &problem);
+    assert!(matches!(wrong, Err(Error::Segments { .. })), "{wrong:?}");
+    let with_init = any::segmented_reduce(&device, &items, &flags, &problem.init(Scalar::new(1u8)));
+    assert!(matches!(with_init, Err(Error::NoInit { .. })), "{with_init:?}");
+    Ok(())
+}
+
 #[test]
 fn runs_of_keys_of_every_type() -> Result<()> {
     let device = Device::cpu();

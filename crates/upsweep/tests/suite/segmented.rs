@@ -6,8 +6,9 @@ use upsweep::reference::segmented;
 use upsweep::{
     Array, Device, Element, Error, Fused, Indexed, Kind, Max, Number, Operator, Reduce, Scan,
     Segments, Sum, View, Widen, bf16, counting, f16, inclusive_scan_by_key, reduce_by_key,
-    reduce_by_key_into, segmented_argmax, segmented_argmin, segmented_reduce,
-    segmented_reduce_into, segmented_reduce_with, segmented_scan, segmented_scan_into,
+    reduce_by_key_into, segmented_argmax, segmented_argmax_into, segmented_argmin,
+    segmented_argmin_into, segmented_reduce, segmented_reduce_into, segmented_reduce_with,
+    segmented_scan, segmented_scan_into,
 };
 use upsweep_testing::{
     Input, LargestStretch, LastOther, Random, Recurrence, Recurs, Sample, Selection, Stretch,
@@ -452,6 +453,13 @@ fn check_positions<T: Number>(make: impl Fn(u64) -> T, lengths: &[usize]) {
                 let of = &device.device;
                 let resident = on(of, &input);
                 let by_offsets = Segments::by_offsets(&numbers);
+                let mut there = on(of, &vec![7u64; offsets.len() - 1]);
+                let mut here = vec![7u64; offsets.len() - 1];
+                segmented_argmin_into(of, &resident, &by_offsets, &mut there).expect("positions");
+                segmented_argmax_into(of, &input, &by_offsets, &mut here).expect("positions");
+                let context = format!("{device}: {} of {items}, {pattern}", T::DTYPE);
+                assert_eq!(there.to_vec().as_ref(), Ok(&expected[0]), "{context}");
+                assert_eq!(here, expected[1], "{context}");
                 let found = [
                     segmented_argmin(of, &resident, &by_offsets),
                     segmented_argmax(of, &input, &by_offsets),
@@ -460,7 +468,6 @@ fn check_positions<T: Number>(make: impl Fn(u64) -> T, lengths: &[usize]) {
                 for (found, expected) in found.into_iter().zip(&expected) {
                     let found = found.and_then(Array::into_vec).expect("positions");
                     let wrong = found.iter().zip(expected).position(|(one, other)| one != other);
-                    let context = format!("{device}: {} of {items}, {pattern}", T::DTYPE);
                     assert_eq!((found.len(), wrong), (expected.len(), None), "{context}");
                 }
             });
@@ -553,5 +560,11 @@ fn what_is_wrong_is_said_before_anything_is_written() {
         let found = segmented_reduce_into(of, &items, &by_keys, &mut output, &problem);
         assert_eq!(found, segments("how many values there are is known by offsets only"));
         assert_eq!(output, [9; 4], "{device}");
+        let mut places = [9u64; 4];
+        let found = segmented_argmin_into(of, &items, &by_offsets, &mut places);
+        assert_eq!(found, Err(Error::LengthMismatch { input: 2, output: 4 }));
+        let found = segmented_argmax_into(of, &items, &by_keys, &mut places);
+        assert_eq!(found, segments("how many values there are is known by offsets only"));
+        assert_eq!(places, [9; 4], "{device}");
     });
 }

@@ -1,4 +1,4 @@
-//! Numbers, arrays and devices out of the bytes of a fuzzer.
+//! What a fuzzer gives, as numbers, arrays and devices.
 
 use std::sync::OnceLock;
 
@@ -7,19 +7,19 @@ use upsweep::{Device, Dtype};
 use upsweep_testing::{Input, Sample, for_each_device};
 
 /// The longest array that is made from a seed: more than four windows of a scan.
-const MOST: u64 = 300_000;
+const MAX_ITEMS: u64 = 300_000;
 
 /// Bytes that are taken from the front; after the last there are zeros.
-pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
+pub(crate) struct InputBytes<'a>(pub(crate) &'a [u8]);
 
-impl Bytes<'_> {
+impl InputBytes<'_> {
     /// The next byte.
     pub(crate) fn byte(&mut self) -> u8 {
         self.0.split_off_first().copied().unwrap_or(0)
     }
 
     /// Whether the next byte is odd.
-    pub(crate) fn odd(&mut self) -> bool {
+    pub(crate) fn bool(&mut self) -> bool {
         self.byte() & 1 == 1
     }
 
@@ -34,19 +34,19 @@ impl Bytes<'_> {
     }
 
     /// One of some choices.
-    pub(crate) fn one_of<T: Copy>(&mut self, choices: impl IntoIterator<Item = T>) -> T {
+    pub(crate) fn choose<T: Copy>(&mut self, choices: impl IntoIterator<Item = T>) -> T {
         let choices: Vec<T> = choices.into_iter().collect();
         choices[usize::from(self.byte()) % choices.len()]
     }
 
     /// Nothing, or any bits.
-    pub(crate) fn option<T: Sample>(&mut self) -> Option<T> {
-        self.odd().then(|| T::from_bits(self.word()))
+    pub(crate) fn optional<T: Sample>(&mut self) -> Option<T> {
+        self.bool().then(|| T::from_bits(self.word()))
     }
 
     /// Nothing, or a number of this type with any bits.
-    pub(crate) fn scalar(&mut self, dtype: Dtype) -> Option<Scalar> {
-        if !self.odd() {
+    pub(crate) fn optional_scalar(&mut self, dtype: Dtype) -> Option<Scalar> {
+        if !self.bool() {
             return None;
         }
         Scalar::from_bytes(dtype, &self.word().to_le_bytes()[..dtype.size()])
@@ -66,13 +66,13 @@ impl Bytes<'_> {
         }
         let (input, _) = Input::NAMES[choice as usize % Input::NAMES.len()];
         // Short arrays are as interesting as long ones.
-        let most = 1 + (MOST >> (self.byte() % 16));
+        let most = 1 + (MAX_ITEMS >> (self.byte() % 16));
         let items = self.below(most as usize);
         input.array(self.word(), items)
     }
 
     /// Whether the problem has an operator of the caller's: one in eight.
-    pub(crate) fn is_for_own_operator(&mut self) -> bool {
+    pub(crate) fn wants_custom_operator(&mut self) -> bool {
         self.byte() % 8 == 7
     }
 
@@ -92,13 +92,13 @@ impl Bytes<'_> {
     }
 }
 
-/// Calls one of the arms, chosen by a byte: `choose!(byte; first, second, …)`.
-macro_rules! choose {
-    ($byte:expr; $($arm:expr),* $(,)?) => {{
-        let arms: &[&dyn Fn(&mut Bytes<'_>)] = &[$(&$arm),*];
-        let index = usize::from($byte.byte()) % arms.len();
-        arms[index]($byte)
+/// Calls one of the arms, chosen by a byte: `choose_arm!(bytes; first, second, …)`.
+macro_rules! choose_arm {
+    ($bytes:expr; $($arm:expr),* $(,)?) => {{
+        let arms: &[&dyn Fn(&mut InputBytes<'_>)] = &[$(&$arm),*];
+        let index = usize::from($bytes.byte()) % arms.len();
+        arms[index]($bytes)
     }};
 }
 
-pub(crate) use choose;
+pub(crate) use choose_arm;

@@ -4,7 +4,7 @@ use upsweep::any::{AnyArray, AnyView, AnyViewMut, Op, Reduce, Scalar, Scan, comb
 use upsweep::{Bounds, Direction, Dtype, Number, bf16, f16};
 use upsweep_testing::{Guarded, Input, POISONS, Sample, assert_same};
 
-use crate::bytes::Bytes;
+use crate::input_bytes::InputBytes;
 
 /// Calls `$body` with `$type` standing for the Rust type of a `Dtype`.
 macro_rules! with_dtype {
@@ -25,26 +25,26 @@ macro_rules! with_dtype {
 }
 
 /// Guarded memory of any type.
-pub(crate) trait Memory {
+pub(crate) trait GuardedArray {
     fn view(&self) -> AnyView<'_>;
 
     /// The items from `start` on, to be written.
-    fn part_mut(&mut self, start: usize, items: usize) -> AnyViewMut<'_>;
+    fn slice_mut(&mut self, start: usize, items: usize) -> AnyViewMut<'_>;
 
     /// Panics if the items are others, or if something was written before or behind them.
-    fn check(&self, expected: AnyArray, context: &str);
+    fn assert_holds(&self, expected: AnyArray, context: &str);
 }
 
-impl<T: Sample + Number> Memory for Guarded<T> {
+impl<T: Sample + Number> GuardedArray for Guarded<T> {
     fn view(&self) -> AnyView<'_> {
         self.items().into()
     }
 
-    fn part_mut(&mut self, start: usize, items: usize) -> AnyViewMut<'_> {
+    fn slice_mut(&mut self, start: usize, items: usize) -> AnyViewMut<'_> {
         (&mut self.items_mut()[start..start + items]).into()
     }
 
-    fn check(&self, expected: AnyArray, context: &str) {
+    fn assert_holds(&self, expected: AnyArray, context: &str) {
         let expected = expected.into_typed::<T>().expect("the type that was asked for");
         assert_same(self.items(), &expected.into_vec().expect("in host memory"), context);
         self.check_bands(context);
@@ -52,20 +52,24 @@ impl<T: Sample + Number> Memory for Guarded<T> {
 }
 
 /// An array of the bytes', `offset` items behind an aligned place.
-pub(crate) fn array(bytes: &mut Bytes<'_>, dtype: Dtype, offset: usize) -> Box<dyn Memory> {
-    let poison = POISONS[usize::from(bytes.odd())];
+pub(crate) fn array(
+    bytes: &mut InputBytes<'_>,
+    dtype: Dtype,
+    offset: usize,
+) -> Box<dyn GuardedArray> {
+    let poison = POISONS[usize::from(bytes.bool())];
     with_dtype!(dtype, T => Box::new(Guarded::holding(&bytes.array::<T>(), offset, poison)))
 }
 
 /// So many items from a seed.
-pub(crate) fn seeded(dtype: Dtype, seed: u64, items: usize) -> Box<dyn Memory> {
+pub(crate) fn seeded_array(dtype: Dtype, seed: u64, items: usize) -> Box<dyn GuardedArray> {
     with_dtype!(dtype, T => {
         Box::new(Guarded::holding(&Input::Mixed.array::<T>(seed, items), 0, POISONS[0]))
     })
 }
 
 /// Room for so many items.
-pub(crate) fn room(dtype: Dtype, items: usize, offset: usize) -> Box<dyn Memory> {
+pub(crate) fn poisoned_array(dtype: Dtype, items: usize, offset: usize) -> Box<dyn GuardedArray> {
     with_dtype!(dtype, T => Box::new(Guarded::<T>::new(items, offset, POISONS[items % 2])))
 }
 
@@ -80,40 +84,43 @@ pub(crate) fn assert_same_value(found: Option<Scalar>, expected: Option<Scalar>,
     });
 }
 
-/// One of the operators that `is_wanted`, and a type of items that it is for.
-pub(crate) fn operator(bytes: &mut Bytes<'_>, is_wanted: fn(Op) -> bool) -> (Op, Dtype) {
-    let item = bytes.one_of(Dtype::ALL);
+/// One of the operators that `is_allowed`, and a type of items that it is for.
+pub(crate) fn choose_operator(
+    bytes: &mut InputBytes<'_>,
+    is_allowed: fn(Op) -> bool,
+) -> (Op, Dtype) {
+    let item = bytes.choose(Dtype::ALL);
     let ops = Op::ALL.into_iter().map(|(op, _)| op);
-    (bytes.one_of(ops.filter(|&op| is_wanted(op) && op.check(item).is_ok())), item)
+    (bytes.choose(ops.filter(|&op| is_allowed(op) && op.check(item).is_ok())), item)
 }
 
 /// One of the types that hold the items and in which the operator works.
-fn wider(bytes: &mut Bytes<'_>, op: Op, item: Dtype) -> Dtype {
+fn choose_accumulator(bytes: &mut InputBytes<'_>, op: Op, item: Dtype) -> Dtype {
     let all = Dtype::ALL.into_iter();
-    bytes.one_of(all.filter(|&wide| op.check(wide).is_ok() && holds(item, wide)))
+    bytes.choose(all.filter(|&acc| op.check(acc).is_ok() && holds(item, acc)))
 }
 
 /// A reduction of some items.
-pub(crate) fn any_reduce(bytes: &mut Bytes<'_>, op: Op, item: Dtype) -> Reduce {
+pub(crate) fn reduce_problem(bytes: &mut InputBytes<'_>, op: Op, item: Dtype) -> Reduce {
     let mut problem = Reduce::new(op);
-    if bytes.odd() && !op.is_position() {
-        problem.acc = Some(wider(bytes, op, item));
+    if bytes.bool() && !op.is_position() {
+        problem.acc = Some(choose_accumulator(bytes, op, item));
     }
     if op.scans() {
-        problem.init = bytes.scalar(combined_in(problem.result(item)));
+        problem.init = bytes.optional_scalar(combined_in(problem.result(item)));
     }
     problem
 }
 
 /// A scan of some items in any variant, and the type of its output.
-pub(crate) fn any_scan(
-    bytes: &mut Bytes<'_>,
+pub(crate) fn scan_problem(
+    bytes: &mut InputBytes<'_>,
     op: Op,
     item: Dtype,
     is_in_place: bool,
 ) -> (Scan, Dtype) {
-    let out = if is_in_place { item } else { wider(bytes, op, item) };
-    let bounds = bytes.one_of([Bounds::Inclusive, Bounds::Exclusive]);
-    let direction = bytes.one_of([Direction::Forward, Direction::Reverse]);
-    (Scan { op, bounds, direction, init: bytes.scalar(combined_in(out)) }, out)
+    let out = if is_in_place { item } else { choose_accumulator(bytes, op, item) };
+    let bounds = bytes.choose([Bounds::Inclusive, Bounds::Exclusive]);
+    let direction = bytes.choose([Direction::Forward, Direction::Reverse]);
+    (Scan { op, bounds, direction, init: bytes.optional_scalar(combined_in(out)) }, out)
 }

@@ -10,27 +10,29 @@ use upsweep_testing::{
     expected_scan,
 };
 
-use crate::bytes::{Bytes, choose};
-use crate::numbers::{self, any_reduce, any_scan, assert_same_value, operator};
+use crate::input_bytes::{InputBytes, choose_arm};
+use crate::runtime_typed::{
+    self, assert_same_value, choose_operator, reduce_problem, scan_problem,
+};
 
 /// Reductions of any element and operator, from any start of the array.
 pub fn reduce(data: &[u8]) {
-    let bytes = &mut Bytes(data);
-    if !bytes.is_for_own_operator() {
-        return reduced_numbers(bytes);
+    let bytes = &mut InputBytes(data);
+    if !bytes.wants_custom_operator() {
+        return check_runtime_typed_reduce(bytes);
     }
-    choose!(bytes;
-        reduction::<u32, u32, _>(SaturatingSum), reduction::<u32, u32, _>(Last),
-        reduction::<Affine<u32>, Affine<u32>, _>(Compose),
+    choose_arm!(bytes;
+        check_reduce::<u32, u32, _>(SaturatingSum), check_reduce::<u32, u32, _>(Last),
+        check_reduce::<Affine<u32>, Affine<u32>, _>(Compose),
     );
 }
 
-fn reduced_numbers(bytes: &mut Bytes<'_>) {
+fn check_runtime_typed_reduce(bytes: &mut InputBytes<'_>) {
     let device = bytes.device();
     let offset = bytes.byte() as usize;
-    let (op, item) = operator(bytes, |_| true);
-    let problem = any_reduce(bytes, op, item);
-    let items = numbers::array(bytes, item, offset);
+    let (op, item) = choose_operator(bytes, |_| true);
+    let problem = reduce_problem(bytes, op, item);
+    let items = runtime_typed::array(bytes, item, offset);
     let context = format!("{problem:?} of {} {item}", items.view().len());
     match any::reference_reduce(items.view(), &problem) {
         Ok(expected) => {
@@ -41,7 +43,7 @@ fn reduced_numbers(bytes: &mut Bytes<'_>) {
     }
 }
 
-fn reduction<T, A, O>(operator: O) -> impl Fn(&mut Bytes<'_>)
+fn check_reduce<T, A, O>(operator: O) -> impl Fn(&mut InputBytes<'_>)
 where
     T: Sample + Widen<A>,
     A: Sample,
@@ -51,7 +53,7 @@ where
         let device = bytes.device();
         let offset = bytes.byte() as usize;
         let mut problem = Reduce::new(operator);
-        problem.init = bytes.option();
+        problem.init = bytes.optional();
         let items = bytes.array::<T>();
         let guarded = Guarded::holding(&items, offset, POISONS[offset % 2]);
         let found = reduce_with(&device, guarded.items(), &problem).expect("a reduction");
@@ -61,58 +63,58 @@ where
 
 /// Scans in every variant, in place and out of place, with memory before and behind watched.
 pub fn scan(data: &[u8]) {
-    let bytes = &mut Bytes(data);
-    if !bytes.is_for_own_operator() {
-        return scanned_numbers(bytes);
+    let bytes = &mut InputBytes(data);
+    if !bytes.wants_custom_operator() {
+        return check_runtime_typed_scan(bytes);
     }
-    choose!(bytes;
-        scanned::<u32, u32, _>(Last), scanned::<Affine<u32>, Affine<u32>, _>(Compose),
-        in_place::<u32, _>(SaturatingSum), in_place::<Affine<u32>, _>(Compose),
+    choose_arm!(bytes;
+        check_scan::<u32, u32, _>(Last), check_scan::<Affine<u32>, Affine<u32>, _>(Compose),
+        check_scan_in_place::<u32, _>(SaturatingSum), check_scan_in_place::<Affine<u32>, _>(Compose),
     );
 }
 
-fn scanned_numbers(bytes: &mut Bytes<'_>) {
+fn check_runtime_typed_scan(bytes: &mut InputBytes<'_>) {
     let device = bytes.device();
-    let (start, is_in_place) = (bytes.byte() as usize, bytes.odd());
-    let (op, item) = operator(bytes, Op::scans);
-    let (problem, out) = any_scan(bytes, op, item, is_in_place);
-    let mut items = numbers::array(bytes, item, start / 16);
+    let (start, is_in_place) = (bytes.byte() as usize, bytes.bool());
+    let (op, item) = choose_operator(bytes, Op::scans);
+    let (problem, out) = scan_problem(bytes, op, item, is_in_place);
+    let mut items = runtime_typed::array(bytes, item, start / 16);
     let len = items.view().len();
     let context = format!("{problem:?} of {len} {item} into {out}");
     let expected = any::reference_scan(items.view(), out, &problem);
-    let mut output = numbers::room(out, len, start % 16);
+    let mut output = runtime_typed::poisoned_array(out, len, start % 16);
     let done = if is_in_place {
-        any::scan_in_place(&device, items.part_mut(0, len), &problem)
+        any::scan_in_place(&device, items.slice_mut(0, len), &problem)
     } else {
-        any::scan_into(&device, items.view(), output.part_mut(0, len), &problem)
+        any::scan_into(&device, items.view(), output.slice_mut(0, len), &problem)
     };
     match expected {
         Ok(expected) => {
             done.expect("a scan");
             let written = if is_in_place { items } else { output };
-            written.check(expected, &context);
+            written.assert_holds(expected, &context);
         }
         Err(refused) => assert_eq!(done, Err(refused), "{context}"),
     }
 }
 
 /// A scan in any variant.
-pub(crate) fn typed_scan<A: Sample, O: Operator<A>>(
-    bytes: &mut Bytes<'_>,
+pub(crate) fn typed_scan_problem<A: Sample, O: Operator<A>>(
+    bytes: &mut InputBytes<'_>,
     operator: O,
 ) -> Scan<A, O> {
     let mut problem = Scan::inclusive(operator);
-    if bytes.odd() {
+    if bytes.bool() {
         problem.bounds = Bounds::Exclusive;
     }
-    if bytes.odd() {
+    if bytes.bool() {
         problem.direction = Direction::Reverse;
     }
-    problem.init = bytes.option();
+    problem.init = bytes.optional();
     problem
 }
 
-fn scanned<T, U, O>(operator: O) -> impl Fn(&mut Bytes<'_>)
+fn check_scan<T, U, O>(operator: O) -> impl Fn(&mut InputBytes<'_>)
 where
     T: Sample + Widen<U::Acc>,
     U: Sample<Acc: Sample>,
@@ -120,8 +122,8 @@ where
 {
     move |bytes| {
         let device = bytes.device();
-        let (start, poison) = (bytes.byte() as usize, POISONS[usize::from(bytes.odd())]);
-        let problem = typed_scan(bytes, operator);
+        let (start, poison) = (bytes.byte() as usize, POISONS[usize::from(bytes.bool())]);
+        let problem = typed_scan_problem(bytes, operator);
         let items = bytes.array::<T>();
         let input = Guarded::holding(&items, start / 16, poison);
         let mut output = Guarded::<U>::new(items.len(), start % 16, poison);
@@ -131,15 +133,15 @@ where
     }
 }
 
-fn in_place<T, O>(operator: O) -> impl Fn(&mut Bytes<'_>)
+fn check_scan_in_place<T, O>(operator: O) -> impl Fn(&mut InputBytes<'_>)
 where
     T: Sample<Acc: Sample> + Widen<<T as Element>::Acc>,
     O: Operator<T::Acc>,
 {
     move |bytes| {
         let device = bytes.device();
-        let (start, poison) = (bytes.byte() as usize, POISONS[usize::from(bytes.odd())]);
-        let problem = typed_scan(bytes, operator);
+        let (start, poison) = (bytes.byte() as usize, POISONS[usize::from(bytes.bool())]);
+        let problem = typed_scan_problem(bytes, operator);
         let items = bytes.array::<T>();
         let mut data = Guarded::holding(&items, start, poison);
         scan_in_place_with(&device, data.items_mut(), &problem).expect("a scan");

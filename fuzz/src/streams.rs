@@ -1,4 +1,4 @@
-//! Reductions and scans in chunks.
+//! Reductions and check_scan in chunk_lengths.
 
 use upsweep::any::{self, Op};
 use upsweep::{Direction, Error, Operator, Reduce, ReduceStream, ScanStream, Widen};
@@ -6,25 +6,31 @@ use upsweep_testing::{
     Affine, Compose, Input, Last, Sample, assert_same, expected_reduce, expected_scan,
 };
 
-use crate::bytes::{Bytes, choose};
-use crate::numbers::{self, any_reduce, any_scan, assert_same_value, operator};
-use crate::primitives::typed_scan;
+use crate::input_bytes::{InputBytes, choose_arm};
+use crate::one_shot::typed_scan_problem;
+use crate::runtime_typed::{
+    self, assert_same_value, choose_operator, reduce_problem, scan_problem,
+};
 
-/// Reductions and scans in chunks, also of refused lengths, with the whole.
+/// Reductions and check_scan in chunk_lengths, also of refused lengths, with the whole.
 pub fn streams(data: &[u8]) {
-    let bytes = &mut Bytes(data);
-    if !bytes.is_for_own_operator() {
-        return if bytes.odd() { reduced_numbers(bytes) } else { scanned_numbers(bytes) };
+    let bytes = &mut InputBytes(data);
+    if !bytes.wants_custom_operator() {
+        return if bytes.bool() {
+            check_runtime_typed_reduce(bytes)
+        } else {
+            check_runtime_typed_scan(bytes)
+        };
     }
-    choose!(bytes;
-        scans::<u32, u32, _>(Last), scans::<Affine<u32>, Affine<u32>, _>(Compose),
-        reductions::<u32, u32, _>(Last),
+    choose_arm!(bytes;
+        check_scan::<u32, u32, _>(Last), check_scan::<Affine<u32>, Affine<u32>, _>(Compose),
+        check_reduce::<u32, u32, _>(Last),
     );
 }
 
-/// Lengths of chunks of a stream whose chunks are of multiples of `unit`, and whether the stream
+/// Lengths of chunk_lengths of a stream whose chunk_lengths are of multiples of `unit`, and whether the stream
 /// must take each: nothing but nothing follows a chunk of another length.
-fn chunks(bytes: &mut Bytes<'_>, unit: usize, most: usize) -> Vec<(usize, bool)> {
+fn chunk_lengths(bytes: &mut InputBytes<'_>, unit: usize, most: usize) -> Vec<(usize, bool)> {
     let mut open = true;
     (0..1 + bytes.byte() % 6)
         .map(|_| {
@@ -38,15 +44,15 @@ fn chunks(bytes: &mut Bytes<'_>, unit: usize, most: usize) -> Vec<(usize, bool)>
         .collect()
 }
 
-fn scanned_numbers(bytes: &mut Bytes<'_>) {
+fn check_runtime_typed_scan(bytes: &mut InputBytes<'_>) {
     let device = bytes.device();
-    let (op, item) = operator(bytes, Op::scans);
-    let (problem, out) = any_scan(bytes, op, item, false);
-    let chunks = chunks(bytes, any::ScanStream::CHUNK, 2);
-    let taken: usize = chunks.iter().filter(|chunk| chunk.1).map(|chunk| chunk.0).sum();
-    let items = numbers::seeded(item, bytes.word(), taken);
+    let (op, item) = choose_operator(bytes, Op::scans);
+    let (problem, out) = scan_problem(bytes, op, item, false);
+    let chunk_lengths = chunk_lengths(bytes, any::ScanStream::CHUNK, 2);
+    let taken: usize = chunk_lengths.iter().filter(|chunk| chunk.1).map(|chunk| chunk.0).sum();
+    let items = runtime_typed::seeded_array(item, bytes.word(), taken);
     let context = format!("{problem:?} of {taken} {item} into {out}");
-    let mut output = numbers::room(out, taken, 0);
+    let mut output = runtime_typed::poisoned_array(out, taken, 0);
     let mut stream = match any::ScanStream::new(&device, item, out, &problem) {
         Ok(stream) => stream,
         Err(refused) => {
@@ -55,13 +61,15 @@ fn scanned_numbers(bytes: &mut Bytes<'_>) {
         }
     };
     let mut done = 0;
-    for (length, taken_now) in chunks {
-        if !taken_now {
-            let (nothing, none) = (items.view().slice(0..0).expect("none"), output.part_mut(0, 0));
+    for (length, is_accepted) in chunk_lengths {
+        if !is_accepted {
+            let (nothing, none) = (items.view().slice(0..0).expect("none"), output.slice_mut(0, 0));
             assert_eq!(stream.next(nothing, none), Ok(()), "nothing is always welcome");
-            let (chunk, mut target) =
-                (numbers::seeded(item, 0, length), numbers::room(out, length, 0));
-            let refused = stream.next(chunk.view(), target.part_mut(0, length));
+            let (chunk, mut target) = (
+                runtime_typed::seeded_array(item, 0, length),
+                runtime_typed::poisoned_array(out, length, 0),
+            );
+            let refused = stream.next(chunk.view(), target.slice_mut(0, length));
             assert!(
                 matches!(refused, Err(Error::ChunkLength { .. })),
                 "{length} items behind the end: {refused:?}"
@@ -73,20 +81,20 @@ fn scanned_numbers(bytes: &mut Bytes<'_>) {
             Direction::Reverse => taken - done - length,
         };
         let chunk = items.view().slice(start..start + length).expect("in bounds");
-        stream.next(chunk, output.part_mut(start, length)).expect("a good chunk");
+        stream.next(chunk, output.slice_mut(start, length)).expect("a good chunk");
         done += length;
     }
     let expected = any::reference_scan(items.view(), out, &problem).expect("as the stream");
-    output.check(expected, &context);
+    output.assert_holds(expected, &context);
 }
 
-fn reduced_numbers(bytes: &mut Bytes<'_>) {
+fn check_runtime_typed_reduce(bytes: &mut InputBytes<'_>) {
     let device = bytes.device();
-    let (op, item) = operator(bytes, |op| !op.is_position());
-    let problem = any_reduce(bytes, op, item);
-    let chunks = chunks(bytes, any::ReduceStream::CHUNK, 1);
-    let total: usize = chunks.iter().map(|chunk| chunk.0).sum();
-    let items = numbers::seeded(item, bytes.word(), total);
+    let (op, item) = choose_operator(bytes, |op| !op.is_position());
+    let problem = reduce_problem(bytes, op, item);
+    let chunk_lengths = chunk_lengths(bytes, any::ReduceStream::CHUNK, 1);
+    let total: usize = chunk_lengths.iter().map(|chunk| chunk.0).sum();
+    let items = runtime_typed::seeded_array(item, bytes.word(), total);
     let context = format!("{problem:?} of {total} {item}");
     let mut stream = match any::ReduceStream::new(&device, item, &problem) {
         Ok(stream) => stream,
@@ -96,7 +104,7 @@ fn reduced_numbers(bytes: &mut Bytes<'_>) {
         }
     };
     let mut seen = 0;
-    for (length, taken) in chunks {
+    for (length, taken) in chunk_lengths {
         let chunk = items.view().slice(seen..seen + length).expect("in bounds");
         let pushed = stream.push(chunk);
         assert_eq!(pushed.is_ok(), taken, "{pushed:?} for {length} items after {seen}");
@@ -109,7 +117,7 @@ fn reduced_numbers(bytes: &mut Bytes<'_>) {
     assert_same_value(stream.finish().expect("a value"), expected, &context);
 }
 
-fn scans<T, U, O>(operator: O) -> impl Fn(&mut Bytes<'_>)
+fn check_scan<T, U, O>(operator: O) -> impl Fn(&mut InputBytes<'_>)
 where
     T: Sample + Widen<U::Acc>,
     U: Sample<Acc: Sample>,
@@ -117,15 +125,15 @@ where
 {
     move |bytes| {
         let device = bytes.device();
-        let problem = typed_scan(bytes, operator);
-        let chunks = chunks(bytes, ScanStream::<T, U, O>::CHUNK, 2);
-        let taken: usize = chunks.iter().filter(|chunk| chunk.1).map(|chunk| chunk.0).sum();
+        let problem = typed_scan_problem(bytes, operator);
+        let chunk_lengths = chunk_lengths(bytes, ScanStream::<T, U, O>::CHUNK, 2);
+        let taken: usize = chunk_lengths.iter().filter(|chunk| chunk.1).map(|chunk| chunk.0).sum();
         let items: Vec<T> = Input::Mixed.array(bytes.word(), taken);
         let mut output = vec![U::from_bits(0x5555_5555_5555_5555); taken];
         let mut stream = ScanStream::<T, U, O>::new(&device, problem).expect("a stream");
         let mut done = 0;
-        for (length, taken_now) in chunks {
-            if !taken_now {
+        for (length, is_accepted) in chunk_lengths {
+            if !is_accepted {
                 let refused = stream.next(&items[..0], &mut output[..0]);
                 assert_eq!(refused, Ok(()), "nothing is always welcome");
                 let chunk = vec![T::from_bits(0); length];
@@ -148,7 +156,7 @@ where
     }
 }
 
-fn reductions<T, A, O>(operator: O) -> impl Fn(&mut Bytes<'_>)
+fn check_reduce<T, A, O>(operator: O) -> impl Fn(&mut InputBytes<'_>)
 where
     T: Sample + Widen<A>,
     A: Sample,
@@ -157,13 +165,13 @@ where
     move |bytes| {
         let device = bytes.device();
         let mut problem = Reduce::new(operator);
-        problem.init = bytes.option();
-        let chunks = chunks(bytes, ReduceStream::<T, A, O>::CHUNK, 1);
-        let total: usize = chunks.iter().map(|chunk| chunk.0).sum();
+        problem.init = bytes.optional();
+        let chunk_lengths = chunk_lengths(bytes, ReduceStream::<T, A, O>::CHUNK, 1);
+        let total: usize = chunk_lengths.iter().map(|chunk| chunk.0).sum();
         let items: Vec<T> = Input::Mixed.array(bytes.word(), total);
         let mut stream = ReduceStream::<T, A, O>::new(&device, problem).expect("a stream");
         let mut seen = 0;
-        for (length, taken) in chunks {
+        for (length, taken) in chunk_lengths {
             let pushed = stream.push(&items[seen..seen + length]);
             assert_eq!(pushed.is_ok(), taken, "{pushed:?} for {length} items after {seen}");
             if taken {
