@@ -63,6 +63,7 @@ fn facts((subgroup, threads, shared_bytes): (u32, u32, u32)) -> Facts {
         int64_atomics,
         messages,
         forward_progress,
+        packs_halves: subgroup >= 8,
     }
 }
 
@@ -354,6 +355,7 @@ fn types<T: Element, A: Element, U: Element, O: Operator<A>>(operator: O) -> Typ
         values: OperatorValues::of(&operator),
         made: None,
         cut: None,
+        packed: 1,
     }
 }
 
