@@ -597,6 +597,31 @@ fn every_cell_of_a_scan() {
     translator.translate(ONE_IN);
 }
 
+/// Scans of words of several items, in every form on every device.
+#[test]
+fn packed_scans() {
+    let mut translator = Translator::new();
+    for (number, types) in
+        [types::<u8, u8, u8, _>(Sum), types::<i16, i16, i16, _>(Sum)].iter().enumerate()
+    {
+        let types = types.packed().expect("a sum of short integers");
+        for (turn, device) in DEVICES.into_iter().enumerate() {
+            let facts = facts(device);
+            let strategy = scan::policy::strategy(&facts);
+            for k in 0..8 {
+                let cell = number + turn + k;
+                let aligned = (!cell.is_multiple_of(4), !cell.is_multiple_of(5));
+                let policy = policy(cell);
+                let form = form(k, true);
+                let made =
+                    scan_kernels(&mut translator, &facts, &types, strategy, form, aligned, policy);
+                made.unwrap_or_else(|error| panic!("{error}"));
+            }
+        }
+    }
+    translator.translate(ONE_IN);
+}
+
 /// Twelve bytes, which are no access.
 const TRIPLE: Kind = Kind::Struct {
     name: "Triple",

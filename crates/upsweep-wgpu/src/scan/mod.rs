@@ -346,7 +346,6 @@ impl Scanning {
 
     /// Everything for a scan of arrays into `output`, which is as long. In place they are the same. Kernels of segments have
     /// other arrays `beside`; those of words are told how many items are `absent` from the last.
-    #[expect(clippy::too_many_arguments, reason = "what a recording consists of")]
     pub(crate) fn bind(
         &self,
         gpu: &Gpu,
