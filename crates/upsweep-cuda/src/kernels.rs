@@ -272,6 +272,47 @@ fn scans_compile() {
     all_kernels.compile(ONE_IN);
 }
 
+/// Scans of words of several items, staged and in registers, in every form.
+#[test]
+fn packed_scans_compile() {
+    let mut all_kernels = Kernels::default();
+    let archs = archs(80);
+    let all = [types::<u8, u8, u8, Sum>(), types::<i16, i16, i16, Sum>()];
+    for (number, types) in all.iter().enumerate() {
+        let types = types.packed().expect("it is a sum of short integers");
+        for turn in 0..8 {
+            let Some(&arch) = archs.get((number + turn) % archs.len().max(1)) else { return };
+            let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
+            let direction = [Direction::Forward, Direction::Reverse][turn / 2 % 2];
+            let form = Form { bounds, direction, everywhere: true, only_total: false };
+            let (aligned, out_aligned) = (turn % 3 > 0, turn % 4 > 0);
+            let lies = Lies { width: 16, aligned, out_aligned, one_by_one: false };
+            let facts = Facts { arch, ..testing::facts(arch) };
+            let options = ScanOptions { policy: policies()[turn % 4], ..ScanOptions::default() };
+            let items = [1 << 28, 1 << 16][turn / 4];
+            let kernels =
+                Scanning::kernels(("cuda:0", &facts), &types, form, items, lies, &options);
+            let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
+            all_kernels.add(&shaders[0], arch);
+        }
+    }
+    all_kernels.compile(ONE_IN);
+}
+
+#[test]
+fn only_plain_sums_of_short_integers_are_packed() {
+    assert_eq!(types::<i8, i8, i8, Sum>().packed().map(|types| types.packed), Some(4));
+    assert_eq!(types::<u16, u16, u16, Sum>().packed().map(|types| types.packed), Some(2));
+    for other in [
+        types::<u8, u32, u32, Sum>(),
+        types::<u8, u8, u8, Max>(),
+        types::<u32, u32, u32, Sum>(),
+        types::<f16, f32, f16, Sum>(),
+    ] {
+        assert_eq!(other.packed(), None);
+    }
+}
+
 #[test]
 fn structures_compile() {
     let mut all_kernels = Kernels::default();

@@ -21,6 +21,7 @@ mod folder;
 mod host;
 mod on_gpu;
 mod operator_values;
+mod packed;
 mod primitives;
 mod refused;
 
@@ -37,5 +38,6 @@ pub use folder::{Folder, hash};
 pub use host::{HostItems, HostItemsMut};
 pub use on_gpu::OnGpu;
 pub use operator_values::{OperatorValues, Spelled};
+pub use packed::{WORD, packed_begin, packed_type};
 pub use primitives::Primitives;
 pub use refused::show_refused;

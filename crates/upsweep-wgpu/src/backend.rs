@@ -106,6 +106,7 @@ impl Gpu {
             values: signature.operator.values.clone(),
             made: None,
             cut: None,
+            packed: 1,
         };
         types.values.check(0, self.id(), signature.operator.name)?;
         Ok(types)
@@ -134,6 +135,7 @@ impl Gpu {
             values: operator.values.clone(),
             made: Some(made),
             cut: None,
+            packed: 1,
         };
         types.values.check(recipe.words(), self.id(), operator.name)?;
         self.check(&types)?;

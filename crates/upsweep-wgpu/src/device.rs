@@ -48,6 +48,8 @@ pub(crate) struct Facts {
     pub(crate) messages: bool,
     /// Whether workgroups that have started are sure to go on.
     pub(crate) forward_progress: bool,
+    /// `pack2x16float` rounds to the nearest f16, ties to even.
+    pub(crate) packs_halves: bool,
 }
 
 /// The interfaces that devices are reached through.
@@ -172,6 +174,7 @@ impl Gpu {
                 .contains(Features::SHADER_INT64 | Features::SHADER_INT64_ATOMIC_ALL_OPS),
             messages: false,
             forward_progress: false,
+            packs_halves: false,
         };
         let mut limits =
             Limits::least(info.name.clone(), format!("{:?}", info.backend).to_lowercase());
@@ -204,6 +207,7 @@ impl Gpu {
         }
         self.facts.messages = outcome.messages;
         self.facts.forward_progress = outcome.progress;
+        self.facts.packs_halves = outcome.packs_halves;
         self.limits.messages = outcome.messages;
         self.limits.forward_progress = outcome.progress;
         self.limits.subnormals = outcome.subnormals;

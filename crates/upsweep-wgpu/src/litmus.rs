@@ -9,6 +9,7 @@ use upsweep_core::Result;
 use wgpu::BufferUsages;
 
 use crate::device::{Facts, Gpu};
+use crate::shader::ROUNDING;
 use upsweep_gpu::{Folder, hash};
 
 /// Threads of a workgroup: as many as policies ask for where nothing else is said.
@@ -28,7 +29,7 @@ const STRIDE: u32 = 32;
 const LOOKS: u32 = 1 << 14;
 
 /// Words in front of messages, and what lies in them; `litmus.wgsl`.
-const HEADER: usize = 8;
+const HEADER: usize = 9;
 const SMALL: usize = 6;
 const FACTOR: usize = 7;
 
@@ -43,6 +44,8 @@ pub(crate) struct Outcome {
     pub(crate) progress: bool,
     /// Results that are too small for a normal float are kept.
     pub(crate) subnormals: bool,
+    /// `pack2x16float` rounds to the nearest f16, ties to even.
+    pub(crate) packs_halves: bool,
 }
 
 /// The shader for devices with these facts.
@@ -55,7 +58,7 @@ pub(crate) fn text(facts: &Facts) -> String {
     };
     format!(
         "const THREADS = {threads}u;\nconst SUBGROUP = {subgroup}u;\nconst STRIDE = {STRIDE}u;\n\
-         const LOOKS = {LOOKS}u;\n{entry}\n{}",
+         const LOOKS = {LOOKS}u;\n{entry}\n{}\n{ROUNDING}",
         include_str!("litmus.wgsl")
     )
 }
@@ -113,7 +116,7 @@ impl Gpu {
 impl Outcome {
     /// What the words of the state say.
     fn of(words: [u32; HEADER], workgroups: u32, is_cpu: bool) -> Self {
-        let [tickets, finished, misplaced, late, wrong, heard, small, _] = words;
+        let [tickets, finished, misplaced, late, wrong, heard, small, _, misrounded] = words;
         // If workgroups are missing, nothing that the others say counts.
         let all = tickets == workgroups && finished == workgroups;
         Self {
@@ -121,14 +124,15 @@ impl Outcome {
             messages: all && wrong == 0 && heard > 0,
             progress: all && wrong == 0 && late == 0 && !is_cpu,
             subnormals: all && f32::from_bits(small) == f32::MIN_POSITIVE * 0.5,
+            packs_halves: all && misrounded == 0,
         }
     }
 }
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { subgroups, messages, progress, subnormals } = self;
-        write!(f, "{subgroups} {messages} {progress} {subnormals}")
+        let Self { subgroups, messages, progress, subnormals, packs_halves } = self;
+        write!(f, "{subgroups} {messages} {progress} {subnormals} {packs_halves}")
     }
 }
 
@@ -138,10 +142,10 @@ impl FromStr for Outcome {
     fn from_str(text: &str) -> core::result::Result<Self, ()> {
         let words = text.split(' ').map(|word| word.parse().map_err(|_| ()));
         let words = words.collect::<core::result::Result<Vec<bool>, ()>>()?;
-        let [subgroups, messages, progress, subnormals] = words[..] else {
+        let [subgroups, messages, progress, subnormals, packs_halves] = words[..] else {
             return Err(());
         };
-        Ok(Self { subgroups, messages, progress, subnormals })
+        Ok(Self { subgroups, messages, progress, subnormals, packs_halves })
     }
 }
 
@@ -155,8 +159,8 @@ mod tests {
     use super::*;
     use crate::{ReduceOptions, ScanOptions, Source, Target, Workspace};
 
-    /// All is well: tickets, finished, misplaced, late, wrong, heard, small, and one that nobody reads.
-    const WELL: [u32; HEADER] = [4096, 4096, 0, 0, 0, 4064, 0x0040_0000, 0];
+    /// All is well: tickets, finished, misplaced, late, wrong, heard, small, one that nobody reads, and misrounded.
+    const WELL: [u32; HEADER] = [4096, 4096, 0, 0, 0, 4064, 0x0040_0000, 0, 0];
 
     #[test]
     fn the_state_is_read_right() {
@@ -165,7 +169,9 @@ mod tests {
             words[at] = word;
             Outcome::of(words, WORKGROUPS, false)
         };
-        let well = Outcome { subgroups: true, messages: true, progress: true, subnormals: true };
+        let (subnormals, packs_halves) = (true, true);
+        let well =
+            Outcome { subgroups: true, messages: true, progress: true, subnormals, packs_halves };
         assert_eq!(with(7, 0), well);
         assert_eq!(with(1, 4095), Outcome::default());
         assert_eq!(with(2, 1), Outcome { subgroups: false, ..well });
@@ -173,6 +179,7 @@ mod tests {
         assert_eq!(with(4, 1), Outcome { messages: false, progress: false, ..well });
         assert_eq!(with(5, 0), Outcome { messages: false, ..well });
         assert_eq!(with(6, 0), Outcome { subnormals: false, ..well });
+        assert_eq!(with(8, 1), Outcome { packs_halves: false, ..well });
         // A CPU is not trusted, though nobody waited in vain.
         assert_eq!(Outcome::of(WELL, WORKGROUPS, true), Outcome { progress: false, ..well });
     }
@@ -202,6 +209,8 @@ mod tests {
             assert!(!torn.messages && !torn.progress, "{gpu:?}: {torn:?}");
             let flushed = with("small * ", "0.0 * small * ");
             assert!(!flushed.subnormals, "{gpu:?}: {flushed:?}");
+            let truncated = with("+ 0xfffu", "");
+            assert!(!truncated.packs_halves, "{gpu:?}: {truncated:?}");
             let killed = with("atomicAdd(&state[FINISHED], 1u);", "");
             assert_eq!(killed, Outcome::default(), "{gpu:?}");
         }
@@ -280,12 +289,13 @@ mod tests {
 
     #[test]
     fn an_outcome_is_written_and_read() {
-        for k in 0..16 {
-            let [subgroups, messages, progress, subnormals] = [1, 2, 4, 8].map(|bit| k & bit > 0);
-            let outcome = Outcome { subgroups, messages, progress, subnormals };
+        for k in 0..32 {
+            let [subgroups, messages, progress, subnormals, packs_halves] =
+                [1, 2, 4, 8, 16].map(|bit| k & bit > 0);
+            let outcome = Outcome { subgroups, messages, progress, subnormals, packs_halves };
             assert_eq!(outcome.to_string().parse(), Ok(outcome));
         }
-        for text in ["", "true true true", "true true true maybe", "true true true true true"] {
+        for text in ["", "true true true true", "true true true true maybe"] {
             assert_eq!(text.parse::<Outcome>(), Err(()), "{text}");
         }
     }

@@ -2,6 +2,7 @@
 //
 //     misplaced    neighbouring threads are neighbouring lanes of one subgroup
 //     messages     words that carry their own proof go from workgroup to workgroup, and are what was sent
+//     misrounded   `pack2x16float` rounds to the nearest f16, ties to even, keeps subnormals, and makes an infinity of what is too large
 //     progress     a workgroup that has started goes on, though all others that fit wait for it
 //
 // Workgroups take tickets. Each waits for what the workgroup STRIDE tickets before it says after its own wait, as
@@ -21,7 +22,17 @@ const HEARD = 5u;
 /// Two floats; the first becomes their product, which is too small for a normal one.
 const SMALL = 6u;
 const FACTOR = 7u;
-const MESSAGES = 8u;
+/// Floats that `pack2x16float` rounds otherwise than it should.
+const MISROUNDED = 8u;
+const MESSAGES = 9u;
+
+/// Floats between which no other is half-way between two f16, from less than half of the smallest f16 to twice the largest, and an
+/// infinity; shared by so many workgroups.
+const FIRST_ROUNDED = 0x32800000u;
+const ROUNDED_STEP = 0x1000u;
+const ROUNDED = 0x15800u;
+const INFINITY = 0x7f800000u;
+const ROUNDING_WORKGROUPS = 32u;
 
 /// What proves a message: no memory holds it by accident.
 const PROOF = 0xa53c0000u;
@@ -41,9 +52,29 @@ fn run_litmus(thread: u32, is_misplaced: bool) {
             wait_for(ticket - STRIDE);
         }
         send(ticket);
+        try_rounding(ticket);
         atomicAdd(&state[FINISHED], 1u);
     }
     workgroupBarrier();
+}
+
+fn try_rounding(ticket: u32) {
+    if (ticket >= ROUNDING_WORKGROUPS) {
+        return;
+    }
+    var misrounded = is_misrounded(INFINITY);
+    for (var at = ticket; at < ROUNDED; at += ROUNDING_WORKGROUPS) {
+        let bits = FIRST_ROUNDED + at * ROUNDED_STEP;
+        misrounded |= is_misrounded(bits - 1u) || is_misrounded(bits) || is_misrounded(bits + 1u);
+    }
+    if (misrounded) {
+        atomicAdd(&state[MISROUNDED], 1u);
+    }
+}
+
+fn is_misrounded(bits: u32) -> bool {
+    let both = vec2<f32>(bitcast<f32>(bits), bitcast<f32>(bits | 0x80000000u));
+    return pack2x16float(both) != (half_bits(both.x) | (half_bits(both.y) << 16u));
 }
 
 /// A value of 32 bits that differs from ticket to ticket.

@@ -63,6 +63,7 @@ fn facts((subgroup, threads, shared_bytes): (u32, u32, u32)) -> Facts {
         int64_atomics,
         messages,
         forward_progress,
+        packs_halves: subgroup >= 8,
     }
 }
 
@@ -354,6 +355,7 @@ fn types<T: Element, A: Element, U: Element, O: Operator<A>>(operator: O) -> Typ
         values: OperatorValues::of(&operator),
         made: None,
         cut: None,
+        packed: 1,
     }
 }
 
@@ -592,6 +594,31 @@ fn every_cell_of_a_scan() {
         }
     }
     assert_eq!(cell, 180);
+    translator.translate(ONE_IN);
+}
+
+/// Scans of words of several items, in every form on every device.
+#[test]
+fn packed_scans() {
+    let mut translator = Translator::new();
+    for (number, types) in
+        [types::<u8, u8, u8, _>(Sum), types::<i16, i16, i16, _>(Sum)].iter().enumerate()
+    {
+        let types = types.packed().expect("a sum of short integers");
+        for (turn, device) in DEVICES.into_iter().enumerate() {
+            let facts = facts(device);
+            let strategy = scan::policy::strategy(&facts);
+            for k in 0..8 {
+                let cell = number + turn + k;
+                let aligned = (!cell.is_multiple_of(4), !cell.is_multiple_of(5));
+                let policy = policy(cell);
+                let form = form(k, true);
+                let made =
+                    scan_kernels(&mut translator, &facts, &types, strategy, form, aligned, policy);
+                made.unwrap_or_else(|error| panic!("{error}"));
+            }
+        }
+    }
     translator.translate(ONE_IN);
 }
 

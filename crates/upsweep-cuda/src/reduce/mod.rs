@@ -42,7 +42,7 @@ pub struct ReduceOptions {
 pub(crate) fn choice(items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy) {
     let [item, acc, output] = [Kind::Number(Dtype::U32); 3];
     let values = OperatorValues::none(acc);
-    let types = Types { item, acc, output, op: Op::Sum, values, made: None, cut: None };
+    let types = Types { item, acc, output, op: Op::Sum, values, made: None, cut: None, packed: 1 };
     (policy::strategy(&types), policy::policy(items * item_bytes as u64))
 }
 

@@ -61,7 +61,7 @@ struct Work {
             const u64 array = u64(first_of(scan.inputs)), first = u64(first_of(chunk(turn).source()) + rows);
             const u64 begin = REVERSE ? max(first, array) : first;
             const u64 last = first + ROWS * ROW * sizeof(InMemory);
-            const u64 end = REVERSE ? last : min(last, array + scan.items * sizeof(InMemory));
+            const u64 end = REVERSE ? last : min(last, array + scan.values() * sizeof(InMemory));
             const u64 from = begin / 16 * 16, bytes = begin < end ? (end + 15) / 16 * 16 - from : 0;
             arrive_with_bytes(full(turn, warp), u32(bytes));
             if (bytes > 0) {
@@ -177,7 +177,7 @@ struct Work {
             for (u32 r = 0; r < ROWS; ++r) {
                 const u32 row = warp * ROWS + r;
                 const Group scanned = scan_row(chunk.staged_part(row, lane), shuffled(carries, r), lane);
-                if (OUT_ALIGNED && (row + 1) * ROW <= chunk.left()) {
+                if (OUT_ALIGNED && chunk.has((row + 1) * ROW)) {
                     chunk.store(row, lane, scanned, shared.exchange[warp], unused);
                 } else {
                     chunk.store_items(row, lane, scanned);

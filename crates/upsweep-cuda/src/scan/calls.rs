@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaStream;
 use upsweep_core::summation::WINDOW;
-use upsweep_core::{Element, Error, Language, Operator, Result, Scan, Strategy, Widen};
+use upsweep_core::{
+    Direction, Element, Error, GpuScanStrategy, Language, Operator, Result, Scan, Strategy, Widen,
+};
 use upsweep_gpu::bits::Words;
-use upsweep_gpu::{ErasedScan, value_of};
+use upsweep_gpu::{ErasedScan, packed_begin, value_of};
 
 use super::{Form, Lies, ScanOptions, Scanning, policy};
 use crate::backend::{
@@ -156,6 +158,15 @@ impl Gpu {
             options.strategy.unwrap_or_else(|| policy::of_types(self.facts.arch, &types));
         let options = &ScanOptions { strategy: Some(strategy), ..*options };
         let width = crate::bytes(strategy.load.width);
+        let words;
+        let (types, inputs, output) =
+            match packed(self.facts.arch, &types, form, inputs, output, strategy) {
+                Some((types, arrays)) => {
+                    words = arrays;
+                    (types, &Inputs { arrays: &words[..1], ..*inputs }, &words[1])
+                }
+                None => (types, inputs, output),
+            };
         let lies = Lies::new(form, &types, inputs, Some(output), width);
         let suits = |(of, scanning): &(ScanOptions, Scanning)| {
             of == options && scanning.suits(&types, form, items, lies)
@@ -326,4 +337,25 @@ impl Gpu {
         let problem = ErasedScan::of::<T, T::Acc, T, O>(problem, Language::Cuda);
         self.scan_erased(workspace, None, data.erased(), &problem, options)
     }
+}
+
+/// Types and arrays of the same scan over words of several items, where it is one.
+fn packed<'a>(
+    arch: u32,
+    types: &Types,
+    form: Form,
+    inputs: &Inputs<'a>,
+    output: &Slice<'a>,
+    strategy: GpuScanStrategy,
+) -> Option<(Types, [Slice<'a>; 2])> {
+    let [input] = inputs.arrays else { return None };
+    let is_plain = policy::serves(arch, strategy) && !form.only_total;
+    let types = types.packed().filter(|_| is_plain)?;
+    let from_end = form.direction == Direction::Reverse;
+    let words = |slice: &Slice<'a>| {
+        let begin = packed_begin(slice.pointer(), slice.bytes(), from_end)?;
+        Slice::at(begin, types.item, slice.items.div_ceil(types.packed.into())).ok()
+    };
+    let arrays = [words(input)?, words(output)?];
+    Some((types, arrays))
 }

@@ -10,7 +10,7 @@ inline Acc before_in_row(Acc total, u32 lane) { return previous(scan_lanes<SUBGR
 /// The prefixes of a row's items, `carry` coming into the row.
 inline Group scan_row(Group group, Acc carry, u32 lane) {
     group = scan_group(group);
-    return prefixes(group, then(carry, before_in_row(group.at[3], lane)));
+    return prefixes(group, then(carry, before_in_row(scanned_total(group), lane)));
 }
 
 /// What comes into this warp's rows, lane k having that of row k. `upto` is S over them.

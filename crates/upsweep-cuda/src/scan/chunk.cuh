@@ -36,6 +36,9 @@ struct Scan {
     /// Whether there is a start value, and its words.
     u32 has_init;
     InitWords init;
+
+    /// What is scanned: items, or words of PACKED items, of which the last may be a part.
+    u64 values() const { return (items + PACKED - 1) / PACKED; }
 };
 
 /// The operator, the left operand being the one nearer to the start of the scan.

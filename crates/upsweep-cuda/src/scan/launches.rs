@@ -108,7 +108,8 @@ impl Wanted<'_> {
             Some(_) => &[STEPS, LANES_KNOWN, SEGMENTS, carries],
             None => &[include_str!("lanes.cuh"), UNSEGMENTED, carries],
         };
-        texts(&[own, parts].concat())
+        let values = if self.types.packed > 1 { include_str!("packed.cuh") } else { ITEMS };
+        texts(values, &[own, parts].concat())
     }
 
     /// The same for workgroups all of whose warps do the same.
@@ -157,6 +158,7 @@ impl Wanted<'_> {
             ),
             ("EXACT", u64::from(types.is_exact())),
             ("SUMS_WORDS", u64::from(packs(types))),
+            ("PACKED", u64::from(types.packed)),
             ("LOOKS", LOOKS),
             ("KNOWS_BEGINNINGS", u64::from(types.cut.as_ref().is_some_and(|cut| !cut.packs()))),
         ]);
@@ -196,13 +198,16 @@ pub(crate) const GROUPS: &str = include_str!("../segmented/groups.cuh");
 const LANES_KNOWN: &str = include_str!("../segmented/lanes_known.cuh");
 const SEGMENTS: &str = include_str!("../segmented/segments.cuh");
 const UNSEGMENTED: &str = include_str!("../segmented/unsegmented.cuh");
-/// The texts of everything that has chunks, and these.
-pub(crate) fn texts(parts: &[&'static str]) -> Vec<&'static str> {
+/// What a thread does with its items.
+pub(crate) const ITEMS: &str = include_str!("items.cuh");
+/// The texts of everything that has chunks of these values, and these.
+pub(crate) fn texts(values: &'static str, parts: &[&'static str]) -> Vec<&'static str> {
     let mut all = vec![
         SUBGROUP,
         PUBLISHED,
         include_str!("chunk.cuh"),
         include_str!("anywhere.cuh"),
+        values,
         include_str!("unit.cuh"),
     ];
     all.extend(parts);

@@ -1,7 +1,8 @@
 //! Scans on a GPU.
 //!
-//! `chunk.cuh` says what a workgroup's chunk consists of, `unit.cuh` what one thread does of it, `anywhere.cuh` how that is read
-//! and written where no access may begin, `carries.cuh` what comes into it. Who does what in a workgroup is in `held.cuh` if
+//! `chunk.cuh` says what a workgroup's chunk consists of, `unit.cuh` how one thread reads and writes its part of it and `anywhere.cuh`
+//! how it does where no access may begin, `items.cuh` what it does with items and `packed.cuh` what with words of several, `carries.cuh`
+//! what comes into the chunk. Who does what in a workgroup is in `held.cuh` if
 //! threads hold their items in registers, and in `aggregates.cuh` if chunks wait in shared memory, with the copies that go on
 //! meanwhile in `bulk.cuh`. These are the fast ones. In all others no warp serves the others: `workgroup.cuh`, with
 //! `cooperative.cuh`, `raking.cuh` or `blelloch.cuh` in it; how chunks then learn what comes before them, in
@@ -193,7 +194,13 @@ impl Scanning {
                 "the device does not promise that workgroups go on while others wait",
             ));
         }
-        let policy = options.policy.unwrap_or_else(|| policy::policy_of_types(items, types));
+        let policy = match options.policy {
+            Some(WorkgroupPolicy { threads_per_workgroup, items_per_thread }) => {
+                let items_per_thread = items_per_thread / types.packed;
+                WorkgroupPolicy { threads_per_workgroup, items_per_thread }
+            }
+            None => policy::policy_of_types(items, types),
+        };
         let shape = Self::shape(facts, types, lies, strategy, items, policy);
         let stalled = options.stalled;
         let wanted = Wanted { facts, types, strategy, form, lies, shape, stalled };
@@ -210,8 +217,7 @@ impl Scanning {
     ) -> Shape {
         let stays = strategy.global == ScanGlobal::Aggregates;
         let looks_back = strategy.global == ScanGlobal::LookBack;
-        let serves = policy::strategy(facts.arch);
-        if (strategy.load, strategy.local) == (serves.load, serves.local) && (stays || looks_back) {
+        if policy::serves(facts.arch, strategy) {
             let held = Shape::held(facts, types, policy, looks_back);
             let at_once = u64::from(facts.multiprocessors * held.at_once);
             if looks_back || held.chunks(items) <= at_once {

@@ -26,6 +26,13 @@ pub(crate) fn strategy(arch: u32) -> GpuScanStrategy {
     }
 }
 
+/// Whether a warp serves the others of its workgroup.
+pub(crate) fn serves(arch: u32, asked: GpuScanStrategy) -> bool {
+    let GpuScanStrategy { load, local, .. } = strategy(arch);
+    (asked.load, asked.local) == (load, local)
+        && matches!(asked.global, ScanGlobal::Aggregates | ScanGlobal::LookBack)
+}
+
 /// The same for these types: chunks whose items are made as they are read, are cut into segments, or lie in no accesses of 16 bytes, are not brought to
 /// shared memory.
 pub(crate) fn of_types(arch: u32, types: &Types) -> GpuScanStrategy {
@@ -43,7 +50,7 @@ pub(crate) fn of_types(arch: u32, types: &Types) -> GpuScanStrategy {
 /// The policy for these types where none is asked for. Items that are cut into segments wait in registers until others have
 /// told what comes in: the fewer a thread has, the more workgroups do so at once.
 pub(crate) fn policy_of_types(items: u64, types: &Types) -> WorkgroupPolicy {
-    let policy = policy(items, types.item.size());
+    let policy = policy(items / u64::from(types.packed), types.item.size());
     match types.cut {
         Some(_) => WorkgroupPolicy { threads_per_workgroup: 128, items_per_thread: 32 },
         None => policy,

@@ -77,6 +77,8 @@ pub(crate) struct Shape {
     warps: u32,
     /// Rows of a warp.
     rows: u32,
+    /// Items that are one value.
+    packed: u32,
     /// Bytes of a chunk where it is staged.
     stage_bytes: u32,
     pub(super) waits: Waits,
@@ -105,9 +107,9 @@ impl Shape {
             warps /= 2;
         }
         let (lag, ahead) = lag_and_ahead(stage_bytes(warps, rows), most);
-        let waits = Waits::Staged { lag, ahead };
+        let (waits, packed) = (Waits::Staged { lag, ahead }, types.packed);
         let mut shape =
-            Self { warps, rows, stage_bytes: stage_bytes(warps, rows), waits, at_once: 1 };
+            Self { warps, rows, packed, stage_bytes: stage_bytes(warps, rows), waits, at_once: 1 };
         let bytes = shape.shared_bytes() + shared_besides(types);
         let words = types.words();
         let registers = REGISTERS * words.min(2) + of_structure(words);
@@ -175,7 +177,8 @@ impl Shape {
         while registers(rows) * WARP * (warps + 1) > facts.registers_of_each && rows > 4 {
             rows /= 2;
         }
-        let mut shape = Self { warps, rows, stage_bytes: 0, waits, at_once: 1 };
+        let packed = types.packed;
+        let mut shape = Self { warps, rows, packed, stage_bytes: 0, waits, at_once: 1 };
         shape.at_once = shape.fit(facts, registers(rows)).clamp(1, 16);
         shape
     }
@@ -189,7 +192,7 @@ impl Shape {
 
     /// Items of a workgroup.
     fn chunk(&self) -> u64 {
-        u64::from(self.warps * self.rows) * LANES as u64
+        u64::from(self.warps * self.rows * self.packed) * LANES as u64
     }
 
     pub(super) fn chunks(&self, items: u64) -> u64 {

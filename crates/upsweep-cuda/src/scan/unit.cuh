@@ -1,10 +1,4 @@
-// Neighbouring items of one thread, a group: out of shared memory or memory, S over them and over their row with the carry in
-// front, and back to memory.
-
-/// Items of one thread, side by side; later their prefixes.
-struct Group {
-    Acc at[GROUP];
-};
+// The way of one thread's group out of shared memory or memory, and back to memory. What is done with it: `items.cuh`, `packed.cuh`.
 
 /// The accesses in which a group is written.
 __forceinline__ void pack_group(const Group& group, OutAccess (&accesses)[OUT_ACCESSES]) {
@@ -20,10 +14,6 @@ __forceinline__ void pack_group(const Group& group, OutAccess (&accesses)[OUT_AC
     }
 }
 
-inline Acc total_of(const Group& group) {
-    return then(then(group.at[0], group.at[1]), then(group.at[2], group.at[3]));
-}
-
 /// A chunk, where it is staged or lies.
 struct Chunk {
     const Scan& scan;
@@ -36,16 +26,19 @@ struct Chunk {
     Chunk(const Scan& scan, u32 number) : scan(scan), from(), first(u64(number) * CHUNK) { from = source(); }
 
     /// Whether it is staged, or read in whole accesses.
-    bool is_whole() const { return first + CHUNK <= scan.items; }
+    bool is_whole() const { return has(CHUNK); }
+
+    /// Whether so many of its values are there, all items of them.
+    bool has(u32 values) const { return first + values <= scan.items / PACKED; }
 
     /// Where its items begin in the array, whichever of them comes first.
-    Inputs source() const { return at(scan.inputs, REVERSE ? scan.items - first - CHUNK : first); }
+    Inputs source() const { return at(scan.inputs, REVERSE ? scan.values() - first - CHUNK : first); }
 
     /// Where the rows of a warp begin among its items.
     static Offset rows_of(u32 warp) { return turned(WARPS - 1, warp) * Offset(ROWS * ROW); }
 
     /// The place in the array of item `i` from the end that the scan starts at.
-    u64 place(u64 i) const { return REVERSE ? scan.items - 1 - i : i; }
+    u64 place(u64 i) const { return REVERSE ? scan.values() - 1 - i : i; }
 
     /// The number of a group's first item from the end that the scan starts at.
     u64 number_of(u32 row, u32 place) const { return first + row * ROW + place * GROUP; }
@@ -54,7 +47,7 @@ struct Chunk {
     static i32 step(u32 i) { return REVERSE ? -i32(i) : i32(i); }
 
     /// Items from this chunk on, or as many as it has.
-    u32 left() const { return u32(min(scan.items - first, u64(CHUNK))); }
+    u32 left() const { return u32(min(scan.values() - first, u64(CHUNK))); }
 
     /// A lane's group of a row, from where it is staged.
     Group staged(u32 row, u32 lane) const {
@@ -127,7 +120,7 @@ struct Chunk {
         OutAccess accesses[OUT_ACCESSES];
         pack_group(group, accesses);
         const u64 row_at = first + row * ROW;
-        const OutMemory* begin = scan.output + (REVERSE ? scan.items - row_at - ROW : row_at);
+        const OutMemory* begin = scan.output + (REVERSE ? scan.values() - row_at - ROW : row_at);
         OutAccess* to = (OutAccess*)begin;
         // Of the warp's first group and its last one, what lies in no access of its own goes by itself.
         bool is_apart = false;
@@ -185,7 +178,8 @@ struct Chunk {
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
             if (at + k < left()) {
-                to[step(at + k)] = pack_one(stored(group.at[k]));
+                const u64 items = scan.items - (first + at + k) * PACKED;
+                write_value(to + step(at + k), group.at[k], u32(min(items, u64(PACKED))));
             }
         }
     }
@@ -202,22 +196,3 @@ struct Chunk {
         }
     }
 };
-
-/// S over the items of a group.
-inline Group scan_group(Group group) {
-    const Acc right = then(group.at[2], group.at[3]);
-    group.at[1] = then(group.at[0], group.at[1]);
-    group.at[2] = then(group.at[1], group.at[2]);
-    group.at[3] = then(group.at[1], right);
-    return group;
-}
-
-/// The prefixes of a group's items: `into` comes into the group, S over which it is.
-inline Group prefixes(const Group& group, Acc into) {
-    Group scanned;
-#pragma unroll
-    for (u32 k = 0; k < GROUP; ++k) {
-        scanned.at[k] = INCLUSIVE ? then(into, group.at[k]) : k == 0 ? into : then(into, group.at[k > 0 ? k - 1 : 0]);
-    }
-    return scanned;
-}

@@ -35,7 +35,7 @@ __forceinline__ void scan_rows(Group (&rows)[ROWS], Acc (&before)[ROWS], OfWarp&
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
         rows[r] = scan_group(rows[r]);
-        before[r] = before_in_row(rows[r].at[GROUP - 1], lane);
+        before[r] = before_in_row(scanned_total(rows[r]), lane);
     }
 }
 

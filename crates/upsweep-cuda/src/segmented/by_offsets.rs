@@ -10,7 +10,7 @@ use crate::device::{Facts, Gpu};
 use crate::launch::{Kernel, Launch, Ready};
 use crate::memory::Buffer;
 use crate::reduce::{Init, of_inputs, with_init};
-use crate::scan::launches::{BULK, GROUPS, HELD, STEPS, texts};
+use crate::scan::launches::{BULK, GROUPS, HELD, ITEMS, STEPS, texts};
 use crate::scan::{ARCH_OF_BULK_COPIES, Form, Lies};
 use crate::shader::types::{alignment, is_whole};
 use crate::shader::{Cut, Shader, Types};
@@ -101,11 +101,13 @@ pub(crate) fn shader(facts: &Facts, types: &Types, cut: &Cut, lies: Lies) -> Sha
             ("PADS_WITH_IDENTITY", 1),
             ("EXACT", u64::from(types.is_exact())),
             ("SUMS_WORDS", 0),
+            ("PACKED", 1),
             ("MARKS_WIDTH", alignment(cut.kind)),
             // Half of the chunks that run at once: by a quarter or all of them an H200 takes as long, within a seventieth.
             ("AHEAD", (at_once * facts.multiprocessors).div_ceil(2).into()),
         ],
         parts: texts(
+            ITEMS,
             &[
                 &[STEPS, HELD, include_str!("by_offsets.cuh")],
                 items,

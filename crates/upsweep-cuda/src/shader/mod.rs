@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use upsweep_core::{Dtype, Extreme, Kind, Recipe, Result, SegmentedBy};
 use upsweep_gpu::bits::MOST_WORDS;
-use upsweep_gpu::{OperatorValues, Signature};
+use upsweep_gpu::{OperatorValues, Signature, WORD, packed_type};
 
 use crate::device::Gpu;
 use crate::memory::Buffer;
@@ -43,6 +43,8 @@ pub(crate) struct Types {
     pub(crate) made: Option<Made>,
     /// How they are cut into segments.
     pub(crate) cut: Option<Cut>,
+    /// How many neighbours are read, combined and written as one: words of so many items, `packed.cuh`.
+    pub(crate) packed: u32,
 }
 
 /// How items are cut into segments, and what becomes of these.
@@ -91,6 +93,7 @@ impl Types {
             values: signature.operator.values.clone(),
             made: None,
             cut: None,
+            packed: 1,
         })
     }
 
@@ -109,7 +112,17 @@ impl Types {
             item => item,
         });
         let (op, values) = (Op::First(extreme), OperatorValues::none(acc));
-        Self { item: item.into(), acc, output: acc, op, values, made: None, cut: None }
+        Self { item: item.into(), acc, output: acc, op, values, made: None, cut: None, packed: 1 }
+    }
+
+    /// The types of a scan of words in the place of these, where both give the same.
+    pub(crate) fn packed(&self) -> Option<Self> {
+        let is_one = self.acc == self.item && self.made.is_none() && self.cut.is_none();
+        let is_plain = is_one && self.op == Op::Sum;
+        let acc = packed_type(self.item, self.output).filter(|_| is_plain)?;
+        let packed = (WORD / acc.size() as u64) as u32;
+        let word = Kind::Number(Dtype::U32);
+        Some(Self { item: word, acc: acc.into(), output: word, packed, ..self.clone() })
     }
 
     /// How values are held while they are combined.
@@ -383,15 +396,19 @@ fn input(item: Kind, width: u32, Beside { fields, kept }: &Beside) -> String {
 fn written(output: Kind, width: u32) -> String {
     let Some((name, items)) = access(output, width) else { return String::new() };
     let values: Vec<String> = (0..items).map(|k| format!("items.at[{k}]")).collect();
+    let packed = match output.number() {
+        Some(Dtype::F16) if items > 1 => "pack_halves<OutAccess>(items.at)".to_owned(),
+        Some(Dtype::Bf16) if items > 1 => "pack_bfloats<OutAccess>(items.at)".to_owned(),
+        _ => pack(output, width, &values),
+    };
     format!(
         "using OutAccess = {name};\n\
          using OutMemory = {};\n\
          constexpr u32 OUT_ACCESS_ITEMS = {items}u;\n\
          struct OutItems {{ Stored at[OUT_ACCESS_ITEMS]; }};\n\
-         inline OutAccess pack(OutItems items) {{ return {}; }}\n\
+         inline OutAccess pack(OutItems items) {{ return {packed}; }}\n\
          inline OutMemory pack_one(Stored item) {{ return {}; }}\n",
         in_memory(output),
-        pack(output, width, &values),
         pack(output, output.size() as u32, &["item".to_owned()]),
     )
 }

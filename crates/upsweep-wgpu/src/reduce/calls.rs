@@ -128,7 +128,7 @@ impl Gpu {
             item => item,
         });
         let (op, values) = (Op::First(extreme), OperatorValues::none(acc));
-        Types { item: item.into(), acc, output: acc, op, values, made: None, cut: None }
+        Types { item: item.into(), acc, output: acc, op, values, made: None, cut: None, packed: 1 }
     }
 
     /// The words of memory of a result.

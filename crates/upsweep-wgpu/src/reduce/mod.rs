@@ -416,7 +416,7 @@ pub(crate) fn choice(
 ) -> (GpuReduceStrategy, WorkgroupPolicy) {
     let [item, acc, output] = [Kind::Number(Dtype::U32); 3];
     let values = OperatorValues::none(acc);
-    let types = Types { item, acc, output, op: Op::Sum, values, made: None, cut: None };
+    let types = Types { item, acc, output, op: Op::Sum, values, made: None, cut: None, packed: 1 };
     let bytes = items * item_bytes as u64;
     (policy::strategy(&gpu.facts, &types, bytes), policy::policy(bytes, item_bytes))
 }

@@ -1,8 +1,11 @@
 //! The calls of scans.
 
-use upsweep_core::{Element, Error, Language, Operator, Result, Scan, Widen};
-use upsweep_gpu::ErasedScan;
+use upsweep_core::summation::WINDOW;
+use upsweep_core::{
+    Direction, Element, Error, GpuScanStrategy, Language, Operator, Result, Scan, Widen,
+};
 use upsweep_gpu::bits::Words;
+use upsweep_gpu::{ErasedScan, WORD, packed_begin};
 use wgpu::BufferUsages;
 
 use super::{Form, Lies, ScanOptions, Scanning, policy};
@@ -249,19 +252,64 @@ impl Gpu {
         }
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&self.facts));
         let asked = bytes_of(strategy.load.width);
+        // What comes behind words is known where whole windows of them end.
+        let carries = workspace.runs > 0;
+        let (words, in_words);
+        let (types, inputs, output, absent) =
+            match self.packed(&types, form, inputs, output, strategy, carries) {
+                Some((types, arrays)) => {
+                    words = arrays;
+                    let items = words[0].items;
+                    let absent = items * u64::from(types.packed) - inputs.items;
+                    in_words = Inputs { arrays: &words[..1], items, ..*inputs };
+                    (types, &in_words, &words[1], absent as u32)
+                }
+                None => (types, inputs, output, 0),
+            };
         let lies = Lies::new(self, &types, form, inputs, output, asked);
         let items = inputs.items;
         let suits = |(of, scanning): &(ScanOptions, Scanning)| {
             of == options && scanning.suits(&types, form, items, lies)
         };
         if !workspace.scanning.as_ref().is_some_and(suits) {
-            let items = items.max(workspace.items);
+            let items = items.max(workspace.items.div_ceil(types.packed.into()));
             let made = Scanning::new(self, types, form, items, lies, options)?;
             workspace.scanning = Some((*options, made));
         }
         match &workspace.scanning {
-            Some((_, scanning)) => scanning.bind(self, inputs, output, beside, init),
+            Some((_, scanning)) => scanning.bind(self, inputs, output, beside, absent, init),
             None => Err(self.failed("a scan that was just made is gone")),
         }
+    }
+
+    /// Types and arrays of the same scan over words of several items, where it is one.
+    fn packed<'a>(
+        &self,
+        types: &Types,
+        form: Form,
+        inputs: &Inputs<'a>,
+        output: &Slice<'a>,
+        strategy: GpuScanStrategy,
+        carries: bool,
+    ) -> Option<(Types, [Slice<'a>; 2])> {
+        let [input] = inputs.arrays else { return None };
+        let types = types.packed().filter(|types| {
+            !form.only_total && policy::packs(&self.facts, strategy, inputs.items, types.packed)
+        })?;
+        let packed = u64::from(types.packed);
+        let windows = packed * WINDOW as u64;
+        if carries && !inputs.items.is_multiple_of(windows) {
+            return None;
+        }
+        let from_end = form.direction == Direction::Reverse;
+        let words = |slice: &Slice<'a>| {
+            let bytes = slice.items * WORD / packed;
+            let offset = packed_begin(slice.offset, bytes, from_end)?;
+            let items = slice.items.div_ceil(packed);
+            let words = Slice { buffer: slice.buffer, offset, items };
+            (offset + WORD * items <= slice.buffer.size()).then_some(words)
+        };
+        let arrays = [words(input)?, words(output)?];
+        Some((types, arrays))
     }
 }

@@ -18,7 +18,7 @@
 // left half's total in front (J. Sklansky, 1960). What is not there is padding.
 
 struct Parameters {
-    /// Items in these bindings that belong to the array.
+    /// Items in these bindings that belong to the array; or words of PACKED items, of the last of which some may be absent.
     items: u32,
     /// Items in front of them that do not, in the input's binding and in the output's.
     start: u32,
@@ -37,6 +37,7 @@ struct Parameters {
     prefixes: u32,
     /// Segments that offsets say.
     segments: u32,
+    absent: u32,
     /// The same as `start`, of each of several arrays; or of what says where segments begin, of their keys and of their number,
     /// behind the items.
     starts: vec4<u32>,
@@ -69,7 +70,7 @@ fn first_of(chunk: u32) -> u32 {
 /// Whether all items of a chunk are there. What only the others need is kept apart: in the middle of what all do, on an
 /// H200, it made the code half as long again and a scan of 2^28 `f32` take 906 us instead of 672.
 fn is_whole(chunk: u32) -> bool {
-    return first_of(chunk) + CHUNK <= parameters.items;
+    return first_of(chunk) + CHUNK <= parameters.items - min(parameters.absent, 1u);
 }
 
 fn load_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {

@@ -1,7 +1,7 @@
 //! Scans on a GPU.
 //!
-//! `chunk.wgsl` scans what one workgroup holds, `unit.wgsl` what one thread does, `slots.wgsl` what one subgroup does above
-//! tiles; `total.wgsl` finds a chunk's total without a scan. How values go from thread to thread in a scan is in
+//! `chunk.wgsl` scans what one workgroup holds, `unit.wgsl` what one thread does, with items as in `items.wgsl` or with words of several
+//! as in `packed.wgsl`, `slots.wgsl` what one subgroup does above tiles; `total.wgsl` finds a chunk's total without a scan. How values go from thread to thread in a scan is in
 //! `cooperative.wgsl`, `raking.wgsl` and `blelloch.wgsl`; how chunks learn what comes before them, in `look_back.wgsl`
 //! (with `parked.wgsl`) and `aggregates.wgsl` (what they see: `seen.wgsl`), `reduce_then_scan.wgsl` and `scan_then_propagate.wgsl`.
 
@@ -136,11 +136,18 @@ impl Scanning {
             }
         }
         let nests = form.everywhere && !types.is_exact();
-        let policy = policy.unwrap_or_else(|| policy::of_kernel(facts, types, form, items));
+        let policy = match policy {
+            Some(WorkgroupPolicy { threads_per_workgroup, items_per_thread }) => {
+                let items_per_thread = items_per_thread / types.packed;
+                WorkgroupPolicy { threads_per_workgroup, items_per_thread }
+            }
+            None => policy::of_kernel(facts, types, form, items),
+        };
         let shape = Shape::new(facts, types, &strategy, lies, policy);
         let mut parts = vec![
             include_str!("chunk.wgsl"),
             include_str!("unit.wgsl"),
+            if types.packed > 1 { include_str!("packed.wgsl") } else { include_str!("items.wgsl") },
             include_str!("slots.wgsl"),
             include_str!("total.wgsl"),
             WORKGROUP,
@@ -338,13 +345,14 @@ impl Scanning {
     }
 
     /// Everything for a scan of arrays into `output`, which is as long. In place they are the same. Kernels of segments have
-    /// other arrays `beside`.
+    /// other arrays `beside`; those of words are told how many items are `absent` from the last.
     pub(crate) fn bind(
         &self,
         gpu: &Gpu,
         inputs: &Inputs<'_>,
         output: &Slice<'_>,
         beside: Option<&Beside<'_>>,
+        absent: u32,
         init: Init,
     ) -> Result<Recording> {
         let facts = &gpu.facts;
@@ -436,6 +444,7 @@ impl Scanning {
                 self.stalled.unwrap_or(0),
                 prefixes as u32,
                 beside.map_or(0, |beside| beside.segments),
+                if index + 1 == windows.len() { absent } else { 0 },
             ];
             let (bindings, mut starts) = all.bound(gpu, &read)?;
             if let (Some(cut), Some(beside)) = (&self.types.cut, beside) {
@@ -522,6 +531,7 @@ impl Scanning {
 
     /// The same as the words of the value.
     fn carried(&self, gpu: &Gpu, items: u64) -> Result<Words> {
+        let items = items / u64::from(self.types.packed);
         let slot = items / u64::from(self.shape.chunk()) + items / WINDOW as u64;
         let held = self.types.held();
         let words = held.words() as usize;

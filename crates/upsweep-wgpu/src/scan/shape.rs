@@ -11,7 +11,7 @@ use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
 use crate::reduce::{LOOKS, floor_power_of_two, lies};
 use crate::shader::types::width_of;
-use crate::shader::{Constants, Types};
+use crate::shader::{Constants, PACKS_HALVES, Types};
 use crate::slice::{Slice, grain};
 
 /// How the arrays of a scan lie.
@@ -96,6 +96,8 @@ impl Shape {
             if by_offsets(types) { OF_OFFSETS * (self.chunk() / u32::BITS + 1) } else { 0 };
         let shared = SHARED_OF_TILES + self.threads * shared_of_thread(types) + of_offsets;
         let fits = shared + 4 * types.words_in_arrays() * parked <= facts.shared_bytes;
+        // What comes before groups, beside the items.
+        let holds_before = nests || types.packed > 1;
         let total_batch = if falls_back { 1 } else { UNITS_ON_THEIR_WAY };
         let mut constants = vec![
             ("THREADS", self.threads),
@@ -118,7 +120,7 @@ impl Shape {
             ("LANE_ROWS", if subgroup > 1 { (rows / subgroup).max(1) } else { 1 }),
             ("TOTAL_FIRST", u32::from(total_first)),
             ("IS_FREE", u32::from(is_free)),
-            ("PARKS", u32::from(nests && subgroup > 1 && fits)),
+            ("PARKS", u32::from(holds_before && subgroup > 1 && fits)),
             ("FOLDED_AT_ONCE", FOLDED_AT_ONCE),
             ("LANE_CHUNKS", lane_chunks),
             ("LANES_OF_WINDOW", lanes_of_window),
@@ -130,6 +132,8 @@ impl Shape {
             // Of one run to the next the grouping may not differ either, so what timing decides asks for the first.
             ("EXACT", u32::from(types.is_exact())),
             ("LOOSE", u32::from(!nests)),
+            ("PACKED", types.packed),
+            (PACKS_HALVES, u32::from(facts.packs_halves)),
             ("FALLBACK", u32::from(falls_back)),
             ("TICKET_BITS", TICKET_BITS),
             ("LOOKS", LOOKS),

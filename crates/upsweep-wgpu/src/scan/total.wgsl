@@ -11,15 +11,6 @@ fn leave_totals(thread: u32, held: ptr<function, Held>) {
     leave_total(thread, total);
 }
 
-/// The items of a unit one after another.
-fn total_in_line(unit: Unit) -> Acc {
-    var total = unit.items[0];
-    for (var k = 1u; k < UNIT; k++) { // unrolled
-        total = then(total, unit.items[k]);
-    }
-    return total;
-}
-
 fn leave_total(thread: u32, own: Acc) {
     let total = fold_lanes(own, SUBGROUP);
     // A subgroup of the device may be wider than those that are counted on.

@@ -1,4 +1,4 @@
-// Neighbouring items of one thread: loading, S over them and over their row, the carry in front, storing.
+// Neighbouring items of one thread: loading, S over their row, storing. What is done with them: `items.wgsl`, `packed.wgsl`.
 
 /// The place in the array of item `i` from the end that the scan starts at.
 fn place(i: u32) -> u32 {
@@ -74,7 +74,7 @@ fn store_unit(first: u32, unit: Unit) {
 fn store_items(first: u32, unit: Unit) {
     for (var k = 0u; k < UNIT; k++) { // unrolled
         if (first + k < parameters.items) {
-            write_item(parameters.out_start + place(first + k), stored(unit.items[k]));
+            write_value(first + k, unit.items[k]);
         }
     }
 }
@@ -82,19 +82,8 @@ fn store_items(first: u32, unit: Unit) {
 /// S over the items of each group of a unit, and over the groups of the row that it is a part of, whose total goes
 /// to `row_totals` if it `leaves` that.
 fn scan_row(loaded: Unit, thread: u32, number: u32, leaves: bool) -> Unit {
-    var unit = loaded;
-    for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
-        const i = 4u * g;
-        let pair = then(unit.items[i], unit.items[i + 1u]);
-        let other = then(unit.items[i + 2u], unit.items[i + 3u]);
-        unit.items[i + 1u] = pair;
-        unit.items[i + 2u] = then(pair, unit.items[i + 2u]);
-        unit.items[i + 3u] = then(pair, other);
-    }
-    var upto: array<Acc, UNIT_GROUPS>;
-    for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
-        upto[g] = unit.items[4u * g + 3u];
-    }
+    var unit = scan_groups(loaded);
+    var upto = scanned_totals(unit);
     for (var width = 1u; width < UNIT_GROUPS; width *= 2u) { // unrolled
         for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
             if ((g & width) != 0u) {
@@ -121,45 +110,5 @@ fn scan_row(loaded: Unit, thread: u32, number: u32, leaves: bool) -> Unit {
     if (leaves && thread % ROW_THREADS == ROW_THREADS - 1u) {
         row_totals[number / ROW_THREADS] = upto[UNIT_GROUPS - 1u];
     }
-    if (LOOSE == 1u) {
-        // Where the grouping cannot be seen, what comes before each group need not wait apart from the items.
-        return prefixes(unit, padding());
-    }
-    return unit;
-}
-
-/// Every item's prefix, `row_carry` coming into the row.
-fn prefixes(scanned: Unit, row_carry: Acc) -> Unit {
-    var unit = scanned;
-    for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
-        const i = 4u * g;
-        let carry = then(row_carry, unit.before[g]);
-        if (INCLUSIVE == 1u) {
-            for (var k = 0u; k < 4u; k++) { // unrolled
-                unit.items[i + k] = then(carry, unit.items[i + k]);
-            }
-        } else {
-            for (var k = 3u; k > 0u; k--) { // unrolled
-                unit.items[i + k] = then(carry, unit.items[i + k - 1u]);
-            }
-            unit.items[i] = carry;
-        }
-    }
-    return unit;
-}
-
-/// A scanned unit with what comes into its row in front; `starts` if it is the first of all.
-fn with_carry(scanned: Unit, row_carry: Acc, starts: bool) -> Unit {
-    var unit = scanned;
-    if (LOOSE == 1u) {
-        for (var k = 0u; k < UNIT; k++) { // unrolled
-            unit.items[k] = then(row_carry, unit.items[k]);
-        }
-    } else {
-        unit = prefixes(unit, row_carry);
-    }
-    if (starts && INCLUSIVE == 0u && (parameters.flags & 1u) == 0u) {
-        unit.items[0] = identity();
-    }
-    return unit;
+    return scanned_row(unit);
 }

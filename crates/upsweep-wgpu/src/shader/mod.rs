@@ -13,8 +13,8 @@ use core::fmt::Write;
 use std::collections::HashMap;
 
 use upsweep_core::{Dtype, Kind};
-use upsweep_gpu::OperatorValues;
 use upsweep_gpu::bits::MOST_WORDS;
+use upsweep_gpu::{OperatorValues, WORD, packed_type};
 
 use crate::backend::Inputs;
 use crate::reduce::Init;
@@ -42,9 +42,21 @@ pub(crate) struct Types {
     pub(crate) made: Option<Made>,
     /// How they are cut into segments.
     pub(crate) cut: Option<Cut>,
+    /// How many neighbours are read, combined and written as one: words of so many items, `packed.wgsl`.
+    pub(crate) packed: u32,
 }
 
 impl Types {
+    /// The types of a scan of words in the place of these, where both give the same.
+    pub(crate) fn packed(&self) -> Option<Self> {
+        let is_one = self.acc == self.item && self.made.is_none() && self.cut.is_none();
+        let is_plain = is_one && self.op == Op::Sum;
+        let acc = packed_type(self.item, self.output).filter(|_| is_plain)?;
+        let packed = (WORD / acc.size() as u64) as u32;
+        let word = Kind::Number(Dtype::U32);
+        Some(Self { item: word, acc: acc.into(), output: word, packed, ..self.clone() })
+    }
+
     /// How values are held while they are combined.
     pub(crate) fn held(&self) -> Held {
         self.op.held(self.acc)
@@ -252,6 +264,33 @@ impl Shader {
         )
     }
 
+    /// The short way to round several values to `f16`, in front of the other: for devices that round as they should, where none of the
+    /// values is a NaN.
+    fn packed_halves(&self, output: Kind, values: &[String]) -> String {
+        let packs = self.constants.iter().any(|&(name, is)| name == PACKS_HALVES && is == 1);
+        if !packs || output != Kind::Number(Dtype::F16) {
+            return String::new();
+        }
+        let mut text = String::new();
+        for (k, pair) in values.chunks(2).enumerate() {
+            let _ =
+                writeln!(text, "    let word{k} = pack2x16float(vec2<f32>({}));", pair.join(", "));
+        }
+        let words: Vec<String> = (0..values.len() / 2).map(|k| format!("word{k}")).collect();
+        let beyond: Vec<String> =
+            words.iter().map(|word| format!("beyond_infinity({word})")).collect();
+        let all = match &words[..] {
+            [word] => word.clone(),
+            words => format!("OutAccess({})", words.join(", ")),
+        };
+        let _ = writeln!(
+            text,
+            "    if ((({}) & 0x80008000u) == 0u) {{\n        return {all};\n    }}",
+            beyond.join(" | ")
+        );
+        text
+    }
+
     fn header(&self) -> String {
         let Types { item, acc, output, op, .. } = &self.types;
         let structure = match op {
@@ -312,14 +351,16 @@ impl Shader {
                     "alias OutAccess = {};\n\
                      const OUT_ACCESS_ITEMS = {items}u;\n\
                      fn stored(acc: Acc) -> Stored {{ return {convert}; }}\n\
-                     fn pack(items: array<Stored, OUT_ACCESS_ITEMS>) -> OutAccess {{ return {}; }}\n",
+                     fn pack(items: array<Stored, OUT_ACCESS_ITEMS>) -> OutAccess {{\n{}\
+                     \x20   return {};\n}}\n",
                     if made.is_none() && read == Some(&name) { "Access" } else { &name },
+                    self.packed_halves(*output, &values),
                     pack(*output, &values),
                 );
                 if self.shared_words {
                     text += &bits_of(*output);
                 } else {
-                    text += &write_part(*output, self.out_width);
+                    text += &write_part(*output, self.out_width, self.types.packed);
                 }
             }
         }
@@ -345,7 +386,7 @@ fn bits_of(output: Kind) -> String {
 }
 
 /// How one item of an access in the output is written. Neighbours of a short one in its word are kept.
-fn write_part(output: Kind, width: u32) -> String {
+fn write_part(output: Kind, width: u32, packed: u32) -> String {
     let size = output.size() as u32;
     let Kind::Number(dtype) = output else {
         let each = size / 4;
@@ -367,10 +408,18 @@ fn write_part(output: Kind, width: u32) -> String {
     };
     let items = (4 / size).max(1);
     if items == 1 {
-        return format!(
+        let mut text = format!(
             "const WORD_ITEMS = 1u;\n\
              fn write_part(access: u32, part: u32, item: Stored) {{ {word} = {bits}; }}\n"
         );
+        if packed > 1 {
+            let _ = writeln!(
+                text,
+                "fn write_bits(access: u32, part: u32, item: Stored, mask: u32) {{\n\
+                 \x20   {word} = ({word} & ~mask) | (item & mask);\n}}"
+            );
+        }
+        return text;
     }
     format!(
         "{}const WORD_ITEMS = {items}u;\n\
@@ -502,6 +551,9 @@ fn result_words(types: &Types) -> String {
     )
 }
 
+/// The constant that says whether `pack2x16float` rounds as it should.
+pub(crate) const PACKS_HALVES: &str = "PACKS_HALVES";
+
 /// Rounding to the short floats, to nearest, ties to even; what WGSL's own functions do with ties and
 /// subnormals is up to the device.
-const ROUNDING: &str = include_str!("rounding.wgsl");
+pub(crate) const ROUNDING: &str = include_str!("rounding.wgsl");

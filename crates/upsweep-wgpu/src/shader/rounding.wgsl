@@ -20,3 +20,8 @@ fn half_bits(value: f32) -> u32 {
     let large = select(finite, 0x7c00u, rest >= 0x477ff000u);
     return ((bits >> 16u) & 0x8000u) | select(large, 0x7e00u, rest > 0x7f800000u);
 }
+
+/// The signs of what are NaNs in a pair of f16, and of nothing else; the other bits are anything.
+fn beyond_infinity(pair: u32) -> u32 {
+    return (pair & 0x7fff7fffu) + 0x03ff03ffu;
+}

@@ -19,6 +19,8 @@ mod inputs;
 mod ladder;
 mod operators;
 mod oracle;
+#[cfg(all(feature = "cuda", feature = "wgpu"))]
+mod packed;
 mod profile;
 mod properties;
 mod reduce;
