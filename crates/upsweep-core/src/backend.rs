@@ -31,8 +31,13 @@ pub trait Backend: Send + Sync {
     fn reduce_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy);
 
     /// The strategy and policy that a scan of `items` items gets, `item_bytes` being the bytes of
-    /// the wider of input and output item.
-    fn scan_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy);
+    /// the wider of input and output item. Sums of integers of one type may be found in words of several.
+    fn scan_choice(
+        &self,
+        items: usize,
+        item_bytes: usize,
+        sums_integers: bool,
+    ) -> (Strategy, Policy);
 
     /// Scratch memory for calls with at most `items` items of `item_bytes` bytes.
     fn workspace(&self, items: usize, item_bytes: usize) -> Result<Self::Workspace>;

@@ -403,7 +403,7 @@ impl Backend for Cpu {
         self.choice_of_bytes(Traffic::Reads, items.saturating_mul(item_bytes), item_bytes)
     }
 
-    fn scan_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
+    fn scan_choice(&self, items: usize, item_bytes: usize, _: bool) -> (Strategy, Policy) {
         self.choice_of_bytes(Traffic::Copies, items.saturating_mul(2 * item_bytes), item_bytes)
     }
 

@@ -181,8 +181,13 @@ impl Primitives for Gpu {
         reduce::choice(items, item_bytes)
     }
 
-    fn scan_choice(&self, items: u64, item_bytes: usize) -> (GpuScanStrategy, WorkgroupPolicy) {
-        scan::choice(&self.facts, items, item_bytes)
+    fn scan_choice(
+        &self,
+        items: u64,
+        item_bytes: usize,
+        packed: u32,
+    ) -> (GpuScanStrategy, WorkgroupPolicy) {
+        scan::choice(&self.facts, items, item_bytes, packed)
     }
 
     fn workspace(items: u64) -> Workspace {

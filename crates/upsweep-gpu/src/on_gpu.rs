@@ -19,6 +19,7 @@ use crate::erased::{
     ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, Signature, value_of,
 };
 use crate::host::HostItems;
+use crate::packed::items_of_word;
 use crate::primitives::Primitives;
 
 /// A GPU, shared, with options.
@@ -415,8 +416,14 @@ impl<G: Primitives> Backend for OnGpu<G> {
         (Strategy::GpuReduce(strategy), Policy::Workgroup(self.options.policy.unwrap_or(policy)))
     }
 
-    fn scan_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
-        let (mut strategy, mut policy) = self.gpu.scan_choice(items as u64, item_bytes);
+    fn scan_choice(
+        &self,
+        items: usize,
+        item_bytes: usize,
+        sums_integers: bool,
+    ) -> (Strategy, Policy) {
+        let packed = if sums_integers { items_of_word(item_bytes) } else { 1 };
+        let (mut strategy, mut policy) = self.gpu.scan_choice(items as u64, item_bytes, packed);
         let profile = self.profile_to_read();
         if let Some(best) = profile.and_then(|p| p.scan(sum(item_bytes)?, items as u64)) {
             (strategy, policy) = (best.strategy, best.policy);

@@ -15,6 +15,15 @@ pub fn packed_type(item: Kind, output: Kind) -> Option<Dtype> {
     }
 }
 
+/// Items of so many bytes in a word.
+pub(crate) fn items_of_word(item_bytes: usize) -> u32 {
+    match item_bytes {
+        1 => 4,
+        2 => 2,
+        _ => 1,
+    }
+}
+
 /// Where the words begin that hold `bytes` bytes from `begin` on, if they begin with the first of them; or end with the last, which a
 /// scan `from_end` begins with. A part of a word may be left at the other end.
 pub fn packed_begin(begin: u64, bytes: u64, from_end: bool) -> Option<u64> {

@@ -31,8 +31,13 @@ pub trait Primitives: Send + Sync + Sized {
     /// The strategy and policy of a sum of `items` integers of `item_bytes` bytes, where none are asked for.
     fn reduce_choice(&self, items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy);
 
-    /// The strategy and policy of a scan, where none are asked for.
-    fn scan_choice(&self, items: u64, item_bytes: usize) -> (GpuScanStrategy, WorkgroupPolicy);
+    /// The strategy and policy of a scan, where none are asked for: of words of `packed` items if it can be one of such.
+    fn scan_choice(
+        &self,
+        items: u64,
+        item_bytes: usize,
+        packed: u32,
+    ) -> (GpuScanStrategy, WorkgroupPolicy);
 
     /// Scratch memory for calls with at most `items` items.
     fn workspace(items: u64) -> Self::Workspace;

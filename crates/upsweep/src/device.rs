@@ -7,6 +7,7 @@ use crate::strategy::CpuShape;
 use upsweep_core::{Backend, CpuPolicy, CpuStrategy, Traffic};
 use upsweep_cpu::Cpu;
 pub use upsweep_cpu::{CpuOptions, InstructionSet};
+use upsweep_gpu::packed_type;
 
 use crate::auto::Auto;
 use crate::backend::{Kind, on_backend, wrong_device};
@@ -232,9 +233,9 @@ impl Device {
         on_backend!(self, backend => backend.reduce_choice(items, item_bytes))
     }
 
-    /// The strategy and policy that a scan of `items` items of `item_bytes` bytes gets, of integers.
+    /// The strategy and policy that a scan of `items` items of `item_bytes` bytes gets: on a GPU, of a sum of integers into their own type.
     pub fn scan_choice(&self, items: usize, item_bytes: usize) -> (Strategy, Policy) {
-        on_backend!(self, backend => backend.scan_choice(items, item_bytes))
+        on_backend!(self, backend => backend.scan_choice(items, item_bytes, true))
     }
 
     /// The strategy and policy that a reduction of so many items of type `T` gets: on a CPU, which has numbers for each kind of
@@ -250,13 +251,14 @@ impl Device {
 
     /// The same for a scan of items of type `T` into as many of type `U`.
     pub fn scan_choice_of<T: Element, U: Element>(&self, items: usize) -> (Strategy, Policy) {
-        self.scan_choice_from::<U>(items, size_of::<T>())
+        self.scan_choice_from::<U>(items, T::KIND, size_of::<T>())
     }
 
-    /// The same of items of so many bytes.
+    /// The same of items of this kind, of so many bytes.
     pub(crate) fn scan_choice_from<U: Element>(
         &self,
         items: usize,
+        item: upsweep_core::Kind,
         item_bytes: usize,
     ) -> (Strategy, Policy) {
         match self.as_cpu() {
@@ -264,7 +266,11 @@ impl Device {
                 let bytes = items.saturating_mul(item_bytes + size_of::<U>());
                 of_cpu(cpu.choice::<U>(Traffic::Copies, bytes))
             }
-            Err(_) => self.scan_choice(items, item_bytes.max(size_of::<U>())),
+            Err(_) => {
+                let item_bytes = item_bytes.max(size_of::<U>());
+                let sums_integers = packed_type(item, U::KIND).is_some();
+                on_backend!(self, backend => backend.scan_choice(items, item_bytes, sums_integers))
+            }
         }
     }
 

@@ -299,7 +299,7 @@ impl Backend for NoGpu {
         match self.0 {}
     }
 
-    fn scan_choice(&self, _: usize, _: usize) -> (Strategy, Policy) {
+    fn scan_choice(&self, _: usize, _: usize, _: bool) -> (Strategy, Policy) {
         match self.0 {}
     }
 

@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
     let format = arguments.format.unwrap_or_else(|| target.format(input.format));
     input.will_read(arguments.reverse);
 
-    let choice = device.scan_choice(input.items, input.dtype.size().max(dtype.size()));
+    let choice = any::scan_choice(&device, input.dtype, dtype, input.items);
     log!("{op} on {}: strategy {}, {:?}", device.id(), choice.0, choice.1);
     let kernel = any::scan_kernel(op, input.dtype, dtype);
     if let Some(Kernel { op, item, out, converts }) = kernel {

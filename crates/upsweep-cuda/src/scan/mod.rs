@@ -45,13 +45,15 @@ pub struct ScanOptions {
     pub stalled: Option<u32>,
 }
 
-/// The strategy and policy where none are asked for.
+/// The strategy and policy where none are asked for, of words of `packed` items.
 pub(crate) fn choice(
     facts: &Facts,
     items: u64,
     item_bytes: usize,
+    packed: u32,
 ) -> (GpuScanStrategy, WorkgroupPolicy) {
-    (policy::strategy(facts.arch), policy::policy(items, item_bytes))
+    let policy = policy::policy(items / u64::from(packed), item_bytes * packed as usize);
+    (policy::strategy(facts.arch), policy::of_items(policy, packed))
 }
 
 /// What is scanned how, besides its types.

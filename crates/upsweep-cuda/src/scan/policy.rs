@@ -57,6 +57,11 @@ pub(crate) fn policy_of_types(items: u64, types: &Types) -> WorkgroupPolicy {
     }
 }
 
+/// A policy of words of `packed` items as one of items.
+pub(crate) fn of_items(policy: WorkgroupPolicy, packed: u32) -> WorkgroupPolicy {
+    WorkgroupPolicy { items_per_thread: policy.items_per_thread * packed, ..policy }
+}
+
 /// The policy where none is asked for. Of those tried on an H200 (`benches/record/nvidia-h200/2026-11-22-cuda-sweep.csv`): up
 /// to 2^18 items a tile for each workgroup; up to 2^20 what all multiprocessors hold at once, in as many threads as they run;
 /// for longer arrays chunks of which three fit in a multiprocessor's shared memory, and more items to a thread the shorter

@@ -134,8 +134,9 @@ impl GpuWorkload<'_> {
         let items = AnyView::from_bytes(self.workload.dtype, self.items.bytes())?;
         let Workload { dtype, stored, .. } = self.workload;
         if self.workload.primitive.scans() {
-            let size = dtype.size().max(stored.size());
-            self.on_arrays::<GpuScanStrategy>(items, &|device, n| device.scan_choice(n, size).1)
+            self.on_arrays::<GpuScanStrategy>(items, &|device, n| {
+                any::scan_choice(device, dtype, stored, n).1
+            })
         } else {
             let size = dtype.size();
             self.on_arrays::<GpuReduceStrategy>(items, &|device, n| device.reduce_choice(n, size).1)

@@ -78,8 +78,10 @@ pub(crate) fn choice(
     gpu: &Gpu,
     items: u64,
     item_bytes: usize,
+    packed: u32,
 ) -> (GpuScanStrategy, WorkgroupPolicy) {
-    (policy::strategy(&gpu.facts), policy::policy(&gpu.facts, items, item_bytes as u64))
+    let strategy = policy::strategy(&gpu.facts);
+    (strategy, policy::of_size(&gpu.facts, strategy, items, item_bytes as u64, packed))
 }
 
 /// Workgroups that stay, for the strategy that wants such: more than run at once on the largest device, where the

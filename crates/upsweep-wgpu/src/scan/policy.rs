@@ -102,6 +102,25 @@ pub(crate) fn of_kernel(facts: &Facts, types: &Types, form: Form, items: u64) ->
     }
 }
 
+/// The policy of scans of items of so many bytes, of which `packed` may be scanned as one word.
+pub(crate) fn of_size(
+    facts: &Facts,
+    strategy: GpuScanStrategy,
+    items: u64,
+    item_bytes: u64,
+    packed: u32,
+) -> WorkgroupPolicy {
+    if packed == 1 || !packs(facts, strategy, items, packed) {
+        return policy(facts, items, item_bytes);
+    }
+    let words = items / u64::from(packed);
+    let of_words = match facts.subgroup {
+        32.. => of_words(words),
+        _ => policy(facts, words, item_bytes * u64::from(packed)),
+    };
+    WorkgroupPolicy { items_per_thread: of_words.items_per_thread * packed, ..of_words }
+}
+
 /// The policy of scans of so many words of several items: that of as many `u32`, but of many words fewer threads, which wait for less
 /// where each has more to do. On an H200 the words of 2^26 `u8` took 0.70 of what 512 threads with 32 words take, of 2^28 0.65
 /// (`benches/record/nvidia-h200/2026-11-27-short-types-tune-wgpu.csv`).

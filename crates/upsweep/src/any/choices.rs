@@ -13,7 +13,7 @@ pub fn reduce_choice(device: &Device, item: Dtype, items: usize) -> (Strategy, P
 /// The strategy and policy that a scan of so many items gets: see [`Device::scan_choice_of`].
 pub fn scan_choice(device: &Device, item: Dtype, out: Dtype, items: usize) -> (Strategy, Policy) {
     // Of what is read, only the size counts.
-    with_dtype!(out, U => device.scan_choice_from::<U>(items, item.size()))
+    with_dtype!(out, U => device.scan_choice_from::<U>(items, item.into(), item.size()))
 }
 
 /// What the numbers of a CPU come to for a reduction of so many items; nothing on a GPU: see [`Device::reduce_shape`].

@@ -4,9 +4,11 @@
 use core::ops::Range;
 
 use upsweep::cudarc::driver::DeviceRepr;
+use upsweep::explain::Launch;
+use upsweep::strategy::{GpuOptions, Policy, Strategy};
 use upsweep::{
-    Array, Device, Element, Number, Operator, Scan, Sum, View, ViewMut, Widen, scan_in_place_with,
-    scan_into_with,
+    Array, Device, Element, Number, Operator, Scan, ScanPlan, Sum, View, ViewMut, Widen, f16,
+    scan_in_place_with, scan_into_with,
 };
 use upsweep_testing::{
     Input, POISONS, Sample, TestDevice, assert_same, expected_scan, for_each_gpu,
@@ -120,5 +122,54 @@ fn sums_of_16_bits() {
     for_each_gpu(|device| {
         check::<u16>(device, Input::Full, 65_530);
         check::<i16>(device, Input::Full, -7);
+    });
+}
+
+/// The launches of a sum of so many items.
+fn launches<T>(device: &Device, items: usize) -> Vec<Launch>
+where
+    T: Sample + Number + Widen<<T as Element>::Acc>,
+    Sum: Operator<T::Acc>,
+{
+    let problem = Scan::<T::Acc, _>::inclusive(Sum);
+    let mut plan = ScanPlan::<T, T, _>::new(device, items, problem).expect("a plan");
+    let input = Array::filled(device, items, T::from_bits(0)).expect("an array");
+    let mut output = Array::filled(device, items, T::from_bits(0)).expect("an array");
+    let recording = plan.bind(&input, &mut output).expect("a recording");
+    recording.described().expect("launches")
+}
+
+/// What a device says that it chooses, asked for, makes the same launches.
+fn check_choice<T>(device: &TestDevice)
+where
+    T: Sample + Number + Widen<<T as Element>::Acc>,
+    Sum: Operator<T::Acc>,
+{
+    let device = device.device.with_profile(None);
+    for items in [1_000, 300_000, 1 << 21] {
+        let (Strategy::GpuScan(scan), Policy::Workgroup(policy)) =
+            device.scan_choice_of::<T, T>(items)
+        else {
+            panic!("a GPU's choice")
+        };
+        let options =
+            GpuOptions { scan: Some(scan), policy: Some(policy), ..GpuOptions::default() };
+        let asked = device.with_gpu_options(options).expect("its own choice");
+        assert_eq!(
+            launches::<T>(&asked, items),
+            launches::<T>(&device, items),
+            "{items} {}",
+            T::DTYPE
+        );
+    }
+}
+
+#[test]
+fn the_choice_is_what_is_launched() {
+    for_each_gpu(|device| {
+        check_choice::<u8>(device);
+        check_choice::<i16>(device);
+        check_choice::<f16>(device);
+        check_choice::<u32>(device);
     });
 }
