@@ -5,7 +5,8 @@ use upsweep::any::{
 };
 use upsweep::{
     ArgMax, ArgMin, Array, Bounds, Device, Direction, Dtype, Error, Indexed, Max, Min, Number,
-    Operator, Result, Sum, bf16, exclusive_scan_into, f16, mean, reduce, reduce_as, reference,
+    Operator, Result, Segments, Sum, bf16, exclusive_scan_into, f16, mean, reduce, reduce_as,
+    reference,
 };
 use upsweep_testing::{Input, Sample, Selection, TestDevice, for_each_device_of, for_each_gpu};
 
@@ -571,6 +572,33 @@ fn positions_and_means_in_segments() {
                 check_in_segments(device, &special(len, f16::from_f64));
             }
         }
+    });
+}
+
+/// Where segments begin is known in a GPU's memory alone, which counts the items of each.
+#[test]
+fn means_of_segments_that_a_gpu_knows() {
+    for_each_gpu(|device| {
+        let of = &device.device;
+        let items: Vec<f32> = (0..300).map(|item| (item % 8) as f32).collect();
+        let items = Array::from_slice(of, &items).expect("memory");
+        let offsets = Array::from_slice(of, &[0u32, 8, 8, 24, 300]).expect("memory");
+        let mut flags = [0u32; 300];
+        flags[0] = 1;
+        flags[8] = 1;
+        flags[24] = 1;
+        let flags = Array::from_slice(of, &flags).expect("memory");
+        let last = (34 * 28 + 6) as f32 / 276.0;
+        let by_offsets = any::segments_by_offsets(&offsets).expect("offsets");
+        let by_flags = any::segments_by_flags(&flags).expect("flags");
+        let means = |segments: &Segments<'_>| {
+            let found = any::segmented_reduce(of, &items, segments, &Reduce::new(Op::Mean));
+            found.and_then(AnyArray::into_typed::<f32>).and_then(Array::into_vec).expect("means")
+        };
+        let found = means(&by_offsets);
+        assert!(found[1].is_nan(), "{device}: {found:?}");
+        assert_eq!([found[0], found[2], found[3]], [3.5, 3.5, last], "{device}");
+        assert_eq!(means(&by_flags), [3.5, 3.5, last], "{device}");
     });
 }
 
