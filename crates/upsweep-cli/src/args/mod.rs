@@ -9,6 +9,7 @@ mod ladder;
 mod reduce;
 mod report;
 mod scan;
+mod segments;
 mod tune;
 
 use clap::{Parser, Subcommand};

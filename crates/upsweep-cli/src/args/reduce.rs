@@ -1,6 +1,6 @@
 //! What can be said to `upsweep reduce`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use upsweep::Dtype;
@@ -9,6 +9,7 @@ use upsweep::any::Op;
 use super::device::DeviceArguments;
 use super::input::InputArguments;
 use super::scan::OutputFormat;
+use super::segments::SegmentArguments;
 
 const HELP: &str = "\
 Result:
@@ -64,30 +65,4 @@ pub(crate) struct ReduceArguments {
 
     #[command(flatten)]
     pub(crate) device: DeviceArguments,
-}
-
-/// What says where segments begin.
-#[derive(Debug, Args)]
-#[group(id = "segments", multiple = false)]
-pub(crate) struct SegmentArguments {
-    /// One value for each segment; a .npy file of the numbers of their first items, and the end of the last
-    #[arg(long, value_name = "OFFSETS")]
-    offsets: Option<PathBuf>,
-
-    /// One value for each segment; a .npy file of a number for each item, not 0 where a segment begins
-    #[arg(long, value_name = "FLAGS")]
-    flags: Option<PathBuf>,
-
-    /// One value for each run of equal keys; a .npy file of a key for each item
-    #[arg(long, value_name = "KEYS")]
-    keys: Option<PathBuf>,
-}
-
-impl SegmentArguments {
-    /// The option that was given, and its file.
-    pub(crate) fn given(&self) -> Option<(&'static str, &Path)> {
-        let Self { offsets, flags, keys } = self;
-        let all = [("--offsets", offsets), ("--flags", flags), ("--keys", keys)];
-        all.into_iter().find_map(|(option, file)| Some((option, file.as_deref()?)))
-    }
 }

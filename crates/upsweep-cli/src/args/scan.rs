@@ -8,6 +8,7 @@ use upsweep::any::Op;
 
 use super::device::DeviceArguments;
 use super::input::InputArguments;
+use super::segments::SegmentArguments;
 
 const HELP: &str = "\
 Output:
@@ -21,10 +22,16 @@ Output:
   line. --format overrides. OUT may be FILE; it appears whole, or, if anything goes wrong, stays
   as it was. Pipes and devices are written chunk by chunk; - is standard output.
 
+Segments:
+  With --offsets, --flags or --keys each segment of the items in C order is scanned by itself. Offsets are
+  u32, u64, i32 or i64, one more than there are segments, none less than the one before it; flags and keys
+  are numbers or bools, one for each item. The whole file and its prefixes are in memory at once.
+
 Examples:
   upsweep scan counts.npy -o ends.npy
   upsweep scan counts.npy -o starts.npy --exclusive --init 100
   upsweep scan levels.raw --dtype f32 --op max --reverse -o highest.npy
+  upsweep scan counts.npy --offsets rows.npy -o ends_of_rows.npy
   printf '3 1 4\\n' | upsweep scan - --dtype i32 -o -";
 
 /// `upsweep scan`.
@@ -61,6 +68,9 @@ pub(crate) struct ScanArguments {
     /// Type of the output; must hold every value of the items' type
     #[arg(long, value_name = "TYPE")]
     pub(crate) acc: Option<Dtype>,
+
+    #[command(flatten)]
+    pub(crate) segments: SegmentArguments,
 
     /// How to write the output; chosen from the names unless said
     #[arg(long, value_name = "FORMAT")]

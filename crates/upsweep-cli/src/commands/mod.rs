@@ -7,5 +7,5 @@ pub(crate) mod ladder;
 pub(crate) mod reduce;
 pub(crate) mod report;
 pub(crate) mod scan;
-mod segmented_reduce;
+mod segments;
 pub(crate) mod tune;

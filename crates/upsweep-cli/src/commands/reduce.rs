@@ -11,7 +11,7 @@ use crate::input::Input;
 use crate::progress::Progress;
 use crate::record::print;
 
-use super::segmented_reduce::Segments;
+use super::segments::Segments;
 
 /// Reduces a file and prints the result.
 pub(crate) fn run(arguments: &ReduceArguments) -> Result<()> {

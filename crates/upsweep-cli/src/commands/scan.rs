@@ -19,6 +19,8 @@ use crate::output::{self, ItemStream, NewFile, Target};
 use crate::progress::Progress;
 use crate::spool::unnamed_file;
 
+use super::segments::Segments;
+
 /// Scans a file.
 pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
     let op = arguments.op;
@@ -32,7 +34,9 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
     let mut input = Input::open(file, *dtype, reading)?;
     let dtype = arguments.acc.unwrap_or_else(|| any::scan_output(op, input.dtype));
     let (wanted, options) = (&arguments.device.device, arguments.device.options());
-    let bytes = input.items * (input.dtype.size() + dtype.size());
+    let mut segments = arguments.segments.given().map(Segments::open).transpose()?;
+    let marks = segments.as_ref().map_or(0, Segments::bytes);
+    let bytes = input.items * (input.dtype.size() + dtype.size()) + marks;
     let device = device::place(wanted, options, Traffic::Copies, bytes, &[input.dtype, dtype])?;
     op.check(input.dtype)?;
     if arguments.acc.is_none() && dtype != input.dtype && !device.limits().int64 {
@@ -58,13 +62,17 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
     let bounds = if arguments.exclusive { Bounds::Exclusive } else { Bounds::Inclusive };
     let direction = if arguments.reverse { Direction::Reverse } else { Direction::Forward };
 
+    let problem = Scan { op, bounds, direction, init };
+    if let Some(segments) = &mut segments {
+        let to = (&target, &*arguments.output, format);
+        return segments.scan(&device, &mut input, dtype, &problem, to);
+    }
     let header = match format {
         OutputFormat::Npy => npy::header(dtype, &input.shape),
         OutputFormat::Raw | OutputFormat::Text => Vec::new(),
     };
     let bytes = (header.len() as u64).saturating_add((input.items as u64) * dtype.size() as u64);
     let progress = Progress::new(input.item_bytes());
-    let problem = Scan { op, bounds, direction, init };
     let item = input.dtype;
     let items = input.items()?;
     let job = |destination: Destination<'_>| -> Result<()> {

@@ -13,5 +13,5 @@ mod refused;
 mod report;
 mod reports;
 mod scan;
-mod segmented_reduce;
+mod segments;
 mod tune;

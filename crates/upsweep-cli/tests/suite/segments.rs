@@ -1,4 +1,4 @@
-//! What `upsweep reduce` makes of segments.
+//! What `upsweep reduce` and `upsweep scan` make of segments.
 
 use crate::common::{Place, doubles, ints, npy};
 
@@ -91,4 +91,21 @@ fn segments_that_cannot_be() {
     refused("--keys keys.npy --op argmax --acc u64", "--acc has no meaning for argmax");
     place.run("reduce halves.npy --op xor --keys keys.npy").refused_for("xor");
     assert!(!place.path("out.npy").exists());
+}
+
+#[test]
+fn each_segment_is_scanned_by_itself() {
+    let place = files();
+    for by in ["--offsets offsets.npy", "--flags flags.npy", "--keys keys.npy"] {
+        let scan = |options: &str| {
+            place.run(&format!("scan in.npy {by} {options} -o - --format text")).text()
+        };
+        assert_eq!(scan(""), "5\n2\n14\n7\n-3\n9\n", "{by}");
+        assert_eq!(scan("--reverse --acc i32"), "14\n9\n12\n7\n9\n12\n", "{by}");
+        assert_eq!(scan("--op max"), "5\n5\n12\n7\n-3\n12\n", "{by}");
+        assert_eq!(scan("--exclusive --init 1"), "1\n6\n3\n1\n1\n-2\n", "{by}");
+    }
+    place.run("scan in.npy --offsets offsets.npy --acc i32 -o out.npy").text();
+    let prefixes = ints(&[5, 2, 14, 7, -3, 9]);
+    assert_eq!(place.read("out.npy"), npy("<i4", "(2, 3)", &prefixes));
 }
