@@ -8,6 +8,7 @@
 //!   launch reads it.
 //! - [`ErasedReduce`] and [`ErasedScan`] are problems whose types are values, [`ErasedSource`] and [`ErasedTarget`] their arrays:
 //!   what [`Primitives`] are called with.
+//! - [`Op`]: what kernels combine values by; [`Held`] and [`Scalar`]: what these are meanwhile.
 //! - [`Custom`]: an operator of the caller's own with its text; [`OperatorValues`]: what kernels know of an operator's values, those
 //!   of its fields among them.
 //! - [`bits`]: numbers as bytes and words.
@@ -15,6 +16,7 @@
 
 mod arrays;
 pub mod bits;
+mod combined;
 mod custom;
 mod erased;
 mod folder;
@@ -29,6 +31,7 @@ pub use arrays::{
     ErasedPacked, ErasedSource, ErasedTarget, Ingredients, Inputs, MOST_PARAMETERS, Packed, Part,
     Segments, Source, Stored, Target,
 };
+pub use combined::{Held, Op, Scalar};
 pub use custom::Custom;
 pub use erased::{
     ErasedOperator, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedType,

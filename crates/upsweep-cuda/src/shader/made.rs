@@ -7,8 +7,8 @@ use std::sync::Arc;
 use upsweep_core::kernel::{Composition, Function, compose};
 use upsweep_core::{Dtype, Kind, Language, Recipe, Terms};
 
-use super::types::{Scalar, access, in_memory, is_whole, of_memory, unpack_as};
-use super::{Beside, Op};
+use super::types::{ScalarExt, access, in_memory, is_whole, of_memory, unpack_as};
+use super::{Beside, Op, Scalar};
 use crate::slice::Slice;
 
 /// A recipe, and the functions that it calls.

@@ -1,104 +1,23 @@
 //! Operators in CUDA C++.
-//!
-//! `Min` and `Max` of floats are those of integers in the same order: a key in which −0 comes before +0 and a
-//! NaN at the end where it wins. So they are exact on every device, whatever its own `min` makes of NaN.
 
-use upsweep_core::{Builtin, Dtype, Extreme, Kind, Source};
-use upsweep_gpu::bits::{Words, words_of};
-use upsweep_gpu::{Custom, ErasedOperator, OperatorText, Spelled};
+use upsweep_core::{Extreme, Kind, Source};
+use upsweep_gpu::{Custom, Held, Op, Scalar, Spelled};
 
-use super::types::{Scalar, field_names, of_memory};
+use super::types::{ScalarExt, field_names, of_memory};
 
-/// What items are combined with.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Op {
-    Sum,
-    Product,
-    Min,
-    Max,
-    And,
-    Or,
-    Xor,
-    /// The first position of the smallest or largest item.
-    First(Extreme),
-    /// One of the caller's.
-    Custom(Custom),
-}
-
-/// How values are held while they are combined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Held {
-    /// As they are.
-    Plain(Scalar),
-    /// A float as the key of its order: the scalar is the float's.
-    Key(Scalar),
-    /// The key of an item of this scalar, and its position.
-    Position(Scalar),
-    /// A structure of numbers, as it is.
-    Structure(Kind),
-}
-
-impl Op {
-    /// The operator that this is; `None` if it has no text in CUDA C++.
-    pub(crate) fn of(operator: &ErasedOperator) -> Option<Self> {
-        Some(match &operator.text {
-            OperatorText::Builtin(Builtin::Sum) => Op::Sum,
-            OperatorText::Builtin(Builtin::Product) => Op::Product,
-            OperatorText::Builtin(Builtin::Min) => Op::Min,
-            OperatorText::Builtin(Builtin::Max) => Op::Max,
-            OperatorText::Builtin(Builtin::BitAnd) => Op::And,
-            OperatorText::Builtin(Builtin::BitOr) => Op::Or,
-            OperatorText::Builtin(Builtin::BitXor) => Op::Xor,
-            OperatorText::Custom(own) => Op::Custom(own.clone()),
-            OperatorText::None => return None,
-        })
-    }
-
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Op::Sum => "sum",
-            Op::Product => "product",
-            Op::Min => "min",
-            Op::Max => "max",
-            Op::And => "and",
-            Op::Or => "or",
-            Op::Xor => "xor",
-            Op::First(Extreme::Smallest) => "argmin",
-            Op::First(Extreme::Largest) => "argmax",
-            Op::Custom(own) => own.name,
-        }
-    }
-
-    /// How values of this kind are held while they are combined.
-    pub(crate) fn held(&self, kind: Kind) -> Held {
-        let Kind::Number(dtype) = kind else { return Held::Structure(kind) };
-        let scalar = Scalar::of(dtype);
-        match self {
-            Op::Min | Op::Max if scalar.is_float() => Held::Key(scalar),
-            Op::First(_) => Held::Position(scalar),
-            _ => Held::Plain(scalar),
-        }
-    }
-
-    /// Whether the grouping of values of this kind cannot be seen in the result.
-    pub(crate) fn is_exact(&self, kind: Kind) -> bool {
-        match self {
-            Op::Custom(own) => own.exact,
-            Op::Sum | Op::Product => !kind.number().is_some_and(Dtype::is_float),
-            _ => true,
-        }
-    }
-
-    pub(crate) fn is_commutative(&self) -> bool {
-        match self {
-            Op::Custom(own) => own.commutative,
-            _ => true,
-        }
-    }
-
+/// Operators as text.
+pub(crate) trait OpExt {
     /// The function of CUDA's that does this to an unsigned value in memory, in the order in which it wants values, if
     /// there is one.
-    pub(crate) fn atomic(&self, held: Held) -> Option<&'static str> {
+    fn atomic(&self, held: Held) -> Option<&'static str>;
+
+    /// The type `Acc` and the functions `hold`, `leave`, `enter`, `combine`, `identity` and `padding`
+    /// for items of type `Item` that are combined as a `Value`.
+    fn text(&self, numbers: &Numbers) -> String;
+}
+
+impl OpExt for Op {
+    fn atomic(&self, held: Held) -> Option<&'static str> {
         match (self, held) {
             (_, Held::Position(_)) => None,
             (Op::Sum, Held::Plain(scalar)) if !scalar.is_float() => Some("atomicAdd"),
@@ -111,9 +30,7 @@ impl Op {
         }
     }
 
-    /// The type `Acc` and the functions `hold`, `leave`, `enter`, `combine`, `identity` and `padding`
-    /// for items of type `Item` that are combined as a `Value`.
-    pub(crate) fn text(&self, numbers: &Numbers) -> String {
+    fn text(&self, numbers: &Numbers) -> String {
         let Numbers { value, values, narrow } = numbers;
         let held = self.held(*value);
         if let Op::First(extreme) = self {
@@ -272,51 +189,26 @@ fn keys(float: Scalar) -> String {
     )
 }
 
-impl Held {
-    /// The type of the value, of the float behind a key, of the item at a position; none of a structure.
-    pub(crate) fn scalar(self) -> Option<Scalar> {
-        match self {
-            Held::Plain(scalar) | Held::Key(scalar) | Held::Position(scalar) => Some(scalar),
-            Held::Structure(_) => None,
-        }
-    }
-
-    /// The type of what is compared, or `u32`.
-    fn key(self) -> Scalar {
-        match self {
-            Held::Plain(scalar) => scalar,
-            Held::Key(Scalar::F64) | Held::Position(Scalar::F64) => Scalar::I64,
-            Held::Key(Scalar::F32) | Held::Position(Scalar::F32) => Scalar::I32,
-            Held::Key(scalar) | Held::Position(scalar) => scalar,
-            Held::Structure(_) => Scalar::U32,
-        }
-    }
-
-    /// Words that a value is held in.
-    pub(crate) fn words(self) -> u32 {
-        match self {
-            Held::Structure(kind) => words_of(kind) as u32,
-            Held::Position(_) => self.key().words() + 2,
-            _ => self.key().words(),
-        }
-    }
-
-    /// The words of a number, given those that it is held as.
-    pub(crate) fn value_of(self, mut words: Words) -> Words {
-        match self {
-            Held::Key(Scalar::F64) => {
-                let bits = u64::from(words[0]) | u64::from(words[1]) << 32;
-                let value = bits ^ ((bits as i64 >> 63) as u64 >> 1);
-                words[..2].copy_from_slice(&[value as u32, (value >> 32) as u32]);
-            }
-            Held::Key(_) => words[0] ^= (words[0] as i32 >> 31) as u32 >> 1,
-            _ => {}
-        }
-        words
-    }
-
+/// What is held as text.
+pub(crate) trait HeldExt {
     /// Expressions for the words of `value`.
-    pub(crate) fn words_of(self, value: &str) -> Vec<String> {
+    fn words_of(self, value: &str) -> Vec<String>;
+
+    /// An expression for what is held, with these words.
+    fn of_words(self, words: &[String]) -> String;
+
+    /// An expression for the value whose words these begin with.
+    fn value_of_words(self, words: &[String]) -> String;
+
+    /// The least key.
+    fn least(self) -> String;
+
+    /// The largest key.
+    fn most(self) -> String;
+}
+
+impl HeldExt for Held {
+    fn words_of(self, value: &str) -> Vec<String> {
         match self {
             Held::Position(_) => {
                 let mut words = self.key().words_of(&format!("{value}.key"));
@@ -331,8 +223,7 @@ impl Held {
         }
     }
 
-    /// An expression for what is held, with these words.
-    pub(crate) fn of_words(self, words: &[String]) -> String {
+    fn of_words(self, words: &[String]) -> String {
         match self {
             Held::Position(_) => {
                 let (key, position) = words.split_at(self.key().words() as usize);
@@ -343,8 +234,7 @@ impl Held {
         }
     }
 
-    /// An expression for the value whose words these begin with.
-    pub(crate) fn value_of_words(self, mut words: &[String]) -> String {
+    fn value_of_words(self, mut words: &[String]) -> String {
         let mut number = |scalar: Scalar| {
             let (own, rest) = words.split_at(scalar.words() as usize);
             words = rest;
@@ -357,7 +247,6 @@ impl Held {
         format!("Value{{{}}}", fields.collect::<Vec<_>>().join(", "))
     }
 
-    /// The least key.
     fn least(self) -> String {
         match self.key() {
             Scalar::U32 => "0u".into(),
@@ -367,7 +256,6 @@ impl Held {
         }
     }
 
-    /// The largest key.
     fn most(self) -> String {
         match self.key() {
             Scalar::U32 => "0xffffffffu".into(),

@@ -2,65 +2,26 @@
 
 use upsweep_core::kernel::field;
 use upsweep_core::{Dtype, Kind};
+use upsweep_gpu::Scalar;
 use upsweep_gpu::bits::MOST_WORDS;
 
-/// A type that kernels compute in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Scalar {
-    U32,
-    I32,
-    F32,
-    U64,
-    I64,
-    F64,
+/// Values as text.
+pub(crate) trait ScalarExt {
+    /// An expression for the bits of `value`, as an unsigned integer of the same size.
+    fn bits(self, value: &str) -> String;
+
+    /// An expression for the value with these bits.
+    fn of_bits(self, bits: &str) -> String;
+
+    /// Expressions for the words of `value`, low word first.
+    fn words_of(self, value: &str) -> Vec<String>;
+
+    /// An expression for the value with these words.
+    fn of_words(self, words: &[String]) -> String;
 }
 
-impl Scalar {
-    /// What items of a type are once they are unpacked.
-    pub(crate) fn of(dtype: Dtype) -> Self {
-        match dtype {
-            Dtype::U8 | Dtype::U16 | Dtype::U32 => Self::U32,
-            Dtype::I8 | Dtype::I16 | Dtype::I32 => Self::I32,
-            Dtype::U64 => Self::U64,
-            Dtype::I64 => Self::I64,
-            Dtype::F64 => Self::F64,
-            _ => Self::F32,
-        }
-    }
-
-    /// The name that the header gives it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::U32 => "u32",
-            Self::I32 => "i32",
-            Self::F32 => "f32",
-            Self::U64 => "u64",
-            Self::I64 => "i64",
-            Self::F64 => "f64",
-        }
-    }
-
-    pub(crate) fn is_wide(self) -> bool {
-        matches!(self, Self::U64 | Self::I64 | Self::F64)
-    }
-
-    pub(crate) fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
-    }
-
-    /// Words of memory that hold a value.
-    pub(crate) fn words(self) -> u32 {
-        if self.is_wide() { 2 } else { 1 }
-    }
-
-    /// The unsigned integer of the same size, in which what wraps is computed: where a signed one overflows, C++
-    /// promises nothing.
-    pub(crate) fn unsigned(self) -> Self {
-        if self.is_wide() { Self::U64 } else { Self::U32 }
-    }
-
-    /// An expression for the bits of `value`, as an unsigned integer of the same size.
-    pub(crate) fn bits(self, value: &str) -> String {
+impl ScalarExt for Scalar {
+    fn bits(self, value: &str) -> String {
         match self {
             Self::U32 | Self::U64 => value.to_owned(),
             Self::I32 => format!("u32({value})"),
@@ -70,8 +31,7 @@ impl Scalar {
         }
     }
 
-    /// An expression for the value with these bits.
-    pub(crate) fn of_bits(self, bits: &str) -> String {
+    fn of_bits(self, bits: &str) -> String {
         match self {
             Self::U32 | Self::U64 => bits.to_owned(),
             Self::I32 => format!("i32({bits})"),
@@ -81,8 +41,7 @@ impl Scalar {
         }
     }
 
-    /// Expressions for the words of `value`, low word first.
-    pub(crate) fn words_of(self, value: &str) -> Vec<String> {
+    fn words_of(self, value: &str) -> Vec<String> {
         let bits = self.bits(value);
         if self.is_wide() {
             return vec![format!("u32({bits})"), format!("u32({bits} >> 32)")];
@@ -90,8 +49,7 @@ impl Scalar {
         vec![bits]
     }
 
-    /// An expression for the value with these words.
-    pub(crate) fn of_words(self, words: &[String]) -> String {
+    fn of_words(self, words: &[String]) -> String {
         match words {
             [low, high] => self.of_bits(&format!("(u64({low}) | u64({high}) << 32)")),
             _ => self.of_bits(&words[0]),

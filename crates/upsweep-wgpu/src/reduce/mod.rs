@@ -22,7 +22,9 @@ use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording, Traffic};
 use crate::shader::made::{BINDINGS, MOST_ARRAYS};
 use crate::shader::types::access;
-use crate::shader::{Constants, INPUT, Made, Op, PUBLISHED, STATE, Shader, Types, WORKGROUP};
+use crate::shader::{
+    Constants, INPUT, Made, Op, OpExt, PUBLISHED, STATE, Shader, Types, WORKGROUP,
+};
 use crate::slice::{Slice, Window};
 
 /// Strategy and policy of a reduction; what is not given is chosen.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use upsweep_core::kernel::{Composition, Function, compose};
 use upsweep_core::{Dtype, Kind, Language, Recipe, Terms};
 
-use super::Op;
-use super::types::{Scalar, access, is_whole, of_memory, unpack_as};
+use super::types::{ScalarExt, access, is_whole, of_memory, unpack_as};
+use super::{Op, Scalar};
 use crate::slice::Slice;
 
 /// Most arrays that a kernel reads: it has four words for where they begin.

@@ -21,9 +21,10 @@ use crate::reduce::Init;
 
 pub(crate) use cut::Cut;
 pub(crate) use made::Made;
-pub(crate) use operator::{Held, Names, Numbers, Op};
-pub(crate) use types::Scalar;
+pub(crate) use operator::{HeldExt, Names, Numbers, OpExt};
+pub(crate) use types::ScalarExt;
 use types::{access, pack, unpack, width_of};
+pub(crate) use upsweep_gpu::{Held, Op, Scalar};
 
 /// The types of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -136,19 +137,14 @@ impl Types {
         self.op.is_exact(self.acc)
     }
 
-    /// What the last word of a value is combined with to be in the order of unsigned integers.
+    /// See [`Op::sign_of_total`].
     fn sign_of_total(&self) -> u32 {
-        let compares = matches!(self.op, Op::Min | Op::Max);
-        let signed = !matches!(self.held(), Held::Plain(Scalar::U32 | Scalar::U64));
-        if compares && signed { 1 << 31 } else { 0 }
+        self.op.sign_of_total(self.acc)
     }
 
     /// The words of a total that nothing has been added to.
     pub(crate) fn empty_total(&self) -> [u32; 2] {
-        // A key of a key is the value again.
-        let mut words = self.held().value_of(self.values.padding());
-        words[self.held().words() as usize - 1] ^= self.sign_of_total();
-        [words[0], words[1]]
+        self.op.empty_total(self.acc, self.values.padding())
     }
 
     fn numbers(&self) -> Numbers {

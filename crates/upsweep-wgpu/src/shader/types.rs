@@ -2,58 +2,19 @@
 
 use upsweep_core::kernel::field;
 use upsweep_core::{Dtype, Kind};
+use upsweep_gpu::Scalar;
 
-/// A type that kernels compute in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Scalar {
-    U32,
-    I32,
-    F32,
-    U64,
-    I64,
-    F64,
+/// Values as text.
+pub(crate) trait ScalarExt {
+    /// Expressions for the words of `value`, low word first.
+    fn words_of(self, value: &str) -> Vec<String>;
+
+    /// An expression for the value with these words.
+    fn of_words(self, words: &[String]) -> String;
 }
 
-impl Scalar {
-    /// What items of a type are once they are unpacked.
-    pub(crate) fn of(dtype: Dtype) -> Self {
-        match dtype {
-            Dtype::U8 | Dtype::U16 | Dtype::U32 => Self::U32,
-            Dtype::I8 | Dtype::I16 | Dtype::I32 => Self::I32,
-            Dtype::U64 => Self::U64,
-            Dtype::I64 => Self::I64,
-            Dtype::F64 => Self::F64,
-            _ => Self::F32,
-        }
-    }
-
-    /// The name in WGSL.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::U32 => "u32",
-            Self::I32 => "i32",
-            Self::F32 => "f32",
-            Self::U64 => "u64",
-            Self::I64 => "i64",
-            Self::F64 => "f64",
-        }
-    }
-
-    pub(crate) fn is_wide(self) -> bool {
-        matches!(self, Self::U64 | Self::I64 | Self::F64)
-    }
-
-    pub(crate) fn is_float(self) -> bool {
-        matches!(self, Self::F32 | Self::F64)
-    }
-
-    /// Words of memory that hold a value.
-    pub(crate) fn words(self) -> u32 {
-        if self.is_wide() { 2 } else { 1 }
-    }
-
-    /// Expressions for the words of `value`, low word first.
-    pub(crate) fn words_of(self, value: &str) -> Vec<String> {
+impl ScalarExt for Scalar {
+    fn words_of(self, value: &str) -> Vec<String> {
         if !self.is_wide() {
             return vec![format!("bitcast<u32>({value})")];
         }
@@ -62,8 +23,7 @@ impl Scalar {
         vec![format!("u32({bits} & 0xfffffffflu)"), format!("u32({bits} >> 32u)")]
     }
 
-    /// An expression for the value with these words.
-    pub(crate) fn of_words(self, words: &[String]) -> String {
+    fn of_words(self, words: &[String]) -> String {
         let name = self.name();
         match words {
             [low, high] => {
