@@ -16,12 +16,13 @@
 
 mod arrays;
 pub mod bits;
-mod combined;
+
 mod custom;
 mod erased;
 mod folder;
 mod host;
 mod on_gpu;
+mod operator;
 mod operator_values;
 mod packed;
 mod primitives;
@@ -31,7 +32,6 @@ pub use arrays::{
     ErasedPacked, ErasedSource, ErasedTarget, Ingredients, Inputs, MOST_PARAMETERS, Packed, Part,
     Segments, Source, Stored, Target,
 };
-pub use combined::{Held, Op, Scalar};
 pub use custom::Custom;
 pub use erased::{
     ErasedOperator, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedType,
@@ -40,6 +40,7 @@ pub use erased::{
 pub use folder::{Folder, hash};
 pub use host::{HostItems, HostItemsMut};
 pub use on_gpu::OnGpu;
+pub use operator::{Held, Op, Scalar};
 pub use operator_values::{OperatorValues, Spelled};
 pub use packed::{WORD, packed_begin, packed_type};
 pub use primitives::Primitives;
