@@ -393,8 +393,8 @@ fn written(output: Kind, width: u32) -> String {
     let Some((name, items)) = access(output, width) else { return String::new() };
     let values: Vec<String> = (0..items).map(|k| format!("items.at[{k}]")).collect();
     let packed = match output.number() {
-        Some(Dtype::F16) if items > 1 => "pack_halves<OutAccess>(items.at)".to_owned(),
-        Some(Dtype::Bf16) if items > 1 => "pack_bfloats<OutAccess>(items.at)".to_owned(),
+        Some(Dtype::F16) if items > 1 => "pack_pairs<half_pair, OutAccess>(items.at)".to_owned(),
+        Some(Dtype::Bf16) if items > 1 => "pack_pairs<bfloat_pair, OutAccess>(items.at)".to_owned(),
         _ => pack(output, width, &values),
     };
     format!(
