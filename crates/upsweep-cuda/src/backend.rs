@@ -6,7 +6,7 @@ use upsweep_core::{
     Dtype, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Kind, Language, Limits,
     Recipe, Result, WorkgroupPolicy,
 };
-use upsweep_gpu::bits::{Words, check};
+use upsweep_gpu::bits::Words;
 use upsweep_gpu::{ErasedReduce, ErasedScan, Primitives, Signature};
 
 use crate::device::Gpu;
@@ -68,31 +68,12 @@ impl Workspace {
 impl Gpu {
     /// The types of a kernel.
     pub(crate) fn types(&self, signature: &Signature) -> Result<Types> {
-        let operator = &signature.operator;
-        let types = Types::of(signature).ok_or_else(|| operator.untranslated(Self::LANGUAGE))?;
-        types.values.check(0, self.id(), operator.name)?;
-        for of in [signature.item, signature.acc, signature.output] {
-            of.check(self.id())?;
-        }
-        Ok(types)
+        Types::checked(signature, self.id())
     }
 
     /// The types of a kernel whose items are made of those of arrays.
     pub(crate) fn types_of_made(&self, recipe: &Recipe, signature: &Signature) -> Result<Types> {
-        let operator = &signature.operator;
-        for of in [signature.acc, signature.output] {
-            of.check(self.id())?;
-        }
-        for array in recipe.arrays.iter().chain(&recipe.anywhere) {
-            check(*array, self.id(), &array.to_string())?;
-        }
-        for parameter in recipe.parameters.iter().filter(|kind| **kind == Kind::Opaque) {
-            check(*parameter, self.id(), &parameter.to_string())?;
-        }
-        let types = Types::of_made(recipe, signature)
-            .ok_or_else(|| operator.untranslated(Self::LANGUAGE))?;
-        types.values.check(types.parameters(), self.id(), operator.name)?;
-        Ok(types)
+        Types::checked_of_made(recipe, signature, self.id())
     }
 
     /// Does `work` with arrays in the device's memory, and all that kernels of these types are handed.

@@ -11,6 +11,7 @@ use upsweep_core::{
     WorkgroupPolicy, bf16, f16,
 };
 
+use upsweep_gpu::Segmentation;
 use upsweep_testing::{
     AddedPowers, Around, BothTagged, Capped, Extent, Joined, LargestStretch, LastOther, Pair,
     Powers, Products, Quadratic, Recurrence, Recurs, Stretch, SumUpTo, Tagged, Wide, WideSum,
@@ -370,7 +371,7 @@ fn add_segments(all_kernels: &mut Kernels, types: &Types, facts: &Facts, lies: L
         (SegmentedBy::Keys, Dtype::U32.into(), true),
     ][turn % 3];
     let wide = by != SegmentedBy::Offsets && turn.is_multiple_of(2);
-    let cut = Cut { by, kind, wide, reduces: true, long };
+    let cut = Cut { of: Segmentation { by, kind, wide, reduces: true }, long };
     let types = Types { cut: Some(cut), ..types.clone() };
     if by == SegmentedBy::Offsets {
         all_kernels.add(&by_offsets_shader(facts, &types, &cut, lies), facts.arch);
@@ -527,7 +528,7 @@ fn segments_compile() {
             let turn = turn + number;
             for reduces in [false, true] {
                 let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
-                let cut = Cut { by, kind, wide, reduces, long: turn % 4 == 3 };
+                let cut = Cut { of: Segmentation { by, kind, wide, reduces }, long: turn % 4 == 3 };
                 let types = Types { cut: Some(cut), ..of.clone() };
                 let facts = Facts { arch, ..testing::facts(arch) };
                 if reduces && by == SegmentedBy::Offsets {

@@ -9,6 +9,8 @@
 //! - [`ErasedReduce`] and [`ErasedScan`] are problems whose types are values, [`ErasedSource`] and [`ErasedTarget`] their arrays:
 //!   what [`Primitives`] are called with.
 //! - [`Op`]: what kernels combine values by; [`Held`] and [`Scalar`]: what these are meanwhile.
+//! - [`Types`]: the types of a kernel, with [`Made`], how its items are made, and [`Segmentation`], how they are cut into segments.
+//! - [`Syntax`]: what differs from one language of kernels to another.
 //! - [`Custom`]: an operator of the caller's own with its text; [`OperatorValues`]: what kernels know of an operator's values, those
 //!   of its fields among them.
 //! - [`bits`]: numbers as bytes and words.
@@ -21,12 +23,15 @@ mod custom;
 mod erased;
 mod folder;
 mod host;
+mod made;
 mod on_gpu;
 mod operator;
 mod operator_values;
 mod packed;
 mod primitives;
 mod refused;
+mod syntax;
+mod types;
 
 pub use arrays::{
     ErasedPacked, ErasedSource, ErasedTarget, Ingredients, Inputs, MOST_PARAMETERS, Packed, Part,
@@ -39,9 +44,12 @@ pub use erased::{
 };
 pub use folder::{Folder, hash};
 pub use host::{HostItems, HostItemsMut};
+pub use made::Made;
 pub use on_gpu::OnGpu;
 pub use operator::{Held, Op, Scalar};
 pub use operator_values::{OperatorValues, Spelled};
 pub use packed::{WORD, packed_begin, packed_type};
 pub use primitives::Primitives;
 pub use refused::show_refused;
+pub use syntax::Syntax;
+pub use types::{Segmentation, Types};

@@ -7,8 +7,8 @@ use upsweep_core::{
     Dtype, Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Kind, Language,
     Limits, Recipe, Result, WorkgroupPolicy,
 };
-use upsweep_gpu::bits::{Words, check, kind};
-use upsweep_gpu::{ErasedOperator, ErasedReduce, ErasedScan, Part, Primitives, Signature};
+use upsweep_gpu::bits::{Words, kind};
+use upsweep_gpu::{ErasedReduce, ErasedScan, Part, Primitives, Signature};
 
 use crate::device::Gpu;
 use crate::mailbox::Mailbox;
@@ -16,7 +16,7 @@ use crate::record::Recording;
 use crate::reduce::calls::Asked;
 use crate::reduce::{ReduceOptions, Reduction};
 use crate::scan::{RUNS, ScanOptions, Scanning};
-use crate::shader::{Made, Op, Types};
+use crate::shader::Types;
 use crate::slice::Slice;
 use crate::{reduce, scan};
 
@@ -97,47 +97,12 @@ fn all_on_device<'a>(
 impl Gpu {
     /// The types of a kernel.
     pub(crate) fn types(&self, signature: &Signature) -> Result<Types> {
-        let op = Self::op(&signature.operator)?;
-        let types = Types {
-            item: signature.item.check(self.id())?,
-            acc: signature.acc.check(self.id())?,
-            output: signature.output.check(self.id())?,
-            op,
-            values: signature.operator.values.clone(),
-            made: None,
-            cut: None,
-            packed: 1,
-        };
-        types.values.check(0, self.id(), signature.operator.name)?;
-        Ok(types)
-    }
-
-    fn op(operator: &ErasedOperator) -> Result<Op> {
-        Op::of(operator).ok_or_else(|| operator.untranslated(Self::LANGUAGE))
+        Types::checked(signature, self.id())
     }
 
     /// The types of a kernel whose items are made of those of arrays.
     pub(crate) fn types_of_made(&self, recipe: &Recipe, signature: &Signature) -> Result<Types> {
-        for array in recipe.arrays.iter().chain(&recipe.anywhere) {
-            check(*array, self.id(), &array.to_string())?;
-        }
-        for parameter in recipe.parameters.iter().filter(|kind| **kind == Kind::Opaque) {
-            check(*parameter, self.id(), &parameter.to_string())?;
-        }
-        let operator = &signature.operator;
-        let (made, op) = Made::of(recipe, Self::op(operator)?, operator.function)
-            .ok_or_else(|| operator.untranslated(Self::LANGUAGE))?;
-        let types = Types {
-            item: recipe.widest(),
-            acc: signature.acc.check(self.id())?,
-            output: signature.output.check(self.id())?,
-            op,
-            values: operator.values.clone(),
-            made: Some(made),
-            cut: None,
-            packed: 1,
-        };
-        types.values.check(recipe.words(), self.id(), operator.name)?;
+        let types = Types::checked_of_made(recipe, signature, self.id())?;
         self.check(&types)?;
         Ok(types)
     }

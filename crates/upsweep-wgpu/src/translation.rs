@@ -28,9 +28,9 @@ use crate::device::Facts;
 use crate::reduce::{self, Reduction};
 use crate::scan::{self, Form, Lies, Scanning};
 use crate::shader::types::width_of;
-use crate::shader::{Cut, Op, Shader, Types};
+use crate::shader::{Cut, Shader, Types};
 use crate::{ladder, litmus, probe};
-use upsweep_gpu::{ErasedOperator, OperatorValues};
+use upsweep_gpu::{Segmentation, Signature};
 use upsweep_testing::rotation;
 
 /// If it is `required`, a run without `spirv-val` fails.
@@ -347,22 +347,8 @@ fn accepted_by_validator(words: &[u32], newest: bool, context: &str) {
 }
 
 fn types<T: Element, A: Element, U: Element, O: Operator<A>>(operator: O) -> Types {
-    Types {
-        item: T::KIND,
-        acc: A::KIND,
-        output: U::KIND,
-        op: op::<A, O>(&operator),
-        values: OperatorValues::of(&operator),
-        made: None,
-        cut: None,
-        packed: 1,
-    }
-}
-
-/// The operator of kernels.
-fn op<A: Element, O: Operator<A>>(operator: &O) -> Op {
-    let operator = ErasedOperator::of(operator, Language::Wgsl);
-    Op::of(&operator).expect("it has a text in WGSL")
+    Types::of(&Signature::of::<T, A, U, O>(&operator, Language::Wgsl))
+        .expect("it has a text in WGSL")
 }
 
 /// An operator of a caller's, not commutative: the later of two values that are not 0.
@@ -529,7 +515,8 @@ fn scan_kernels(
     let mut levels = rotation::levels_of(load, local, global);
     levels.extend([format!("{policy:?}"), format!("{form:?}")]);
     levels.push(format!("aligned {aligned}, {out_aligned}"));
-    if let Some(Cut { by, kind, wide, reduces, unique, .. }) = types.cut {
+    if let Some(Cut { of, unique, .. }) = types.cut {
+        let Segmentation { by, kind, wide, reduces } = of;
         levels.push(format!("{by:?} of {kind:?}"));
         levels.push(format!("wide {wide}, reduces {reduces}, unique {unique}"));
     }
@@ -662,7 +649,8 @@ fn every_way_of_saying_segments() {
                     let wide =
                         by != SegmentedBy::Offsets && kind != TRIPLE && !number.is_multiple_of(3);
                     let unique = reduces && by == SegmentedBy::Keys && !number.is_multiple_of(4);
-                    let cut = Some(Cut { by, kind, wide, reduces, unique, arrays: 1 });
+                    let of = Segmentation { by, kind, wide, reduces };
+                    let cut = Some(Cut { of, unique, arrays: 1 });
                     let types = Types { cut, ..all[number % all.len()].clone() };
                     let mut form = form(number & 3, types.is_exact() || number.is_multiple_of(2));
                     if reduces {
@@ -803,10 +791,7 @@ fn every_search_for_a_position() {
     macro_rules! positions {
         ($($item:ident)*) => { $(
             for extreme in [Extreme::Smallest, Extreme::Largest] {
-                let op = Op::First(extreme);
-                let of_sum = types::<$item, <$item as Element>::Acc, <$item as Element>::Acc, _>(Sum);
-                let values = OperatorValues::none(of_sum.acc);
-                let types = Types { op, values, ..of_sum };
+                let types = Types::of_position(<$item as Number>::DTYPE, extreme);
                 by_default(&mut translator, &types, &mut counts, true, false);
             }
         )* };

@@ -26,7 +26,9 @@ use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::mailbox;
 use crate::memory::Buffer;
 use crate::shader::types::{access, width_of};
-use crate::shader::{Held, Op, OpExt, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, state};
+use crate::shader::{
+    Held, Op, OpExt, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, init_words, made, state,
+};
 use crate::slice::Slice;
 
 /// Strategy and policy of a reduction; what is not given is chosen.
@@ -82,7 +84,7 @@ pub(crate) fn outcome(to: To, init: Init) -> [u64; 3] {
 /// The words of a start value at the end of the last argument, if there is one.
 pub(crate) fn with_init(arguments: Arguments, types: &Types, init: Init) -> Arguments {
     let words = init.unwrap_or_default();
-    let words = words[..types.init_words() as usize].chunks_exact(2);
+    let words = words[..init_words(types) as usize].chunks_exact(2);
     arguments.and(words.map(|pair| u64::from(pair[0]) | u64::from(pair[1]) << 32))
 }
 
@@ -212,7 +214,7 @@ impl Reads {
     /// accesses that may begin where the array does.
     pub(crate) fn of(types: &Types, inputs: &Inputs<'_>, options: &ReduceOptions) -> Self {
         if let Some(made) = &types.made {
-            let items = made.items_at_once(inputs.arrays);
+            let items = made::items_at_once(made, inputs.arrays);
             return Self { width: items * types.item.size() as u32, skewed: false };
         }
         let [input, ..] = inputs.arrays else { return Self { width: WIDEST, skewed: false } };

@@ -14,7 +14,7 @@ use upsweep_core::{
     SegmentedBy, Widen, segments,
 };
 use upsweep_gpu::bits::check;
-use upsweep_gpu::{ErasedReduce, ErasedScan, HostItemsMut};
+use upsweep_gpu::{ErasedReduce, ErasedScan, HostItemsMut, Segmentation};
 
 pub(crate) use by_offsets::ByOffsets;
 #[cfg(test)]
@@ -463,5 +463,6 @@ fn cut(
     let aligned = begin.is_multiple_of(group.min(16)) && kind.size().is_power_of_two();
     let (offsets, long) = (by == SegmentedBy::Offsets, u32::try_from(items).is_err());
     let segments = if offsets { marks.items - 1 } else { 0 };
-    Ok((Cut { by, kind, wide: !offsets && aligned, reduces, long }, segments))
+    let of = Segmentation { by, kind, wide: !offsets && aligned, reduces };
+    Ok((Cut { of, long }, segments))
 }

@@ -12,62 +12,56 @@ mod tests;
 pub(crate) mod types;
 
 use core::fmt::Write;
+use core::ops::Deref;
 use std::sync::Arc;
 
-use upsweep_core::{Dtype, Extreme, Kind, Recipe, Result, SegmentedBy};
+use upsweep_core::{Dtype, Kind, Language, Result, SegmentedBy};
 use upsweep_gpu::bits::MOST_WORDS;
-use upsweep_gpu::{OperatorValues, Signature, WORD, packed_type};
+use upsweep_gpu::{Segmentation, Syntax};
 
 use crate::device::Gpu;
 use crate::memory::Buffer;
 
-pub(crate) use made::Made;
 pub(crate) use operator::{HeldExt, Numbers, OpExt};
 pub(crate) use types::ScalarExt;
 use types::{access, declared, in_memory, pack, unpack};
+use upsweep_gpu::Made;
 pub(crate) use upsweep_gpu::{Held, Op, Scalar};
 
-/// The types of one kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Types {
-    /// Of the items that are read.
-    pub(crate) item: Kind,
-    /// In which they are combined.
-    pub(crate) acc: Kind,
-    /// Of the items that are written.
-    pub(crate) output: Kind,
-    /// What they are combined with.
-    pub(crate) op: Op,
-    /// Of which identity, padding and fields.
-    pub(crate) values: OperatorValues,
-    /// How items are made of those of arrays, of which the longest have the type of items then.
-    pub(crate) made: Option<Made>,
-    /// How they are cut into segments.
-    pub(crate) cut: Option<Cut>,
-    /// How many neighbours are read, combined and written as one: words of so many items, `packed.cuh`.
-    pub(crate) packed: u32,
+/// The language of this backend's kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct CudaCpp;
+
+impl Syntax for CudaCpp {
+    const LANGUAGE: Language = Language::Cuda;
+
+    type Cut = Cut;
+
+    fn words_beside(cut: &Cut) -> u32 {
+        cut.words()
+    }
 }
+
+/// The types of one kernel.
+pub(crate) type Types = upsweep_gpu::Types<CudaCpp>;
 
 /// How items are cut into segments, and what becomes of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Cut {
-    pub(crate) by: SegmentedBy,
-    /// Of what the array is that says so.
-    pub(crate) kind: Kind,
-    /// Whether a group of it is read at once.
-    pub(crate) wide: bool,
-    /// Whether segments are reduced, and not scanned.
-    pub(crate) reduces: bool,
-    /// Whether there may be more of them than 32 bits count.
+    pub(crate) of: Segmentation,
+    /// Whether there may be more segments than 32 bits count.
     pub(crate) long: bool,
 }
 
-impl Cut {
-    /// Whether values go one behind another, wherever segments lie.
-    pub(crate) fn packs(&self) -> bool {
-        self.reduces && self.by != SegmentedBy::Offsets
-    }
+impl Deref for Cut {
+    type Target = Segmentation;
 
+    fn deref(&self) -> &Segmentation {
+        &self.of
+    }
+}
+
+impl Cut {
     /// Whether values carry what is known of segments.
     fn is_carried(&self) -> bool {
         !self.reduces || self.packs()
@@ -83,165 +77,60 @@ impl Cut {
     }
 }
 
-impl Types {
-    /// Of the types of a call, all of which kernels have; `None` for an operator that has no text in CUDA C++.
-    pub(crate) fn of(signature: &Signature) -> Option<Self> {
-        Some(Self {
-            item: signature.item.kind,
-            acc: signature.acc.kind,
-            output: signature.output.kind,
-            op: Op::of(&signature.operator)?,
-            values: signature.operator.values.clone(),
-            made: None,
-            cut: None,
-            packed: 1,
-        })
-    }
+/// Words that kernels are handed: behind the parameters come the operator's values, if it has fields.
+fn given_words(types: &Types) -> usize {
+    types.parameters() + types.values.count()
+}
 
-    /// Of items that are made by a recipe, of which kernels have the arrays; `None` for what has no text in CUDA C++, or cannot
-    /// stand beside functions.
-    pub(crate) fn of_made(recipe: &Recipe, signature: &Signature) -> Option<Self> {
-        let own = Self::of(signature)?;
-        let (made, op) = Made::of(recipe, own.op, signature.operator.function)?;
-        Some(Self { item: recipe.widest(), op, made: Some(made), ..own })
+/// Words of a start value: two for a number, and a multiple of two.
+pub(crate) fn init_words(types: &Types) -> u32 {
+    match types.held() {
+        Held::Structure(_) => types.held().words().next_multiple_of(2),
+        _ => 2,
     }
+}
 
-    /// Of the search for a position among items of a type.
-    pub(crate) fn of_position(item: Dtype, extreme: Extreme) -> Self {
-        let acc = Kind::Number(match item {
-            Dtype::F16 | Dtype::Bf16 => Dtype::F32,
-            item => item,
-        });
-        let (op, values) = (Op::First(extreme), OperatorValues::none(acc));
-        Self { item: item.into(), acc, output: acc, op, values, made: None, cut: None, packed: 1 }
-    }
+/// Words that functions of the device ask for, which see no arguments of kernels.
+fn taken_words(types: &Types) -> usize {
+    let asks = types.writes_other() || types.values.count() > 0;
+    if asks { given_words(types) } else { 0 }
+}
 
-    /// The types of a scan of words in the place of these, where both give the same.
-    pub(crate) fn packed(&self) -> Option<Self> {
-        let is_one = self.acc == self.item && self.made.is_none() && self.cut.is_none();
-        let is_plain = is_one && self.op == Op::Sum;
-        let acc = packed_type(self.item, self.output).filter(|_| is_plain)?;
-        let packed = (WORD / acc.size() as u64) as u32;
-        let word = Kind::Number(Dtype::U32);
-        Some(Self { item: word, acc: acc.into(), output: word, packed, ..self.clone() })
+/// Where they see them.
+fn taken_declared(types: &Types) -> String {
+    match taken_words(types) {
+        0 => String::new(),
+        words => format!("__shared__ u32 taken[{words}];\n"),
     }
+}
 
-    /// How values are held while they are combined.
-    pub(crate) fn held(&self) -> Held {
-        self.op.held(self.acc)
+/// What every kernel does first: it puts them there.
+fn take_given(types: &Types) -> String {
+    let words = taken_words(types);
+    if words == 0 {
+        return "inline void take_given(const Inputs&) {}\n".to_owned();
     }
+    let put: String = (0..words)
+        .map(|word| format!("        taken[{word}] = inputs.given.at[{word}];\n"))
+        .collect();
+    format!(
+        "inline void take_given(const Inputs& inputs) {{\n\
+         \x20   if (threadIdx.x == 0) {{\n{put}\x20   }}\n\
+         \x20   __syncthreads();\n}}\n"
+    )
+}
 
-    /// Words of a value while it is combined.
-    pub(crate) fn words(&self) -> u32 {
-        self.held().words() + self.cut.as_ref().map_or(0, Cut::words)
-    }
-
-    /// Whether items may be combined in any order.
-    pub(crate) fn is_commutative(&self) -> bool {
-        self.cut.is_none() && self.op.is_commutative()
-    }
-
-    /// Whether something else is written than what is combined.
-    pub(crate) fn writes_other(&self) -> bool {
-        self.made.as_ref().is_some_and(|made| made.recipe.written.is_some())
-    }
-
-    /// Whether kernels ask for numbers of items.
-    pub(crate) fn is_numbered(&self) -> bool {
-        self.made.as_ref().is_some_and(|made| made.recipe.is_numbered())
-    }
-
-    /// Words of a recipe's parameters that kernels are handed.
-    pub(crate) fn parameters(&self) -> usize {
-        self.made.as_ref().map_or(0, |made| made.recipe.words())
-    }
-
-    /// Words that kernels are handed: behind the parameters come the operator's values, if it has fields.
-    fn given_words(&self) -> usize {
-        self.parameters() + self.values.count()
-    }
-
-    /// Whether what kernels read is the address of one array and nothing else.
-    pub(crate) fn reads_one(&self) -> bool {
-        let arrays = self.made.as_ref().map_or(1, |made| {
-            if made.recipe.arrays.is_empty() { 0 } else { made.recipe.all_arrays() }
-        });
-        arrays == 1 && self.parameters() == 0 && !self.is_numbered()
-    }
-
-    /// Whether the grouping of items cannot be seen in the result.
-    pub(crate) fn is_exact(&self) -> bool {
-        self.op.is_exact(self.acc)
-    }
-
-    /// See [`Op::sign_of_total`].
-    fn sign_of_total(&self) -> u32 {
-        self.op.sign_of_total(self.acc)
-    }
-
-    /// The words of a total that nothing has been added to.
-    pub(crate) fn empty_total(&self) -> [u32; 2] {
-        self.op.empty_total(self.acc, self.values.padding())
-    }
-
-    /// Words of memory of a result: two for a number, whatever its size.
-    pub(crate) fn result_words(&self) -> u32 {
-        match self.held() {
-            Held::Structure(kind) => kind.size() as u32 / 4,
-            _ => 2,
-        }
-    }
-
-    /// Words of a start value: two for a number, and a multiple of two.
-    pub(crate) fn init_words(&self) -> u32 {
-        match self.held() {
-            Held::Structure(_) => self.held().words().next_multiple_of(2),
-            _ => 2,
-        }
-    }
-
-    /// Words that functions of the device ask for, which see no arguments of kernels.
-    fn taken_words(&self) -> usize {
-        let asks = self.writes_other() || self.values.count() > 0;
-        if asks { self.given_words() } else { 0 }
-    }
-
-    /// Where they see them.
-    fn taken(&self) -> String {
-        match self.taken_words() {
-            0 => String::new(),
-            words => format!("__shared__ u32 taken[{words}];\n"),
-        }
-    }
-
-    /// What every kernel does first: it puts them there.
-    fn take_given(&self) -> String {
-        let words = self.taken_words();
-        if words == 0 {
-            return "inline void take_given(const Inputs&) {}\n".to_owned();
-        }
-        let put: String = (0..words)
-            .map(|word| format!("        taken[{word}] = inputs.given.at[{word}];\n"))
-            .collect();
-        format!(
-            "inline void take_given(const Inputs& inputs) {{\n\
-             \x20   if (threadIdx.x == 0) {{\n{put}\x20   }}\n\
-             \x20   __syncthreads();\n}}\n"
-        )
-    }
-
-    fn numbers(&self) -> Numbers {
-        let narrow = match self.acc.number() {
-            Some(Dtype::U8) => "u32(u8(_))",
-            Some(Dtype::U16) => "u32(u16(_))",
-            Some(Dtype::I8) => "i32(i8(_))",
-            Some(Dtype::I16) => "i32(i16(_))",
-            _ => "_",
-        };
-        let before = self.parameters();
-        let values = self.values.spelled(|word| taken(before + word));
-        Numbers { value: self.acc, values, narrow: narrow.to_owned() }
-    }
+fn numbers(types: &Types) -> Numbers {
+    let narrow = match types.acc.number() {
+        Some(Dtype::U8) => "u32(u8(_))",
+        Some(Dtype::U16) => "u32(u16(_))",
+        Some(Dtype::I8) => "i32(i8(_))",
+        Some(Dtype::I16) => "i32(i16(_))",
+        _ => "_",
+    };
+    let before = types.parameters();
+    let values = types.values.spelled(|word| taken(before + word));
+    Numbers { value: types.acc, values, narrow: narrow.to_owned() }
 }
 
 /// What the threads of a warp do together.
@@ -332,24 +221,24 @@ impl Shader {
         let kinds: Vec<Kind> = arrays.chain([item, output]).chain(marks).copied().collect();
         text += &declared(&kinds);
         text += include_str!("rounding.cuh");
-        text += &self.types.taken();
+        text += &taken_declared(&self.types);
         match &self.types.cut {
             Some(cut) if cut.is_carried() => {
-                text += &segmented(&op.text(&self.types.numbers()), cut);
+                text += &segmented(&op.text(&numbers(&self.types)), cut);
             }
-            _ => text += &op.text(&self.types.numbers()),
+            _ => text += &op.text(&numbers(&self.types)),
         }
         text += &self.types.cut.as_ref().map_or(String::new(), marked);
         text += &words(&self.types);
         text += &result(&self.types);
-        text += &given(self.types.given_words());
+        text += &given(given_words(&self.types));
         text += &match &self.types.made {
-            Some(made) => made.text(self.width / item.size() as u32, &beside(&self.types)),
+            Some(made) => made::text(made, self.width / item.size() as u32, &beside(&self.types)),
             None => input(*item, self.width, &beside(&self.types)),
         };
-        text += &self.types.take_given();
+        text += &take_given(&self.types);
         if !matches!(self.types.held(), Held::Position(_)) {
-            let made = self.types.made.as_ref().and_then(Made::written);
+            let made = self.types.made.as_ref().and_then(made::written);
             let stored = made.unwrap_or_else(|| "Stored(leave(acc))".to_owned());
             let _ = writeln!(text, "inline Stored stored(Acc acc) {{ return {stored}; }}");
             text += &written(*output, self.out_width);
@@ -453,7 +342,7 @@ fn beside(types: &Types) -> Beside {
         fields += "const Mark* marks; u64 segments; Mark* unique; u64* count; ";
         kept.extend(["inputs.marks", "inputs.segments", "inputs.unique", "inputs.count"]);
     }
-    if types.given_words() > 0 {
+    if given_words(types) > 0 {
         fields += "Given given; ";
         kept.push("inputs.given");
     }
@@ -577,7 +466,7 @@ fn result(types: &Types) -> String {
          inline ResultWords result_words(Acc acc) {{ return ResultWords{{{{{}}}}}; }}\n\
          inline Acc init(const InitWords& words) {{ return {init}; }}\n",
         types.result_words(),
-        types.init_words(),
+        init_words(types),
         words.join(", "),
     )
 }

@@ -23,7 +23,7 @@ use crate::record::{Dispatch, Recording, Traffic};
 use crate::shader::made::{BINDINGS, MOST_ARRAYS};
 use crate::shader::types::access;
 use crate::shader::{
-    Constants, INPUT, Made, Op, OpExt, PUBLISHED, STATE, Shader, Types, WORKGROUP,
+    Constants, INPUT, Made, Op, OpExt, PUBLISHED, STATE, Shader, Types, WORKGROUP, handed, made,
 };
 use crate::slice::{Slice, Window};
 
@@ -365,7 +365,7 @@ impl Reduction {
                 gpu.result_start(result),
             ];
             let (mut bindings, starts) = arrays.bound(gpu, window)?;
-            let handed = self.types.handed(init, window.first, inputs);
+            let handed = handed(&self.types, init, window.first, inputs);
             put_parameters(&mut bytes, index, &words, starts, &handed);
             bindings.extend([
                 (1, gpu.result_binding(result)),
@@ -552,7 +552,7 @@ pub(crate) fn lies(gpu: &Gpu, types: &Types, inputs: &Inputs<'_>, asked: u32) ->
     let alignment = gpu.facts.alignment;
     match (&types.made, inputs.arrays.first()) {
         (Some(made), _) => {
-            let items = made.items_at_once(inputs.arrays, alignment);
+            let items = made::items_at_once(made, inputs.arrays, alignment);
             (items * types.item.size() as u32, true)
         }
         (None, Some(input)) => input.access(types.item, alignment, asked),

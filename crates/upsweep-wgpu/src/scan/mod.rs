@@ -24,7 +24,7 @@ use crate::record::{Dispatch, Recording, Traffic};
 use crate::reduce::{self, Arrays, Init, PARAMETERS, bytes, grid, put_parameters};
 use crate::segmented::{self, Beside};
 use crate::shader::types::access;
-use crate::shader::{INPUT, PUBLISHED, STATE, Shader, Types, WORKGROUP};
+use crate::shader::{INPUT, PUBLISHED, STATE, Shader, Types, WORKGROUP, handed};
 use crate::slice::{Slice, Window};
 pub(crate) use shape::{Lies, Shape};
 
@@ -457,7 +457,7 @@ impl Scanning {
                 index,
                 &words,
                 starts,
-                &self.types.handed(init, window.first, inputs),
+                &handed(&self.types, init, window.first, inputs),
             );
             arrays.push((bindings, read, write, grid(workgroups, facts.grid)));
         }

@@ -13,7 +13,7 @@ use upsweep_core::{
     SegmentedBy, Widen, segments,
 };
 use upsweep_gpu::bits::check;
-use upsweep_gpu::{ErasedReduce, ErasedScan, HostItemsMut};
+use upsweep_gpu::{ErasedReduce, ErasedScan, HostItemsMut, Segmentation};
 use wgpu::{BindingResource, BufferUsages};
 
 use crate::backend::{
@@ -423,9 +423,10 @@ impl Gpu {
         let said = if by == SegmentedBy::Offsets { count - 1 } else { 0 };
         let said = u32::try_from(said).map_err(|_| too_long(self, count as u64, kind))?;
         let beside = Beside { marks, unique: None, count: None, segments: said };
-        let mut cut = Cut { by, kind, wide: false, reduces, unique: false, arrays: 1 };
+        let of = Segmentation { by, kind, wide: false, reduces };
+        let mut cut = Cut { of, unique: false, arrays: 1 };
         let turned = direction == Direction::Reverse;
-        cut.wide = cut.is_wide(&marks, turned, self.facts.alignment);
+        cut.of.wide = cut.is_wide(&marks, turned, self.facts.alignment);
         Ok((cut, beside))
     }
 

@@ -1,28 +1,32 @@
 //! Items that are cut into segments, in WGSL: what a value knows of them, and how the array is read that says where they begin.
 
 use core::fmt::Write;
+use core::ops::Deref;
 
 use upsweep_core::{Dtype, Kind, SegmentedBy};
+use upsweep_gpu::Segmentation;
 
 use super::Held;
 use super::made::BINDINGS;
 use super::types::field_names;
 use crate::slice::{Slice, grain};
 
-/// How items are cut into segments, and what becomes of these.
+/// How items are cut into segments, and which arrays there are for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Cut {
-    pub(crate) by: SegmentedBy,
-    /// Of what the array is that says so.
-    pub(crate) kind: Kind,
-    /// Whether a group of it is read at once.
-    pub(crate) wide: bool,
-    /// Whether segments are reduced, and not scanned.
-    pub(crate) reduces: bool,
+    pub(crate) of: Segmentation,
     /// Whether the key of each segment is written.
     pub(crate) unique: bool,
     /// Arrays that items are read of: those of segments are behind them.
     pub(crate) arrays: usize,
+}
+
+impl Deref for Cut {
+    type Target = Segmentation;
+
+    fn deref(&self) -> &Segmentation {
+        &self.of
+    }
 }
 
 /// What kernels of segments have beside items and outputs.
@@ -42,11 +46,6 @@ const GROUP: u32 = upsweep_core::summation::GROUP as u32;
 const PARTS: [&str; 4] = [".x", ".y", ".z", ".w"];
 
 impl Cut {
-    /// Whether values go one behind another, wherever segments lie.
-    pub(crate) fn packs(&self) -> bool {
-        self.reduces && self.by != SegmentedBy::Offsets
-    }
-
     /// Which of several arrays this is: that of keys only where they are written.
     pub(crate) fn place(&self, role: Role) -> usize {
         let behind = match role {
@@ -84,12 +83,17 @@ impl Cut {
 
     /// Bytes of an access to a group.
     fn width(&self) -> u32 {
-        if self.wide { (GROUP * self.size()).min(16) } else { 4 }
+        self.width_of(self.wide)
+    }
+
+    /// The same, if it is read at once or not.
+    fn width_of(&self, wide: bool) -> u32 {
+        if wide { (GROUP * self.size()).min(16) } else { 4 }
     }
 
     /// Whether all groups of this array begin where an access of their width may; in reverse they are counted from the array's end.
     pub(crate) fn is_wide(&self, marks: &Slice<'_>, turned: bool, alignment: u64) -> bool {
-        let width = Self { wide: true, ..*self }.width();
+        let width = self.width_of(true);
         let before = marks.offset % grain(self.kind, alignment);
         let bytes = marks.items * self.kind.size() as u64;
         let begin = if turned { before + bytes } else { before };

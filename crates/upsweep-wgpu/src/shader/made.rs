@@ -1,14 +1,12 @@
 //! Items that are made as they are read, in WGSL.
 
 use core::fmt::Write;
-use core::hash::{Hash, Hasher};
-use std::sync::Arc;
 
-use upsweep_core::kernel::{Composition, Function, compose};
-use upsweep_core::{Dtype, Kind, Language, Recipe, Terms};
+use upsweep_core::{Dtype, Kind, Recipe, Terms};
+use upsweep_gpu::Made;
 
+use super::Scalar;
 use super::types::{ScalarExt, access, is_whole, of_memory, unpack_as};
-use super::{Op, Scalar};
 use crate::slice::Slice;
 
 /// Most arrays that a kernel reads: it has four words for where they begin.
@@ -17,174 +15,107 @@ pub(crate) const MOST_ARRAYS: usize = 4;
 /// The bindings of arrays: those between are the output, the state and the parameters.
 pub(crate) const BINDINGS: [u32; MOST_ARRAYS] = [0, 4, 5, 6];
 
-/// A recipe, and the functions that it calls.
-#[derive(Clone, Debug)]
-pub(crate) struct Made {
-    pub(crate) recipe: Recipe,
-    functions: Arc<Composition>,
+/// Words that kernels are handed: those in front, and the recipe's.
+pub(crate) fn given_words(made: &Made) -> usize {
+    words_in_front(made, [0; 2]).len() + made.recipe.words()
 }
 
-// Operators of one name may stand beside one recipe. The text of the same functions is made once, and so is only itself.
-impl PartialEq for Made {
-    fn eq(&self, other: &Self) -> bool {
-        self.recipe == other.recipe && Arc::ptr_eq(&self.functions, &other.functions)
+/// Those in front: the number of a window's first item, if it is asked for; a 0 if all items are one.
+pub(crate) fn words_in_front(made: &Made, first: [u32; 2]) -> Vec<u32> {
+    match () {
+        () if made.recipe.is_numbered() => first.to_vec(),
+        () if is_repeated(made) => vec![0],
+        () => Vec::new(),
     }
 }
 
-impl Eq for Made {}
-
-impl Hash for Made {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.recipe.hash(state);
-    }
+/// Whether all items are one.
+fn is_repeated(made: &Made) -> bool {
+    let Recipe { arrays, anywhere, .. } = &made.recipe;
+    arrays.is_empty() && anywhere.is_empty() && !made.recipe.is_numbered()
 }
 
-impl Made {
-    /// The recipe's functions and the operator in one text, of which the operator calls its own; `None` if one of them has none.
-    pub(crate) fn of(
-        recipe: &Recipe,
-        op: Op,
-        operator: Option<&'static Function>,
-    ) -> Option<(Self, Op)> {
-        let (functions, op) = match op {
-            Op::Custom(own) => {
-                let (functions, own) = own.beside(recipe, operator?, Language::Wgsl)?;
-                (functions, Op::Custom(own))
+/// How many items are read at once: as many of the longest as an access has, if all arrays begin where such accesses may, and
+/// all bindings hold whole ones.
+pub(crate) fn items_at_once(made: &Made, inputs: &[Slice<'_>], alignment: u64) -> u32 {
+    let most = made.recipe.items_of_access();
+    let begins = |(slice, &kind): (&Slice<'_>, &Kind)| {
+        let wanted = most * kind.size() as u32;
+        is_whole(kind) || slice.access(kind, alignment, wanted.max(4)) == (wanted.max(4), true)
+    };
+    if inputs.iter().zip(&made.recipe.arrays).all(begins) { most } else { 1 }
+}
+
+/// How items are read, so many at once of each array; what kernels are handed begins with this word.
+pub(crate) fn text(made: &Made, items: u32, first_word: usize) -> String {
+    let Recipe { arrays, anywhere, formula, .. } = &made.recipe;
+    let in_order = (0..).zip(arrays);
+    let in_order =
+        in_order.map(|(k, &kind)| Array { name: format!("in{k}"), place: k, kind, items });
+    let in_order: Vec<Array> = in_order.collect();
+    let anywhere = (0..).zip(anywhere).map(|(k, &kind)| Array {
+        name: format!("any{k}"),
+        place: arrays.len() + k,
+        kind,
+        items: 1,
+    });
+    let anywhere: Vec<Array> = anywhere.collect();
+    let terms =
+        |v| OfItem { made, in_order: &in_order, anywhere: &anywhere, v, first_word, is_read: true };
+    let all: Vec<OfItem<'_>> = (0..items as usize).map(terms).collect();
+    let unpacked: Vec<String> =
+        all.iter().map(|terms| formula.text(&made.functions, terms)).collect();
+    let mut fields: String =
+        in_order.iter().map(|array| format!("{}: {}, ", array.name, array.access())).collect();
+    let fetched: Vec<String> = in_order.iter().map(|array| array.fetched("item")).collect();
+    let is_numbered = made.recipe.is_numbered();
+    let fetch = if anywhere.is_empty() && !is_numbered && !arrays.is_empty() {
+        format!("return Access({});", fetched.join(", "))
+    } else {
+        let set = in_order.iter().zip(&fetched);
+        let mut lines: String =
+            set.map(|(array, from)| format!("    access.{} = {from};\n", array.name)).collect();
+        // Structures have fields, whether there is something to say or not.
+        fields += "at: u32, ";
+        lines += "    access.at = item;\n";
+        for (array, (index, last)) in anywhere.iter().zip(made.recipe.indices()) {
+            let Array { name, .. } = array;
+            let access = array.access();
+            let _ = write!(fields, "{name}: array<{access}, ACCESS_ITEMS>, ");
+            for terms in &all {
+                let v = terms.v;
+                let index = index.text(false, &made.functions, terms);
+                let last = terms.index(last, false);
+                let from = array.fetched(&format!("{name}_at{v}"));
+                let _ = write!(
+                    lines,
+                    "    let {name}_at{v} = min({index}, {last});\n\
+                     \x20   access.{name}[{v}] = {from};\n",
+                );
             }
-            op => (compose(Language::Wgsl, &recipe.functions()).ok()?, op),
-        };
-        Some((Self { recipe: recipe.clone(), functions }, op))
-    }
-
-    /// The functions.
-    pub(crate) fn declarations(&self) -> &str {
-        &self.functions.declarations
-    }
-
-    /// The types of numbers that the text computes with.
-    pub(crate) fn numbers(&self) -> &[Dtype] {
-        &self.functions.numbers
-    }
-
-    /// The type of items that a function makes.
-    pub(crate) fn item(&self) -> Option<&str> {
-        self.recipe.formula.result(&self.functions)
-    }
-
-    /// The type of what a function makes of prefixes.
-    pub(crate) fn stored(&self) -> Option<&str> {
-        self.recipe.written.as_ref()?.result(&self.functions)
-    }
-
-    /// Words that kernels are handed: those in front, and the recipe's.
-    pub(crate) fn given_words(&self) -> usize {
-        self.words_in_front([0; 2]).len() + self.recipe.words()
-    }
-
-    /// Those in front: the number of a window's first item, if it is asked for; a 0 if all items are one.
-    pub(crate) fn words_in_front(&self, first: [u32; 2]) -> Vec<u32> {
-        match () {
-            () if self.recipe.is_numbered() => first.to_vec(),
-            () if self.is_repeated() => vec![0],
-            () => Vec::new(),
         }
-    }
+        format!("\n    var access: Access;\n{lines}    return access;\n")
+    };
+    let bindings: String = in_order.iter().chain(&anywhere).map(Array::binding).collect();
+    let fetch = if fetch.starts_with('\n') { fetch } else { format!(" {fetch} ") };
+    format!(
+        "const ACCESS_ITEMS = {items}u;\n\
+         {bindings}\
+         struct Access {{ {fields} }}\n\
+         fn fetch(item: u32) -> Access {{{fetch}}}\n\
+         /// Of several arrays nobody asks for an access by its number.\n\
+         fn read_access(at: u32) -> Access {{ return fetch(at * ACCESS_ITEMS); }}\n\
+         fn unpack(access: Access) -> array<Item, ACCESS_ITEMS> {{\n\
+         \x20   return array<Item, ACCESS_ITEMS>({unpacked});\n}}\n",
+        unpacked = unpacked.join(", "),
+    )
+}
 
-    /// Whether all items are one.
-    fn is_repeated(&self) -> bool {
-        let Recipe { arrays, anywhere, .. } = &self.recipe;
-        arrays.is_empty() && anywhere.is_empty() && !self.recipe.is_numbered()
-    }
-
-    /// How many items are read at once: as many of the longest as an access has, if all arrays begin where such accesses may, and
-    /// all bindings hold whole ones.
-    pub(crate) fn items_at_once(&self, inputs: &[Slice<'_>], alignment: u64) -> u32 {
-        let most = self.recipe.items_of_access();
-        let begins = |(slice, &kind): (&Slice<'_>, &Kind)| {
-            let wanted = most * kind.size() as u32;
-            is_whole(kind) || slice.access(kind, alignment, wanted.max(4)) == (wanted.max(4), true)
-        };
-        if inputs.iter().zip(&self.recipe.arrays).all(begins) { most } else { 1 }
-    }
-
-    /// How items are read, so many at once of each array; what kernels are handed begins with this word.
-    pub(crate) fn text(&self, items: u32, first_word: usize) -> String {
-        let Recipe { arrays, anywhere, formula, .. } = &self.recipe;
-        let in_order = (0..).zip(arrays);
-        let in_order =
-            in_order.map(|(k, &kind)| Array { name: format!("in{k}"), place: k, kind, items });
-        let in_order: Vec<Array> = in_order.collect();
-        let anywhere = (0..).zip(anywhere).map(|(k, &kind)| Array {
-            name: format!("any{k}"),
-            place: arrays.len() + k,
-            kind,
-            items: 1,
-        });
-        let anywhere: Vec<Array> = anywhere.collect();
-        let terms = |v| OfItem {
-            made: self,
-            in_order: &in_order,
-            anywhere: &anywhere,
-            v,
-            first_word,
-            is_read: true,
-        };
-        let all: Vec<OfItem<'_>> = (0..items as usize).map(terms).collect();
-        let unpacked: Vec<String> =
-            all.iter().map(|terms| formula.text(&self.functions, terms)).collect();
-        let mut fields: String =
-            in_order.iter().map(|array| format!("{}: {}, ", array.name, array.access())).collect();
-        let fetched: Vec<String> = in_order.iter().map(|array| array.fetched("item")).collect();
-        let is_numbered = self.recipe.is_numbered();
-        let fetch = if anywhere.is_empty() && !is_numbered && !arrays.is_empty() {
-            format!("return Access({});", fetched.join(", "))
-        } else {
-            let set = in_order.iter().zip(&fetched);
-            let mut lines: String =
-                set.map(|(array, from)| format!("    access.{} = {from};\n", array.name)).collect();
-            // Structures have fields, whether there is something to say or not.
-            fields += "at: u32, ";
-            lines += "    access.at = item;\n";
-            for (array, (index, last)) in anywhere.iter().zip(self.recipe.indices()) {
-                let Array { name, .. } = array;
-                let access = array.access();
-                let _ = write!(fields, "{name}: array<{access}, ACCESS_ITEMS>, ");
-                for terms in &all {
-                    let v = terms.v;
-                    let index = index.text(false, &self.functions, terms);
-                    let last = terms.index(last, false);
-                    let from = array.fetched(&format!("{name}_at{v}"));
-                    let _ = write!(
-                        lines,
-                        "    let {name}_at{v} = min({index}, {last});\n\
-                         \x20   access.{name}[{v}] = {from};\n",
-                    );
-                }
-            }
-            format!("\n    var access: Access;\n{lines}    return access;\n")
-        };
-        let bindings: String = in_order.iter().chain(&anywhere).map(Array::binding).collect();
-        let fetch = if fetch.starts_with('\n') { fetch } else { format!(" {fetch} ") };
-        format!(
-            "const ACCESS_ITEMS = {items}u;\n\
-             {bindings}\
-             struct Access {{ {fields} }}\n\
-             fn fetch(item: u32) -> Access {{{fetch}}}\n\
-             /// Of several arrays nobody asks for an access by its number.\n\
-             fn read_access(at: u32) -> Access {{ return fetch(at * ACCESS_ITEMS); }}\n\
-             fn unpack(access: Access) -> array<Item, ACCESS_ITEMS> {{\n\
-             \x20   return array<Item, ACCESS_ITEMS>({unpacked});\n}}\n",
-            unpacked = unpacked.join(", "),
-        )
-    }
-
-    /// An expression for what is written of a value `acc`, if it is not the value.
-    pub(crate) fn written(&self, first_word: usize) -> Option<String> {
-        let written = self.recipe.written.as_ref()?;
-        let terms =
-            OfItem { made: self, in_order: &[], anywhere: &[], v: 0, first_word, is_read: false };
-        Some(written.text(&self.functions, &terms))
-    }
+/// An expression for what is written of a value `acc`, if it is not the value.
+pub(crate) fn written(made: &Made, first_word: usize) -> Option<String> {
+    let written = made.recipe.written.as_ref()?;
+    let terms = OfItem { made, in_order: &[], anywhere: &[], v: 0, first_word, is_read: false };
+    Some(written.text(&made.functions, &terms))
 }
 
 /// An item of an access, or what is written.
@@ -204,7 +135,7 @@ impl OfItem<'_> {
     /// The words of a parameter.
     fn words(&self, parameter: usize) -> Vec<String> {
         let recipe = &self.made.recipe;
-        let in_front = self.made.words_in_front([0; 2]).len();
+        let in_front = words_in_front(self.made, [0; 2]).len();
         let [begin, end] = [parameter, parameter + 1].map(|k| recipe.word_of(k));
         (begin..end).map(|word| self.word(in_front + word)).collect()
     }
@@ -227,7 +158,7 @@ impl Terms for OfItem<'_> {
 
     fn value(&self, parameter: usize, structure: &str) -> String {
         let mut words = self.words(parameter);
-        if self.made.is_repeated() && self.is_read {
+        if is_repeated(self.made) && self.is_read {
             // A driver that sees that floats are one value adds them in an order of its own (NVIDIA's for Vulkan). It does not see
             // that the word in front is 0; of a number that no item has, it saw.
             let differs = format!("((access.at + {}u) & {})", self.v, self.word(0));

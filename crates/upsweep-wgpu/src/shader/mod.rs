@@ -12,156 +12,77 @@ pub(crate) mod unroll;
 use core::fmt::Write;
 use std::collections::HashMap;
 
-use upsweep_core::{Dtype, Kind};
+use upsweep_core::{Dtype, Kind, Language};
+use upsweep_gpu::Syntax;
 use upsweep_gpu::bits::MOST_WORDS;
-use upsweep_gpu::{OperatorValues, WORD, packed_type};
 
 use crate::backend::Inputs;
 use crate::reduce::Init;
 
 pub(crate) use cut::Cut;
-pub(crate) use made::Made;
 pub(crate) use operator::{HeldExt, Names, Numbers, OpExt};
 pub(crate) use types::ScalarExt;
 use types::{access, pack, unpack, width_of};
-pub(crate) use upsweep_gpu::{Held, Op, Scalar};
+pub(crate) use upsweep_gpu::{Held, Made, Op, Scalar};
 
-/// The types of one kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Types {
-    /// Of the items that are read.
-    pub(crate) item: Kind,
-    /// In which they are combined.
-    pub(crate) acc: Kind,
-    /// Of the items that are written.
-    pub(crate) output: Kind,
-    /// What they are combined with.
-    pub(crate) op: Op,
-    /// Of which identity, padding and fields.
-    pub(crate) values: OperatorValues,
-    /// How items are made of those of arrays, of which the longest have the type of items then.
-    pub(crate) made: Option<Made>,
-    /// How they are cut into segments.
-    pub(crate) cut: Option<Cut>,
-    /// How many neighbours are read, combined and written as one: words of so many items, `packed.wgsl`.
-    pub(crate) packed: u32,
+/// The language of this backend's kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Wgsl;
+
+impl Syntax for Wgsl {
+    const LANGUAGE: Language = Language::Wgsl;
+
+    type Cut = Cut;
+
+    fn words_beside(_: &Cut) -> u32 {
+        1
+    }
 }
 
-impl Types {
-    /// The types of a scan of words in the place of these, where both give the same.
-    pub(crate) fn packed(&self) -> Option<Self> {
-        let is_one = self.acc == self.item && self.made.is_none() && self.cut.is_none();
-        let is_plain = is_one && self.op == Op::Sum;
-        let acc = packed_type(self.item, self.output).filter(|_| is_plain)?;
-        let packed = (WORD / acc.size() as u64) as u32;
-        let word = Kind::Number(Dtype::U32);
-        Some(Self { item: word, acc: acc.into(), output: word, packed, ..self.clone() })
-    }
+/// The types of one kernel.
+pub(crate) type Types = upsweep_gpu::Types<Wgsl>;
 
-    /// How values are held while they are combined.
-    pub(crate) fn held(&self) -> Held {
-        self.op.held(self.acc)
-    }
+/// Vectors of four words that hold a start value.
+fn init_vectors(types: &Types) -> usize {
+    types.held().words().div_ceil(4) as usize
+}
 
-    /// The types of numbers that kernels compute with.
-    pub(crate) fn computed_with(&self) -> Vec<Dtype> {
-        let items = [self.item, self.acc, self.output];
-        let made = self.made.as_ref().map_or(Vec::new(), |made| made.recipe.kinds());
-        let items = items.iter().chain(&made).flat_map(|kind| kind.numbers()).map(|(_, of)| of);
-        let texts = self.made.as_ref().map_or(self.op.numbers(), |made| made.numbers());
-        items.chain(texts.iter().copied()).collect()
-    }
+/// Words that kernels are handed behind it for what is made.
+fn words_of_made(types: &Types) -> usize {
+    types.made.as_ref().map_or(0, made::given_words)
+}
 
-    /// Words of a value while it is combined: beside its own, what is known of segments.
-    pub(crate) fn words(&self) -> u32 {
-        self.held().words() + u32::from(self.cut.is_some())
-    }
+/// Words that kernels are handed behind the start value: behind those of what is made come the operator's values, if it has fields.
+fn given_words(types: &Types) -> usize {
+    words_of_made(types) + types.values.count()
+}
 
-    /// Words of each of several values in the memory of a workgroup, where numbers of 64 bits begin at multiples of their size.
-    pub(crate) fn words_in_arrays(&self) -> u32 {
-        let is_long = match self.acc {
-            Kind::Struct { fields, .. } => fields.iter().any(|(.., dtype)| dtype.size() == 8),
-            kind => kind.size() == 8,
-        };
-        if is_long { self.words().next_multiple_of(2) } else { self.words() }
+/// What kernels are handed: the words of the start value, and in vectors behind them those of parameters, where the window's
+/// first item has this number.
+pub(crate) fn handed(types: &Types, init: Init, first: u64, inputs: &Inputs<'_>) -> Vec<u32> {
+    let mut words = init.unwrap_or_default()[..].to_vec();
+    words.resize(4 * init_vectors(types), 0);
+    if let Some(made) = &types.made {
+        words.extend(made::words_in_front(made, [first as u32, (first >> 32) as u32]));
     }
+    words.extend(inputs.words);
+    words
+}
 
-    /// Bytes of its words.
-    pub(crate) fn bytes(&self) -> u64 {
-        4 * u64::from(self.words())
-    }
-
-    /// Whether items may be combined in any order.
-    pub(crate) fn is_commutative(&self) -> bool {
-        self.cut.is_none() && self.op.is_commutative()
-    }
-
-    /// Whether values of segments are written, and not those of items.
-    pub(crate) fn emits(&self) -> bool {
-        self.cut.is_some_and(|cut| cut.reduces)
-    }
-
-    /// Whether something else is written than what is combined.
-    pub(crate) fn writes_other(&self) -> bool {
-        self.made.as_ref().is_some_and(|made| made.recipe.written.is_some())
-    }
-
-    /// Vectors of four words that hold a start value.
-    fn init_vectors(&self) -> usize {
-        self.held().words().div_ceil(4) as usize
-    }
-
-    /// Words that kernels are handed behind it: for what is made, and behind them the operator's values, if it has fields.
-    fn given_words(&self) -> usize {
-        self.words_of_made() + self.values.count()
-    }
-
-    fn words_of_made(&self) -> usize {
-        self.made.as_ref().map_or(0, Made::given_words)
-    }
-
-    /// What kernels are handed: the words of the start value, and in vectors behind them those of parameters, where the window's
-    /// first item has this number.
-    pub(crate) fn handed(&self, init: Init, first: u64, inputs: &Inputs<'_>) -> Vec<u32> {
-        let mut words = init.unwrap_or_default()[..].to_vec();
-        words.resize(4 * self.init_vectors(), 0);
-        if let Some(made) = &self.made {
-            words.extend(made.words_in_front([first as u32, (first >> 32) as u32]));
-        }
-        words.extend(inputs.words);
-        words
-    }
-
-    /// Whether the grouping of items cannot be seen in the result.
-    pub(crate) fn is_exact(&self) -> bool {
-        self.op.is_exact(self.acc)
-    }
-
-    /// See [`Op::sign_of_total`].
-    fn sign_of_total(&self) -> u32 {
-        self.op.sign_of_total(self.acc)
-    }
-
-    /// The words of a total that nothing has been added to.
-    pub(crate) fn empty_total(&self) -> [u32; 2] {
-        self.op.empty_total(self.acc, self.values.padding())
-    }
-
-    fn numbers(&self) -> Numbers {
-        let narrow = match self.acc.number() {
-            Some(Dtype::U8) => "(_ & 0xffu)",
-            Some(Dtype::U16) => "(_ & 0xffffu)",
-            Some(Dtype::I8) => "extractBits(_, 0u, 8u)",
-            Some(Dtype::I16) => "extractBits(_, 0u, 16u)",
-            _ => "_",
-        };
-        let before = 4 * self.init_vectors() + self.words_of_made();
-        Numbers {
-            item: self.made.as_ref().map_or(self.item, |made| made.recipe.item),
-            value: self.acc,
-            values: self.values.spelled(|word| handed_word(before + word)),
-            narrow: narrow.to_owned(),
-        }
+fn numbers(types: &Types) -> Numbers {
+    let narrow = match types.acc.number() {
+        Some(Dtype::U8) => "(_ & 0xffu)",
+        Some(Dtype::U16) => "(_ & 0xffffu)",
+        Some(Dtype::I8) => "extractBits(_, 0u, 8u)",
+        Some(Dtype::I16) => "extractBits(_, 0u, 16u)",
+        _ => "_",
+    };
+    let before = 4 * init_vectors(types) + words_of_made(types);
+    Numbers {
+        item: types.made.as_ref().map_or(types.item, |made| made.recipe.item),
+        value: types.acc,
+        values: types.values.spelled(|word| handed_word(before + word)),
+        narrow: narrow.to_owned(),
     }
 }
 
@@ -208,7 +129,7 @@ pub(crate) const INPUT: &str = include_str!("input.wgsl");
 impl Shader {
     /// The shader as WGSL.
     pub(crate) fn text(&self) -> String {
-        let vectors = self.types.init_vectors() + self.types.given_words().div_ceil(4);
+        let vectors = init_vectors(&self.types) + given_words(&self.types).div_ceil(4);
         let mut text = format!("const INIT_VECTORS = {vectors}u;\n");
         for (name, value) in &self.constants {
             let _ = writeln!(text, "const {name} = {value}u;");
@@ -305,7 +226,7 @@ impl Shader {
             "alias Item = {item_type};\nalias Value = {};\nalias Stored = {stored};\n",
             type_of(acc),
         );
-        let numbers = self.types.numbers();
+        let numbers = numbers(&self.types);
         match &self.types.cut {
             Some(cut) => {
                 let of_values = op.text(&numbers, &Names::OF_VALUES);
@@ -319,7 +240,7 @@ impl Shader {
         if let Some(made) = &self.types.made {
             text += made.declarations();
             let items = width_of(*item, self.width) / item.size() as u32;
-            text += &made.text(items, 4 * self.types.init_vectors());
+            text += &made::text(made, items, 4 * init_vectors(&self.types));
         } else if let Some((name, items)) = access(*item, self.width) {
             text += include_str!("fetch.wgsl");
             let unpacked = unpack(*item, self.width, "access").join(", ");
@@ -335,7 +256,7 @@ impl Shader {
         let read = read.as_ref().map(|(name, _)| name);
         if let Some((name, items)) = access(*output, self.out_width) {
             let values: Vec<String> = (0..items).map(|k| format!("items[{k}]")).collect();
-            let written = made.and_then(|made| made.written(4 * self.types.init_vectors()));
+            let written = made.and_then(|made| made::written(made, 4 * init_vectors(&self.types)));
             let convert = match written {
                 Some(written) => written,
                 None if type_of(acc) == type_of(output) => "leave(acc)".to_owned(),

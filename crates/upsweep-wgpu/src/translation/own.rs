@@ -8,7 +8,6 @@ use upsweep_testing::{
 };
 
 use super::*;
-use crate::shader::Made;
 use crate::shader::made::MOST_ARRAYS;
 
 /// Items of one type.
@@ -53,7 +52,8 @@ fn translate_all(all: &[Types]) {
                     (SegmentedBy::Keys, TRIPLE),
                     (SegmentedBy::Keys, Dtype::U32.into()),
                 ][(number + counts) / 3 % 3];
-                let cut = Some(Cut { by, kind, wide: false, reduces, unique: false, arrays });
+                let of = Segmentation { by, kind, wide: false, reduces };
+                let cut = Some(Cut { of, unique: false, arrays });
                 if cut.is_some_and(|cut| cut.all_arrays() > MOST_ARRAYS) {
                     continue;
                 }
@@ -96,9 +96,8 @@ fn operators_with_fields() {
 
 /// The types of what a recipe makes.
 fn made<A: Element, U: Element, O: Operator<A>>(recipe: &Recipe, operator: O) -> Types {
-    let op = op::<A, O>(&operator);
-    let (made, op) = Made::of(recipe, op, operator.function()).expect("it can be composed");
-    Types { item: recipe.widest(), op, made: Some(made), ..types::<A, A, U, _>(operator) }
+    let signature = Signature::of::<A, A, U, O>(&operator, Language::Wgsl);
+    Types::of_made(recipe, &signature).expect("it can be composed")
 }
 
 #[test]

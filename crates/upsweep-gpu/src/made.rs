@@ -1,0 +1,72 @@
+//! Items that are made as they are read, whatever language makes them.
+
+use core::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+use upsweep_core::kernel::{Composition, Function, compose};
+use upsweep_core::{Dtype, Language, Recipe};
+
+use crate::Op;
+
+/// A recipe, and the functions that it calls.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The recipe.
+    pub recipe: Recipe,
+    /// The functions, in the language of kernels.
+    pub functions: Arc<Composition>,
+}
+
+// Operators of one name may stand beside one recipe. The text of the same functions is made once, and so is only itself.
+impl PartialEq for Made {
+    fn eq(&self, other: &Self) -> bool {
+        self.recipe == other.recipe && Arc::ptr_eq(&self.functions, &other.functions)
+    }
+}
+
+impl Eq for Made {}
+
+impl Hash for Made {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.recipe.hash(state);
+    }
+}
+
+impl Made {
+    /// The recipe's functions and the operator in one text, of which the operator calls its own; `None` if one of them has none.
+    pub fn of(
+        recipe: &Recipe,
+        op: Op,
+        operator: Option<&'static Function>,
+        language: Language,
+    ) -> Option<(Self, Op)> {
+        let (functions, op) = match op {
+            Op::Custom(own) => {
+                let (functions, own) = own.beside(recipe, operator?, language)?;
+                (functions, Op::Custom(own))
+            }
+            op => (compose(language, &recipe.functions()).ok()?, op),
+        };
+        Some((Self { recipe: recipe.clone(), functions }, op))
+    }
+
+    /// The functions' text.
+    pub fn declarations(&self) -> &str {
+        &self.functions.declarations
+    }
+
+    /// The types of numbers that the text computes with.
+    pub fn numbers(&self) -> &[Dtype] {
+        &self.functions.numbers
+    }
+
+    /// The type of items that a function makes.
+    pub fn item(&self) -> Option<&str> {
+        self.recipe.formula.result(&self.functions)
+    }
+
+    /// The type of what a function makes of prefixes.
+    pub fn stored(&self) -> Option<&str> {
+        self.recipe.written.as_ref()?.result(&self.functions)
+    }
+}

@@ -1,0 +1,230 @@
+//! The types of a kernel, and what follows from them whatever language it is in.
+
+use upsweep_core::{Dtype, Extreme, Kind, Recipe, Result, SegmentedBy};
+
+use crate::bits::check;
+use crate::{Held, Made, Op, OperatorValues, Scalar, Signature, Syntax, WORD, packed_type};
+
+/// The types of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Types<S: Syntax> {
+    /// Of the items that are read.
+    pub item: Kind,
+    /// In which they are combined.
+    pub acc: Kind,
+    /// Of the items that are written.
+    pub output: Kind,
+    /// What they are combined with.
+    pub op: Op,
+    /// Of which identity, padding and fields.
+    pub values: OperatorValues,
+    /// How items are made of those of arrays, of which the longest have the type of items then.
+    pub made: Option<Made>,
+    /// How they are cut into segments.
+    pub cut: Option<S::Cut>,
+    /// How many neighbours are read, combined and written as one: words of so many items, `packed.cuh` and `packed.wgsl`.
+    pub packed: u32,
+}
+
+/// How items are cut into segments, and what becomes of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Segmentation {
+    /// By what.
+    pub by: SegmentedBy,
+    /// Of what the array is that says so.
+    pub kind: Kind,
+    /// Whether a group of it is read at once.
+    pub wide: bool,
+    /// Whether segments are reduced, and not scanned.
+    pub reduces: bool,
+}
+
+impl Segmentation {
+    /// Whether values go one behind another, wherever segments lie.
+    pub fn packs(&self) -> bool {
+        self.reduces && self.by != SegmentedBy::Offsets
+    }
+}
+
+impl<S: Syntax> Types<S> {
+    /// Of items of one array that are not cut into segments.
+    pub fn new(item: Kind, acc: Kind, output: Kind, op: Op, values: OperatorValues) -> Self {
+        Self { item, acc, output, op, values, made: None, cut: None, packed: 1 }
+    }
+
+    /// Of the types of a call, all of which kernels have; `None` for an operator that has no text in their language.
+    pub fn of(signature: &Signature) -> Option<Self> {
+        let Signature { item, acc, output, operator, .. } = signature;
+        let (op, values) = (Op::of(operator)?, operator.values.clone());
+        Some(Self::new(item.kind, acc.kind, output.kind, op, values))
+    }
+
+    /// Of items that are made by a recipe, of which kernels have the arrays; `None` for what has no text in their language, or cannot
+    /// stand beside functions.
+    pub fn of_made(recipe: &Recipe, signature: &Signature) -> Option<Self> {
+        let own = Self::of(signature)?;
+        let (made, op) = Made::of(recipe, own.op, signature.operator.function, S::LANGUAGE)?;
+        Some(Self { item: recipe.widest(), op, made: Some(made), ..own })
+    }
+
+    /// Of a call, for a device of this id.
+    ///
+    /// # Errors
+    /// [`Error::OperatorUntranslated`](upsweep_core::Error::OperatorUntranslated) for an operator without a text,
+    /// [`Error::ElementUnsupported`](upsweep_core::Error::ElementUnsupported) for types that kernels do not have, and those of
+    /// [`OperatorValues::check`].
+    pub fn checked(signature: &Signature, device: &str) -> Result<Self> {
+        let operator = &signature.operator;
+        let types = Self::of(signature).ok_or_else(|| operator.untranslated(S::LANGUAGE))?;
+        signature.item.check(device)?;
+        types.check_results(signature, device)?;
+        Ok(types)
+    }
+
+    /// Of a call whose items are made of those of arrays, for a device of this id.
+    ///
+    /// # Errors
+    /// Those of [`checked`](Self::checked).
+    pub fn checked_of_made(recipe: &Recipe, signature: &Signature, device: &str) -> Result<Self> {
+        let opaque = recipe.parameters.iter().filter(|kind| **kind == Kind::Opaque);
+        for kind in recipe.arrays.iter().chain(&recipe.anywhere).chain(opaque) {
+            check(*kind, device, &kind.to_string())?;
+        }
+        let operator = &signature.operator;
+        let types =
+            Self::of_made(recipe, signature).ok_or_else(|| operator.untranslated(S::LANGUAGE))?;
+        types.check_results(signature, device)?;
+        Ok(types)
+    }
+
+    /// Checks what is combined and written, and what kernels are handed of the operator.
+    fn check_results(&self, signature: &Signature, device: &str) -> Result<()> {
+        signature.acc.check(device)?;
+        signature.output.check(device)?;
+        self.values.check(self.parameters(), device, signature.operator.name)
+    }
+
+    /// Of the search for a position among items of a type.
+    pub fn of_position(item: Dtype, extreme: Extreme) -> Self {
+        let acc = Kind::Number(match item {
+            Dtype::F16 | Dtype::Bf16 => Dtype::F32,
+            item => item,
+        });
+        Self::new(item.into(), acc, acc, Op::First(extreme), OperatorValues::none(acc))
+    }
+
+    /// The types of a scan of words in the place of these, where both give the same.
+    pub fn packed(&self) -> Option<Self> {
+        let is_one = self.acc == self.item && self.made.is_none() && self.cut.is_none();
+        let is_plain = is_one && self.op == Op::Sum;
+        let acc = packed_type(self.item, self.output).filter(|_| is_plain)?;
+        let packed = (WORD / acc.size() as u64) as u32;
+        let word = Kind::Number(Dtype::U32);
+        Some(Self { item: word, acc: acc.into(), output: word, packed, ..self.clone() })
+    }
+
+    /// How values are held while they are combined.
+    pub fn held(&self) -> Held {
+        self.op.held(self.acc)
+    }
+
+    /// Words of a value while it is combined: beside its own, what is known of segments.
+    pub fn words(&self) -> u32 {
+        self.held().words() + self.cut.as_ref().map_or(0, S::words_beside)
+    }
+
+    /// Bytes of these words.
+    pub fn bytes(&self) -> u64 {
+        4 * u64::from(self.words())
+    }
+
+    /// Words of each of several values in the memory of a workgroup, where numbers of 64 bits begin at multiples of their size.
+    pub fn words_in_arrays(&self) -> u32 {
+        let is_long = match self.acc {
+            Kind::Struct { fields, .. } => fields.iter().any(|(.., dtype)| dtype.size() == 8),
+            kind => kind.size() == 8,
+        };
+        if is_long { self.words().next_multiple_of(2) } else { self.words() }
+    }
+
+    /// The types of numbers that kernels compute with.
+    pub fn computed_with(&self) -> Vec<Dtype> {
+        let items = [self.item, self.acc, self.output];
+        let made = self.made.as_ref().map_or(Vec::new(), |made| made.recipe.kinds());
+        let items = items.iter().chain(&made).flat_map(|kind| kind.numbers()).map(|(_, of)| of);
+        let texts = self.made.as_ref().map_or(self.op.numbers(), Made::numbers);
+        items.chain(texts.iter().copied()).collect()
+    }
+
+    /// Whether items may be combined in any order.
+    pub fn is_commutative(&self) -> bool {
+        self.cut.is_none() && self.op.is_commutative()
+    }
+
+    /// Whether the grouping of items cannot be seen in the result.
+    pub fn is_exact(&self) -> bool {
+        self.op.is_exact(self.acc)
+    }
+
+    /// Whether values of segments are written, and not those of items.
+    pub fn emits(&self) -> bool {
+        self.cut.as_ref().is_some_and(|cut| cut.reduces)
+    }
+
+    /// Whether something else is written than what is combined.
+    pub fn writes_other(&self) -> bool {
+        self.made.as_ref().is_some_and(|made| made.recipe.written.is_some())
+    }
+
+    /// Whether kernels ask for numbers of items.
+    pub fn is_numbered(&self) -> bool {
+        self.made.as_ref().is_some_and(|made| made.recipe.is_numbered())
+    }
+
+    /// Words of a recipe's parameters that kernels are handed.
+    pub fn parameters(&self) -> usize {
+        self.made.as_ref().map_or(0, |made| made.recipe.words())
+    }
+
+    /// Whether what kernels read is one array and nothing else.
+    pub fn reads_one(&self) -> bool {
+        let arrays = self.made.as_ref().map_or(1, |made| {
+            if made.recipe.arrays.is_empty() { 0 } else { made.recipe.all_arrays() }
+        });
+        arrays == 1 && self.parameters() == 0 && !self.is_numbered()
+    }
+
+    /// See [`Op::sign_of_total`].
+    pub fn sign_of_total(&self) -> u32 {
+        self.op.sign_of_total(self.acc)
+    }
+
+    /// The words of a total that nothing has been added to.
+    pub fn empty_total(&self) -> [u32; 2] {
+        self.op.empty_total(self.acc, self.values.padding())
+    }
+
+    /// Words of memory of a result that is stored by itself: two for a number, whatever its size.
+    pub fn result_words(&self) -> u32 {
+        match self.held() {
+            Held::Structure(kind) => kind.size() as u32 / 4,
+            _ => 2,
+        }
+    }
+
+    /// The names in the text of the types of items, of values and of what is written.
+    pub fn type_names(&self) -> [&str; 3] {
+        let structure = match &self.op {
+            Op::Custom(own) => &*own.source.structure,
+            _ => "",
+        };
+        let name = |kind: Kind| kind.number().map_or(structure, |dtype| Scalar::of(dtype).name());
+        let made = self.made.as_ref();
+        let item = match made {
+            Some(made) => made.item().unwrap_or(name(made.recipe.item)),
+            None => name(self.item),
+        };
+        let stored = made.and_then(Made::stored).unwrap_or(name(self.output));
+        [item, name(self.acc), stored]
+    }
+}
