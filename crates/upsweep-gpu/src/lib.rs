@@ -13,7 +13,7 @@
 //! - [`Syntax`]: what differs from one language of kernels to another.
 //! - [`Custom`]: an operator of the caller's own with its text; [`OperatorValues`]: what kernels know of an operator's values, those
 //!   of its fields among them.
-//! - [`bits`]: numbers as bytes and words.
+//! - [`bits`]: numbers as bytes and words; [`layout`]: as text of kernels.
 //! - [`Folder`]: files that outlive a program; [`show_refused`]: kernels that do not compile.
 
 mod arrays;
@@ -23,6 +23,7 @@ mod custom;
 mod erased;
 mod folder;
 mod host;
+pub mod layout;
 mod made;
 mod on_gpu;
 mod operator;
@@ -32,6 +33,7 @@ mod primitives;
 mod refused;
 mod syntax;
 mod types;
+mod value_text;
 
 pub use arrays::{
     ErasedPacked, ErasedSource, ErasedTarget, Ingredients, Inputs, MOST_PARAMETERS, Packed, Part,

@@ -1,8 +1,7 @@
 //! Ranges of buffers.
 
 use upsweep_core::{Dtype, Error, Kind, Result};
-
-use crate::shader::types::{is_whole, width_of};
+use upsweep_gpu::layout::{is_whole, width_of};
 
 /// Items in a range of a buffer. The buffer is the caller's or ours; nothing is copied.
 #[derive(Clone, Copy, Debug)]

@@ -27,9 +27,9 @@ use wgpu::naga::{AddressSpace, Module, ResourceBinding, ShaderStage, StorageAcce
 use crate::device::Facts;
 use crate::reduce::{self, Reduction};
 use crate::scan::{self, Form, Lies, Scanning};
-use crate::shader::types::width_of;
 use crate::shader::{Cut, Shader, Types};
 use crate::{ladder, litmus, probe};
+use upsweep_gpu::layout::width_of;
 use upsweep_gpu::{Segmentation, Signature};
 use upsweep_testing::rotation;
 

@@ -19,13 +19,14 @@ use upsweep_core::{
 
 use upsweep_gpu::OperatorValues;
 use upsweep_gpu::bits::Words;
+use upsweep_gpu::layout::width_of;
 
 use crate::backend::Inputs;
 use crate::device::Gpu;
 use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::mailbox;
 use crate::memory::Buffer;
-use crate::shader::types::{access, width_of};
+use crate::shader::types::access;
 use crate::shader::{
     Held, Op, OpExt, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, init_words, made, state,
 };

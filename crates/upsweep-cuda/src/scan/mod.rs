@@ -21,13 +21,14 @@ use upsweep_core::{
 };
 use upsweep_gpu::ErasedScan;
 use upsweep_gpu::bits::{MOST_WORDS, Words};
+use upsweep_gpu::layout::is_whole;
 
 use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
 use crate::launch::{Kernel, Launch, Ready};
 use crate::memory::Buffer;
 use crate::reduce::{Init, To, of_inputs, outcome, with_init};
-use crate::shader::types::{access, alignment, is_whole};
+use crate::shader::types::{access, alignment};
 use crate::shader::{Shader, TOTAL, Types, state};
 use crate::slice::Slice;
 

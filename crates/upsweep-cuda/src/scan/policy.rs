@@ -3,9 +3,9 @@
 use upsweep_core::{
     AccessWidth, Arrangement, GpuScanStrategy, Load, ScanGlobal, ScanLocal, Tail, WorkgroupPolicy,
 };
+use upsweep_gpu::layout::is_whole;
 
 use crate::shader::Types;
-use crate::shader::types::is_whole;
 
 /// The strategy where none is asked for: totals only where chunks can wait in shared memory while others are brought there, or
 /// wherever the array fits into the registers of all workgroups that run at once; else look-back, with a fallback on devices

@@ -4,9 +4,10 @@ use core::fmt::Write;
 
 use upsweep_core::{Dtype, Kind, Recipe, Terms};
 use upsweep_gpu::Made;
+use upsweep_gpu::layout::{is_whole, of_memory, unpack_as};
 
-use super::types::{ScalarExt, access, in_memory, is_whole, of_memory, unpack_as};
-use super::{Beside, Scalar};
+use super::types::{access, in_memory};
+use super::{Beside, CudaCpp, Scalar};
 use crate::slice::Slice;
 
 /// How many items are read at once: as many of the longest as an access has, if all arrays begin where such accesses may.
@@ -151,17 +152,22 @@ impl Terms for OfItem<'_> {
     fn item(&self, array: usize, structure: &str) -> String {
         let kind = self.made.recipe.arrays[array];
         let width = self.items * kind.size() as u32;
-        unpack_as(kind, width, &format!("{}.in{array}", self.of), structure)[self.v].clone()
+        unpack_as::<CudaCpp>(kind, width, &format!("{}.in{array}", self.of), structure)[self.v]
+            .clone()
     }
 
     fn anywhere(&self, array: usize, structure: &str) -> String {
         let kind = self.made.recipe.anywhere[array];
         let from = format!("{}.any{array}[{}]", self.of, self.v);
-        unpack_as(kind, kind.size() as u32, &from, structure).concat()
+        unpack_as::<CudaCpp>(kind, kind.size() as u32, &from, structure).concat()
     }
 
     fn value(&self, parameter: usize, structure: &str) -> String {
-        of_memory(self.made.recipe.parameters[parameter], &self.words(parameter), structure)
+        of_memory::<CudaCpp>(
+            self.made.recipe.parameters[parameter],
+            &self.words(parameter),
+            structure,
+        )
     }
 
     fn prefix(&self) -> String {
@@ -173,7 +179,7 @@ impl Terms for OfItem<'_> {
     }
 
     fn index(&self, parameter: usize, _: bool) -> String {
-        Scalar::U64.of_words(&self.words(parameter))
+        Scalar::U64.of_words::<CudaCpp>(&self.words(parameter))
     }
 
     fn within(&self, value: &str, _: Dtype, last: usize, _: bool) -> String {
@@ -184,7 +190,7 @@ impl Terms for OfItem<'_> {
         let words = self.words(start);
         let sum = match &words[..] {
             [one] => format!("{one} + u32({number})"),
-            words => format!("{} + {number}", Scalar::U64.of_words(words)),
+            words => format!("{} + {number}", Scalar::U64.of_words::<CudaCpp>(words)),
         };
         format!("{}({sum})", Scalar::of(of).name())
     }

@@ -7,6 +7,7 @@ pub(crate) mod made;
 #[cfg(test)]
 mod on_device;
 pub(crate) mod operator;
+pub(crate) mod syntax;
 #[cfg(test)]
 mod tests;
 pub(crate) mod types;
@@ -15,32 +16,19 @@ use core::fmt::Write;
 use core::ops::Deref;
 use std::sync::Arc;
 
-use upsweep_core::{Dtype, Kind, Language, Result, SegmentedBy};
+use upsweep_core::{Dtype, Kind, Result, SegmentedBy};
 use upsweep_gpu::bits::MOST_WORDS;
+use upsweep_gpu::layout::{unpack, words_stored};
 use upsweep_gpu::{Segmentation, Syntax};
 
 use crate::device::Gpu;
 use crate::memory::Buffer;
 
-pub(crate) use operator::{HeldExt, Numbers, OpExt};
-pub(crate) use types::ScalarExt;
-use types::{access, declared, in_memory, pack, unpack};
+pub(crate) use operator::{Numbers, OpExt};
+pub(crate) use syntax::CudaCpp;
+use types::{access, declared, in_memory, pack};
 use upsweep_gpu::Made;
 pub(crate) use upsweep_gpu::{Held, Op, Scalar};
-
-/// The language of this backend's kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct CudaCpp;
-
-impl Syntax for CudaCpp {
-    const LANGUAGE: Language = Language::Cuda;
-
-    type Cut = Cut;
-
-    fn words_beside(cut: &Cut) -> u32 {
-        cut.words()
-    }
-}
 
 /// The types of one kernel.
 pub(crate) type Types = upsweep_gpu::Types<CudaCpp>;
@@ -254,8 +242,8 @@ impl Shader {
 /// How items are read: `Access`, several at once, and `InMemory`, one.
 fn input(item: Kind, width: u32, Beside { fields, kept }: &Beside) -> String {
     let Some((name, items)) = access(item, width) else { return String::new() };
-    let unpacked = unpack(item, width, "access").join(", ");
-    let one = unpack(item, item.size() as u32, "item").join("");
+    let unpacked = unpack::<CudaCpp>(item, width, "access").join(", ");
+    let one = unpack::<CudaCpp>(item, item.size() as u32, "item").join("");
     let memory = in_memory(item);
     let moved = [&["inputs.in0 + items"], &kept[..]].concat().join(", ");
     format!(
@@ -367,18 +355,18 @@ fn words(types: &Types) -> String {
     let (held, count) = (types.held(), types.words());
     let words: Vec<String> = (0..count).map(|k| format!("words.at[{k}]")).collect();
     let (value, begins) = words.split_at(held.words() as usize);
-    let value = held.of_words(value);
+    let value = held.of_words::<CudaCpp>(value);
     let (own, value) = match begins {
-        [] => (held.words_of("acc"), value),
+        [] => (held.words_of::<CudaCpp>("acc"), value),
         [one] => {
-            let mut own = held.words_of("acc.value");
+            let mut own = held.words_of::<CudaCpp>("acc.value");
             own.push("acc.begins".to_owned());
             (own, format!("Acc{{{value}, {one}}}"))
         }
         two => {
-            let mut own = held.words_of("acc.value");
-            own.extend(Scalar::U64.words_of("acc.begins"));
-            (own, format!("Acc{{{value}, {}}}", Scalar::U64.of_words(two)))
+            let mut own = held.words_of::<CudaCpp>("acc.value");
+            own.extend(Scalar::U64.words_of::<CudaCpp>("acc.begins"));
+            (own, format!("Acc{{{value}, {}}}", Scalar::U64.of_words::<CudaCpp>(two)))
         }
     };
     let mut text = format!(
@@ -425,8 +413,8 @@ fn total(function: &str, types: &Types) -> String {
          \x20   {flip}return acc_of(words);\n}}\n\
          inline Total add_to_total(Total* total, Acc acc) {{ return {function}(total, ordered(acc)); }}\n",
         scalar.name(),
-        scalar.of_words(&words),
-        scalar.words_of("total").join(", "),
+        scalar.of_words::<CudaCpp>(&words),
+        scalar.words_of::<CudaCpp>("total").join(", "),
     )
 }
 
@@ -435,14 +423,14 @@ fn result(types: &Types) -> String {
     let held = types.held();
     let (words, result, memory) = match held {
         Held::Structure(kind) => {
-            let words = types::words_stored(kind, "leave(acc)");
+            let words = words_stored::<CudaCpp>(kind, "leave(acc)");
             (words, pack(kind, kind.size() as u32, &["leave(acc)".to_owned()]), in_memory(kind))
         }
         _ => {
             let (bits, memory) = match (held, types.acc) {
                 (Held::Position(_), _) => ("acc.index".to_owned(), "u64"),
                 (_, Kind::Number(dtype)) => {
-                    (format!("u64({})", types::stored(dtype, "leave(acc)")), in_memory(types.acc))
+                    (format!("u64({})", CudaCpp::stored(dtype, "leave(acc)")), in_memory(types.acc))
                 }
                 _ => ("0".to_owned(), "u64"),
             };
@@ -454,7 +442,7 @@ fn result(types: &Types) -> String {
         Held::Position(_) => "padding()".to_owned(),
         _ => {
             let words: Vec<String> = (0..MOST_WORDS).map(|k| format!("words.at[{k}]")).collect();
-            format!("hold({})", held.value_of_words(&words))
+            format!("hold({})", held.value_of_words::<CudaCpp>(&words))
         }
     };
     format!(

@@ -1,9 +1,10 @@
 //! Operators in CUDA C++.
 
 use upsweep_core::{Extreme, Kind, Source};
-use upsweep_gpu::{Custom, Held, Op, Scalar, Spelled};
+use upsweep_gpu::layout::of_memory;
+use upsweep_gpu::{Custom, Held, Op, Scalar, Spelled, Syntax};
 
-use super::types::{ScalarExt, field_names, of_memory};
+use super::CudaCpp;
 
 /// Operators as text.
 pub(crate) trait OpExt {
@@ -38,7 +39,8 @@ impl OpExt for Op {
         }
         let mut text = match held {
             Held::Key(float) => {
-                let nan = if *self == Op::Min { held.least() } else { held.most() };
+                let nan =
+                    if *self == Op::Min { held.least::<CudaCpp>() } else { held.most::<CudaCpp>() };
                 format!(
                     "{}using Acc = Key;\n\
                      inline Acc hold(Value value) {{\n\
@@ -74,7 +76,7 @@ impl OpExt for Op {
                 // Those of a structure have come before its name.
                 text += if structure.is_empty() { declarations } else { "" };
                 let own = values.fields.as_ref().map_or(String::new(), |(kind, words)| {
-                    format!("const auto fields = {}; ", of_memory(*kind, words, fields))
+                    format!("const auto fields = {}; ", of_memory::<CudaCpp>(*kind, words, fields))
                 });
                 text += &format!("inline Acc combined(Acc left, Acc right) {{ {own}{combine} }}\n");
                 narrow.replace('_', "combined(left, right)")
@@ -86,8 +88,8 @@ impl OpExt for Op {
              inline Acc combine(Acc left, Acc right) {{ return {combined}; }}\n\
              inline Acc identity() {{ return hold({}); }}\n\
              inline Acc padding() {{ return hold({}); }}\n",
-            held.value_of_words(&values.identity),
-            held.value_of_words(&values.padding),
+            held.value_of_words::<CudaCpp>(&values.identity),
+            held.value_of_words::<CudaCpp>(&values.padding),
         );
         text
     }
@@ -107,8 +109,8 @@ pub(crate) struct Numbers {
 /// What [`Op::text`] gives for the search for a position.
 fn position(extreme: Extreme, held: Held) -> String {
     let (better, worst, end) = match extreme {
-        Extreme::Smallest => ("<", held.most(), held.least()),
-        Extreme::Largest => (">", held.least(), held.most()),
+        Extreme::Smallest => ("<", held.most::<CudaCpp>(), held.least::<CudaCpp>()),
+        Extreme::Largest => (">", held.least::<CudaCpp>(), held.most::<CudaCpp>()),
     };
     let seen = seen(extreme, held);
     let scalar = held.scalar().unwrap_or(Scalar::U32);
@@ -184,84 +186,7 @@ fn keys(float: Scalar) -> String {
          inline Value value_of(Key key) {{ return {}; }}\n\
          inline bool is_nan_key(Key key) {{ return (turned(key) & {rest}) > {infinity}; }}\n",
         key.name(),
-        float.bits("value"),
-        float.of_bits(&format!("{}(turned(key))", float.unsigned().name())),
+        CudaCpp::bits(float, "value"),
+        CudaCpp::of_bits(float, &format!("{}(turned(key))", float.unsigned().name())),
     )
-}
-
-/// What is held as text.
-pub(crate) trait HeldExt {
-    /// Expressions for the words of `value`.
-    fn words_of(self, value: &str) -> Vec<String>;
-
-    /// An expression for what is held, with these words.
-    fn of_words(self, words: &[String]) -> String;
-
-    /// An expression for the value whose words these begin with.
-    fn value_of_words(self, words: &[String]) -> String;
-
-    /// The least key.
-    fn least(self) -> String;
-
-    /// The largest key.
-    fn most(self) -> String;
-}
-
-impl HeldExt for Held {
-    fn words_of(self, value: &str) -> Vec<String> {
-        match self {
-            Held::Position(_) => {
-                let mut words = self.key().words_of(&format!("{value}.key"));
-                words.extend(Scalar::U64.words_of(&format!("{value}.index")));
-                words
-            }
-            Held::Structure(kind) => field_names(kind)
-                .zip(kind.numbers())
-                .flat_map(|(field, (_, of))| Scalar::of(of).words_of(&format!("{value}.{field}")))
-                .collect(),
-            _ => self.key().words_of(value),
-        }
-    }
-
-    fn of_words(self, words: &[String]) -> String {
-        match self {
-            Held::Position(_) => {
-                let (key, position) = words.split_at(self.key().words() as usize);
-                format!("Acc{{{}, {}}}", self.key().of_words(key), Scalar::U64.of_words(position))
-            }
-            Held::Structure(_) => self.value_of_words(words),
-            _ => self.key().of_words(words),
-        }
-    }
-
-    fn value_of_words(self, mut words: &[String]) -> String {
-        let mut number = |scalar: Scalar| {
-            let (own, rest) = words.split_at(scalar.words() as usize);
-            words = rest;
-            scalar.of_words(own)
-        };
-        let Held::Structure(kind) = self else {
-            return number(self.scalar().unwrap_or(Scalar::U32));
-        };
-        let fields = kind.numbers().map(|(_, dtype)| number(Scalar::of(dtype)));
-        format!("Value{{{}}}", fields.collect::<Vec<_>>().join(", "))
-    }
-
-    fn least(self) -> String {
-        match self.key() {
-            Scalar::U32 => "0u".into(),
-            Scalar::U64 => "0ull".into(),
-            Scalar::I64 => "i64(0x8000000000000000ull)".into(),
-            _ => "i32(0x80000000u)".into(),
-        }
-    }
-
-    fn most(self) -> String {
-        match self.key() {
-            Scalar::U32 => "0xffffffffu".into(),
-            Scalar::U64 => "0xffffffffffffffffull".into(),
-            Scalar::I64 => "0x7fffffffffffffffll".into(),
-            _ => "0x7fffffff".into(),
-        }
-    }
 }

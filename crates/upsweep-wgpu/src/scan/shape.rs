@@ -5,12 +5,12 @@ use upsweep_core::{
     Arrangement, Bounds, Direction, GpuScanStrategy, Kind, ScanGlobal, ScanLocal, SegmentedBy,
     Tail, WorkgroupPolicy,
 };
+use upsweep_gpu::layout::width_of;
 
 use super::{Form, TICKET_BITS};
 use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
 use crate::reduce::{LOOKS, floor_power_of_two, lies};
-use crate::shader::types::width_of;
 use crate::shader::{Constants, PACKS_HALVES, Types};
 use crate::slice::{Slice, grain};
 

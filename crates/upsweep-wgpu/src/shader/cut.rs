@@ -5,10 +5,10 @@ use core::ops::Deref;
 
 use upsweep_core::{Dtype, Kind, SegmentedBy};
 use upsweep_gpu::Segmentation;
+use upsweep_gpu::layout::field_names;
 
 use super::Held;
 use super::made::BINDINGS;
-use super::types::field_names;
 use crate::slice::{Slice, grain};
 
 /// How items are cut into segments, and which arrays there are for it.

@@ -4,9 +4,11 @@ use core::fmt::Write;
 
 use upsweep_core::{Dtype, Kind, Recipe, Terms};
 use upsweep_gpu::Made;
+use upsweep_gpu::layout::{is_whole, of_memory, unpack_as};
 
 use super::Scalar;
-use super::types::{ScalarExt, access, is_whole, of_memory, unpack_as};
+use super::Wgsl;
+use super::types::access;
 use crate::slice::Slice;
 
 /// Most arrays that a kernel reads: it has four words for where they begin.
@@ -164,7 +166,7 @@ impl Terms for OfItem<'_> {
             let differs = format!("((access.at + {}u) & {})", self.v, self.word(0));
             words.iter_mut().for_each(|word| *word = format!("({word} ^ {differs})"));
         }
-        of_memory(self.made.recipe.parameters[parameter], &words, structure)
+        of_memory::<Wgsl>(self.made.recipe.parameters[parameter], &words, structure)
     }
 
     fn prefix(&self) -> String {
@@ -174,14 +176,16 @@ impl Terms for OfItem<'_> {
     fn number(&self, long: bool) -> String {
         let first = [self.word(0), self.word(1)];
         match long {
-            true => format!("({} + u64(access.at + {}u))", Scalar::U64.of_words(&first), self.v),
+            true => {
+                format!("({} + u64(access.at + {}u))", Scalar::U64.of_words::<Wgsl>(&first), self.v)
+            }
             false => format!("({} + access.at + {}u)", first[0], self.v),
         }
     }
 
     fn index(&self, parameter: usize, long: bool) -> String {
         let words = self.words(parameter);
-        if long { Scalar::U64.of_words(&words) } else { words[0].clone() }
+        if long { Scalar::U64.of_words::<Wgsl>(&words) } else { words[0].clone() }
     }
 
     fn within(&self, value: &str, of: Dtype, last: usize, long: bool) -> String {
@@ -249,6 +253,6 @@ impl Array {
     /// Expressions for the items of an access, structures having this name.
     fn unpacked(&self, access: &str, structure: &str) -> Vec<String> {
         let width = (self.items * self.kind.size() as u32).max(4);
-        unpack_as(self.kind, width, access, structure)
+        unpack_as::<Wgsl>(self.kind, width, access, structure)
     }
 }

@@ -6,38 +6,26 @@
 pub(crate) mod cut;
 pub(crate) mod made;
 pub(crate) mod operator;
+pub(crate) mod syntax;
 pub(crate) mod types;
 pub(crate) mod unroll;
 
 use core::fmt::Write;
 use std::collections::HashMap;
 
-use upsweep_core::{Dtype, Kind, Language};
+use upsweep_core::{Dtype, Kind};
 use upsweep_gpu::Syntax;
 use upsweep_gpu::bits::MOST_WORDS;
+use upsweep_gpu::layout::{unpack, width_of, words_stored};
 
 use crate::backend::Inputs;
 use crate::reduce::Init;
 
 pub(crate) use cut::Cut;
-pub(crate) use operator::{HeldExt, Names, Numbers, OpExt};
-pub(crate) use types::ScalarExt;
-use types::{access, pack, unpack, width_of};
+pub(crate) use operator::{Names, Numbers, OpExt};
+pub(crate) use syntax::Wgsl;
+use types::{access, pack};
 pub(crate) use upsweep_gpu::{Held, Made, Op, Scalar};
-
-/// The language of this backend's kernels.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Wgsl;
-
-impl Syntax for Wgsl {
-    const LANGUAGE: Language = Language::Wgsl;
-
-    type Cut = Cut;
-
-    fn words_beside(_: &Cut) -> u32 {
-        1
-    }
-}
 
 /// The types of one kernel.
 pub(crate) type Types = upsweep_gpu::Types<Wgsl>;
@@ -243,7 +231,7 @@ impl Shader {
             text += &made::text(made, items, 4 * init_vectors(&self.types));
         } else if let Some((name, items)) = access(*item, self.width) {
             text += include_str!("fetch.wgsl");
-            let unpacked = unpack(*item, self.width, "access").join(", ");
+            let unpacked = unpack::<Wgsl>(*item, self.width, "access").join(", ");
             let _ = write!(
                 text,
                 "alias Access = {name};\n\
@@ -298,7 +286,7 @@ fn bits_of(output: Kind) -> String {
          const OUT_MASK = {:#x}u;\n\
          fn bits_of(item: Stored) -> u32 {{ return {}; }}\n",
         (1u64 << bits) - 1,
-        types::stored(dtype, "item"),
+        Wgsl::stored(dtype, "item"),
     )
 }
 
@@ -308,16 +296,18 @@ fn write_part(output: Kind, width: u32, packed: u32) -> String {
     let Kind::Number(dtype) = output else {
         let each = size / 4;
         let parts = width_of(output, width) / 4;
-        let words = types::words_stored(output, "item").into_iter().enumerate().map(|(k, word)| {
-            let place = if parts > 1 { format!("[part * {each}u + {k}u]") } else { String::new() };
-            format!("    output[access]{place} = {word};\n")
-        });
+        let words =
+            words_stored::<Wgsl>(output, "item").into_iter().enumerate().map(|(k, word)| {
+                let place =
+                    if parts > 1 { format!("[part * {each}u + {k}u]") } else { String::new() };
+                format!("    output[access]{place} = {word};\n")
+            });
         return format!(
             "fn write_part(access: u32, part: u32, item: Stored) {{\n{}}}\n",
             words.collect::<String>()
         );
     };
-    let bits = types::stored(dtype, "item");
+    let bits = Wgsl::stored(dtype, "item");
     let word = if width / size.max(4) > 1 {
         "output[access][part / WORD_ITEMS]"
     } else {
@@ -352,14 +342,14 @@ fn words(types: &Types, subgroup: u32) -> String {
     let (held, count) = (types.held(), types.words());
     let words: Vec<String> = (0..count).map(|k| format!("words[{k}]")).collect();
     let (own, begins) = words.split_at(held.words() as usize);
-    let value = held.of_words(own);
+    let value = held.of_words::<Wgsl>(own);
     let (own, value) = match begins {
         [begins] => {
-            let mut own = held.words_of("acc.value");
+            let mut own = held.words_of::<Wgsl>("acc.value");
             own.push("acc.begins".to_owned());
             (own, format!("Acc({value}, {begins})"))
         }
-        _ => (held.words_of("acc"), value),
+        _ => (held.words_of::<Wgsl>("acc"), value),
     };
     let mut text = format!(
         "const WORDS = {count}u;\n\
@@ -425,8 +415,8 @@ fn total(function: &str, types: &Types) -> String {
          \x20   {flip}return acc_of(words);\n}}\n\
          fn add_to_total(acc: Acc) -> Total {{ return {function}(&state.total, ordered(acc)); }}\n",
         scalar.name(),
-        scalar.of_words(&words),
-        scalar.words_of("total").join(", "),
+        scalar.of_words::<Wgsl>(&words),
+        scalar.words_of::<Wgsl>("total").join(", "),
     )
 }
 
@@ -436,9 +426,9 @@ fn result_words(types: &Types) -> String {
         Held::Position(_) => vec!["acc.low".to_owned(), "acc.high".to_owned()],
         held => {
             let words = match types.acc {
-                Kind::Number(dtype) if dtype.size() < 4 => vec![types::stored(dtype, "value")],
-                Kind::Number(dtype) => Scalar::of(dtype).words_of("value"),
-                kind => types::words_stored(kind, "value"),
+                Kind::Number(dtype) if dtype.size() < 4 => vec![Wgsl::stored(dtype, "value")],
+                Kind::Number(dtype) => Scalar::of(dtype).words_of::<Wgsl>("value"),
+                kind => words_stored::<Wgsl>(kind, "value"),
             };
             let init: Vec<String> = (0..MOST_WORDS)
                 .map(|k| format!("parameters.init[{}].{}", k / 4, ["x", "y", "z", "w"][k % 4]))
@@ -453,7 +443,7 @@ fn result_words(types: &Types) -> String {
                 words.len(),
                 8 * types.acc.size(),
                 words.join(", "),
-                held.value_of_words(&init),
+                held.value_of_words::<Wgsl>(&init),
             );
             return text;
         }

@@ -1,9 +1,10 @@
 //! Operators in WGSL.
 
 use upsweep_core::{Extreme, Kind, Source};
+use upsweep_gpu::layout::of_memory;
 use upsweep_gpu::{Custom, Held, Op, Scalar, Spelled};
 
-use super::types::{ScalarExt, field_names, of_memory};
+use super::Wgsl;
 
 /// Operators as text.
 pub(crate) trait OpExt {
@@ -46,7 +47,7 @@ impl OpExt for Op {
         }
         let mut text = match held {
             Held::Key(float) => {
-                let nan = if *self == Op::Min { held.least() } else { held.most() };
+                let nan = if *self == Op::Min { held.least::<Wgsl>() } else { held.most::<Wgsl>() };
                 format!(
                     "{}alias {acc} = Key;\n\
                      fn {of}hold(value: Value) -> {acc} {{\n\
@@ -74,7 +75,7 @@ impl OpExt for Op {
                 let Source { declarations, combine, fields, .. } = source;
                 text += declarations;
                 let own = values.fields.as_ref().map_or(String::new(), |(kind, words)| {
-                    format!("let fields = {}; ", of_memory(*kind, words, fields))
+                    format!("let fields = {}; ", of_memory::<Wgsl>(*kind, words, fields))
                 });
                 text += &format!(
                     "fn combined(left: {acc}, right: {acc}) -> {acc} {{ {own}{combine} }}\n"
@@ -88,8 +89,8 @@ impl OpExt for Op {
              fn {of}combine(left: {acc}, right: {acc}) -> {acc} {{ return {combined}; }}\n\
              fn {of}identity() -> {acc} {{ return {of}hold({}); }}\n\
              fn {of}padding() -> {acc} {{ return {of}hold({}); }}\n",
-            held.value_of_words(&values.identity),
-            held.value_of_words(&values.padding),
+            held.value_of_words::<Wgsl>(&values.identity),
+            held.value_of_words::<Wgsl>(&values.padding),
         );
         text
     }
@@ -125,8 +126,8 @@ pub(crate) struct Numbers {
 /// What [`Op::text`] gives for the search for a position.
 fn position(extreme: Extreme, held: Held, widened: &str) -> String {
     let (better, worst, end) = match extreme {
-        Extreme::Smallest => ("<", held.most(), held.least()),
-        Extreme::Largest => (">", held.least(), held.most()),
+        Extreme::Smallest => ("<", held.most::<Wgsl>(), held.least::<Wgsl>()),
+        Extreme::Largest => (">", held.least::<Wgsl>(), held.most::<Wgsl>()),
     };
     let scalar = held.scalar().unwrap_or(Scalar::U32);
     let key = if scalar.is_float() {
@@ -170,81 +171,4 @@ fn keys(float: Scalar) -> String {
          fn value_of(key: Key) -> {name} {{ return bitcast<{name}>(turned(key)); }}\n\
          fn is_nan_key(key: Key) -> bool {{ return (turned(key) & {rest}) > {infinity}; }}\n"
     )
-}
-
-/// What is held as text.
-pub(crate) trait HeldExt {
-    /// Expressions for the words of `value`.
-    fn words_of(self, value: &str) -> Vec<String>;
-
-    /// An expression for what is held, with these words.
-    fn of_words(self, words: &[String]) -> String;
-
-    /// An expression for the value whose words these begin with.
-    fn value_of_words(self, words: &[String]) -> String;
-
-    /// The least key.
-    fn least(self) -> String;
-
-    /// The largest key.
-    fn most(self) -> String;
-}
-
-impl HeldExt for Held {
-    fn words_of(self, value: &str) -> Vec<String> {
-        match self {
-            Held::Position(_) => {
-                let mut words = self.key().words_of(&format!("{value}.key"));
-                words.extend([format!("{value}.low"), format!("{value}.high")]);
-                words
-            }
-            Held::Structure(kind) => field_names(kind)
-                .zip(kind.numbers())
-                .flat_map(|(field, (_, of))| Scalar::of(of).words_of(&format!("{value}.{field}")))
-                .collect(),
-            _ => self.key().words_of(value),
-        }
-    }
-
-    fn of_words(self, words: &[String]) -> String {
-        match self {
-            Held::Position(_) => {
-                let (key, position) = words.split_at(self.key().words() as usize);
-                format!("Acc({}, {})", self.key().of_words(key), position.join(", "))
-            }
-            Held::Structure(_) => self.value_of_words(words),
-            _ => self.key().of_words(words),
-        }
-    }
-
-    fn value_of_words(self, mut words: &[String]) -> String {
-        let mut number = |scalar: Scalar| {
-            let (own, rest) = words.split_at(scalar.words() as usize);
-            words = rest;
-            scalar.of_words(own)
-        };
-        let Held::Structure(kind) = self else {
-            return number(self.scalar().unwrap_or(Scalar::U32));
-        };
-        let fields = kind.numbers().map(|(_, dtype)| number(Scalar::of(dtype)));
-        format!("Value({})", fields.collect::<Vec<_>>().join(", "))
-    }
-
-    fn least(self) -> String {
-        match self.key() {
-            Scalar::U32 => "0u".into(),
-            Scalar::U64 => "0lu".into(),
-            Scalar::I64 => "bitcast<i64>(0x8000000000000000lu)".into(),
-            _ => "bitcast<i32>(0x80000000u)".into(),
-        }
-    }
-
-    fn most(self) -> String {
-        match self.key() {
-            Scalar::U32 => "0xffffffffu".into(),
-            Scalar::U64 => "0xfffffffffffffffflu".into(),
-            Scalar::I64 => "0x7fffffffffffffffli".into(),
-            _ => "0x7fffffffi".into(),
-        }
-    }
 }

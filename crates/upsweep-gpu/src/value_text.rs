@@ -1,0 +1,92 @@
+//! Values in combination as text in the language of kernels: the words that they consist of.
+
+use upsweep_core::Dtype;
+
+use crate::layout::field_names;
+use crate::{Held, Scalar, Syntax};
+
+impl Scalar {
+    /// Expressions for the words of `value`, low word first.
+    pub fn words_of<S: Syntax>(self, value: &str) -> Vec<String> {
+        let bits = S::bits(self, value);
+        if self.is_wide() { S::halves(&bits).to_vec() } else { vec![bits] }
+    }
+
+    /// An expression for the value with these words.
+    pub fn of_words<S: Syntax>(self, words: &[String]) -> String {
+        match words {
+            [low, high] => {
+                let high = S::shifted(&format!("u64({high})"), 32);
+                S::of_bits(self, &format!("(u64({low}) | {high})"))
+            }
+            _ => S::of_bits(self, &words[0]),
+        }
+    }
+}
+
+impl Held {
+    /// Expressions for the words of `value`.
+    pub fn words_of<S: Syntax>(self, value: &str) -> Vec<String> {
+        match self {
+            Held::Position(_) => {
+                let mut words = self.key().words_of::<S>(&format!("{value}.key"));
+                words.extend(S::position_words(value));
+                words
+            }
+            Held::Structure(kind) => {
+                let words = |(field, (_, dtype)): (String, (usize, Dtype))| {
+                    Scalar::of(dtype).words_of::<S>(&format!("{value}.{field}"))
+                };
+                field_names(kind).zip(kind.numbers()).flat_map(words).collect()
+            }
+            _ => self.key().words_of::<S>(value),
+        }
+    }
+
+    /// An expression for what is held, with these words.
+    pub fn of_words<S: Syntax>(self, words: &[String]) -> String {
+        match self {
+            Held::Position(_) => {
+                let (key, position) = words.split_at(self.key().words() as usize);
+                let mut fields = vec![self.key().of_words::<S>(key)];
+                fields.extend(S::position_fields(position));
+                S::structure("Acc", &fields)
+            }
+            Held::Structure(_) => self.value_of_words::<S>(words),
+            _ => self.key().of_words::<S>(words),
+        }
+    }
+
+    /// An expression for the value whose words these begin with.
+    pub fn value_of_words<S: Syntax>(self, mut words: &[String]) -> String {
+        let mut number = |scalar: Scalar| {
+            let (own, rest) = words.split_at(scalar.words() as usize);
+            words = rest;
+            scalar.of_words::<S>(own)
+        };
+        let Held::Structure(kind) = self else {
+            return number(self.scalar().unwrap_or(Scalar::U32));
+        };
+        let fields = kind.numbers().map(|(_, dtype)| number(Scalar::of(dtype)));
+        S::structure("Value", &fields.collect::<Vec<_>>())
+    }
+
+    /// The least key.
+    pub fn least<S: Syntax>(self) -> String {
+        match self.key() {
+            key @ (Scalar::U32 | Scalar::U64) => S::literal(key, "0"),
+            Scalar::I64 => S::of_bits(Scalar::I64, &S::literal(Scalar::U64, "0x8000000000000000")),
+            _ => S::of_bits(Scalar::I32, &S::literal(Scalar::U32, "0x80000000")),
+        }
+    }
+
+    /// The largest key.
+    pub fn most<S: Syntax>(self) -> String {
+        match self.key() {
+            Scalar::U32 => S::literal(Scalar::U32, "0xffffffff"),
+            Scalar::U64 => S::literal(Scalar::U64, "0xffffffffffffffff"),
+            Scalar::I64 => S::literal(Scalar::I64, "0x7fffffffffffffff"),
+            _ => S::literal(Scalar::I32, "0x7fffffff"),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What WGSL writes otherwise than other languages of kernels.
+
+use upsweep_core::{Dtype, Language};
+use upsweep_gpu::{Scalar, Syntax};
+
+use super::Cut;
+
+/// The language of this backend's kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Wgsl;
+
+impl Syntax for Wgsl {
+    const LANGUAGE: Language = Language::Wgsl;
+
+    type Cut = Cut;
+
+    fn words_beside(_: &Cut) -> u32 {
+        1
+    }
+
+    fn literal(scalar: Scalar, digits: &str) -> String {
+        let suffix = match scalar {
+            Scalar::U32 => "u",
+            Scalar::U64 => "lu",
+            Scalar::I64 => "li",
+            _ => "i",
+        };
+        format!("{digits}{suffix}")
+    }
+
+    fn structure(name: &str, fields: &[String]) -> String {
+        format!("{name}({})", fields.join(", "))
+    }
+
+    fn bits(scalar: Scalar, value: &str) -> String {
+        match scalar {
+            Scalar::U64 => value.to_owned(),
+            _ => format!("bitcast<{}>({value})", scalar.unsigned().name()),
+        }
+    }
+
+    fn of_bits(scalar: Scalar, bits: &str) -> String {
+        match scalar {
+            Scalar::U64 => bits.to_owned(),
+            _ => format!("bitcast<{}>({bits})", scalar.name()),
+        }
+    }
+
+    fn halves(bits: &str) -> [String; 2] {
+        [format!("u32({bits} & 0xfffffffflu)"), format!("u32({bits} >> 32u)")]
+    }
+
+    fn shifted(bits: &str, places: usize) -> String {
+        format!("({bits} << {places}u)")
+    }
+
+    fn part(access: &str, k: usize) -> String {
+        format!("{access}[{k}]")
+    }
+
+    fn item(dtype: Dtype, part: &str, k: u32) -> String {
+        let bits = 8 * dtype.size() as u32;
+        match dtype {
+            Dtype::U8 | Dtype::U16 => format!("extractBits({part}, {}u, {bits}u)", k * bits),
+            Dtype::I8 | Dtype::I16 => {
+                format!("extractBits(bitcast<i32>({part}), {}u, {bits}u)", k * bits)
+            }
+            Dtype::F16 => format!("unpack2x16float({part}).{}", if k == 0 { "x" } else { "y" }),
+            Dtype::Bf16 if k == 0 => format!("bitcast<f32>({part} << 16u)"),
+            Dtype::Bf16 => format!("bitcast<f32>({part} & 0xffff0000u)"),
+            Dtype::I32 => format!("bitcast<i32>({part})"),
+            Dtype::F32 => format!("bitcast<f32>({part})"),
+            _ => part.to_owned(),
+        }
+    }
+
+    fn stored(dtype: Dtype, value: &str) -> String {
+        match dtype {
+            Dtype::U8 => format!("({value} & 0xffu)"),
+            Dtype::U16 => format!("({value} & 0xffffu)"),
+            Dtype::I8 => format!("(bitcast<u32>({value}) & 0xffu)"),
+            Dtype::I16 => format!("(bitcast<u32>({value}) & 0xffffu)"),
+            Dtype::F16 => format!("half_bits({value})"),
+            Dtype::Bf16 => format!("bfloat_bits({value})"),
+            Dtype::I32 | Dtype::F32 => format!("bitcast<u32>({value})"),
+            _ => value.to_owned(),
+        }
+    }
+
+    fn position_words(value: &str) -> Vec<String> {
+        vec![format!("{value}.low"), format!("{value}.high")]
+    }
+
+    fn position_fields(words: &[String]) -> Vec<String> {
+        words.to_vec()
+    }
+}
