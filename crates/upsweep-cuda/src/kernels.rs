@@ -24,7 +24,7 @@ use crate::ladder;
 use crate::reduce::{Reads, ReduceOptions, Reduction};
 use crate::scan::{Form, Lies, ScanOptions, Scanning};
 use crate::segmented::by_offsets_shader;
-use crate::shader::{Cut, OpExt, Shader, Types};
+use crate::shader::{Cut, Shader, Types};
 use crate::testing;
 
 fn types<T, A, U, O>() -> Types

@@ -176,6 +176,21 @@ impl Op {
         [words[0], words[1]]
     }
 
+    /// The function that does this to an unsigned value in memory, which is one in every language, if there is one. Values of two words
+    /// only some devices combine so.
+    pub fn atomic(&self, held: Held) -> Option<&'static str> {
+        match (self, held) {
+            (_, Held::Position(_)) => None,
+            (Op::Sum, Held::Plain(scalar)) if !scalar.is_float() => Some("atomicAdd"),
+            (Op::Min, _) => Some("atomicMin"),
+            (Op::Max, _) => Some("atomicMax"),
+            (Op::And, _) => Some("atomicAnd"),
+            (Op::Or, _) => Some("atomicOr"),
+            (Op::Xor, _) => Some("atomicXor"),
+            _ => None,
+        }
+    }
+
     /// Whether operands may be exchanged.
     pub fn is_commutative(&self) -> bool {
         match self {

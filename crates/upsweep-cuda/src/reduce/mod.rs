@@ -27,9 +27,7 @@ use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::mailbox;
 use crate::memory::Buffer;
 use crate::shader::types::access;
-use crate::shader::{
-    Held, Op, OpExt, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, init_words, made, state,
-};
+use crate::shader::{Held, Op, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, init_words, made, state};
 use crate::slice::Slice;
 
 /// Strategy and policy of a reduction; what is not given is chosen.

@@ -9,7 +9,7 @@ use upsweep_core::{
 use upsweep_testing::{Above, Input, LastOther, Sample};
 
 use super::ReduceOptions;
-use crate::shader::{OpExt, Types};
+use crate::shader::Types;
 use crate::{Gpu, Ingredients, Memory, Source, Stored, Workspace, testing};
 
 /// Longest first: what a long array leaves in the workspace must not be found by a short one.

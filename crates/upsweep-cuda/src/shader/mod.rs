@@ -19,12 +19,11 @@ use std::sync::Arc;
 use upsweep_core::{Dtype, Kind, Result, SegmentedBy};
 use upsweep_gpu::bits::MOST_WORDS;
 use upsweep_gpu::layout::{unpack, words_stored};
-use upsweep_gpu::{Segmentation, Syntax};
+use upsweep_gpu::{Names, Segmentation, Syntax};
 
 use crate::device::Gpu;
 use crate::memory::Buffer;
 
-pub(crate) use operator::{Numbers, OpExt};
 pub(crate) use syntax::CudaCpp;
 use types::{access, declared, in_memory, pack};
 use upsweep_gpu::Made;
@@ -106,19 +105,6 @@ fn take_given(types: &Types) -> String {
          \x20   if (threadIdx.x == 0) {{\n{put}\x20   }}\n\
          \x20   __syncthreads();\n}}\n"
     )
-}
-
-fn numbers(types: &Types) -> Numbers {
-    let narrow = match types.acc.number() {
-        Some(Dtype::U8) => "u32(u8(_))",
-        Some(Dtype::U16) => "u32(u16(_))",
-        Some(Dtype::I8) => "i32(i8(_))",
-        Some(Dtype::I16) => "i32(i16(_))",
-        _ => "_",
-    };
-    let before = types.parameters();
-    let values = types.values.spelled(|word| taken(before + word));
-    Numbers { value: types.acc, values, narrow: narrow.to_owned() }
 }
 
 /// What the threads of a warp do together.
@@ -212,9 +198,9 @@ impl Shader {
         text += &taken_declared(&self.types);
         match &self.types.cut {
             Some(cut) if cut.is_carried() => {
-                text += &segmented(&op.text(&numbers(&self.types)), cut);
+                text += &segmented(&self.types.operator_text(&Names::PLAIN), cut);
             }
-            _ => text += &op.text(&numbers(&self.types)),
+            _ => text += &self.types.operator_text(&Names::PLAIN),
         }
         text += &self.types.cut.as_ref().map_or(String::new(), marked);
         text += &words(&self.types);
@@ -286,7 +272,7 @@ fn written(output: Kind, width: u32) -> String {
     )
 }
 
-/// Values in segments: what [`Op::text`] says of values, and what is known of segments beside each. In reverse, what comes later is
+/// Values in segments: what [`Types::operator_text`] says of values, and what is known of segments beside each. In reverse, what comes later is
 /// to the left.
 fn segmented(of_values: &str, cut: &Cut) -> String {
     let begins = if cut.words() == 2 { "u64" } else { "u32" };

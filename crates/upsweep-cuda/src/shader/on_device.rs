@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use upsweep_core::{Element, Extreme, Number, Operator, Widen};
 
-use super::{Op, OpExt, Types};
+use super::{Op, Types};
 use crate::launch::{Arguments, Kernel, Launch};
 use crate::{Gpu, Memory};
 use upsweep_gpu::bits::{MOST_WORDS, Words, from_memory, memory_words, words};

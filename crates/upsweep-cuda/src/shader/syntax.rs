@@ -1,9 +1,9 @@
 //! What CUDA C++ writes otherwise than other languages of kernels.
 
-use upsweep_core::{Dtype, Language};
-use upsweep_gpu::{Scalar, Syntax};
+use upsweep_core::{Dtype, Kind, Language};
+use upsweep_gpu::{Held, Op, Scalar, Search, Syntax};
 
-use super::Cut;
+use super::{Cut, Types, operator};
 
 /// The language of this backend's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,10 +12,35 @@ pub(crate) struct CudaCpp;
 impl Syntax for CudaCpp {
     const LANGUAGE: Language = Language::Cuda;
 
+    const IS_IN_ORDER: bool = true;
+
+    const UNUSED_INDEX: (&'static str, &'static str) = ("", "u64");
+
     type Cut = Cut;
 
     fn words_beside(cut: &Cut) -> u32 {
         cut.words()
+    }
+
+    fn alias(name: &str, of: &str) -> String {
+        format!("using {name} = {of};\n")
+    }
+
+    fn function(result: &str, name: &str, parameters: &[(&str, &str)], body: &str) -> String {
+        let parameters = parameters.iter().map(|(name, of)| match *name {
+            "" => (*of).to_owned(),
+            name => format!("{of} {name}"),
+        });
+        let parameters = parameters.collect::<Vec<_>>().join(", ");
+        format!("inline {result} {name}({parameters}) {{{body}}}\n")
+    }
+
+    fn named(name: &str, of: &str, value: &str) -> String {
+        format!("const {of} {name} = {value};")
+    }
+
+    fn select(condition: &str, yes: &str, no: &str) -> String {
+        format!("{condition} ? {yes} : {no}")
     }
 
     fn literal(scalar: Scalar, digits: &str) -> String {
@@ -87,6 +112,40 @@ impl Syntax for CudaCpp {
             Dtype::Bf16 => format!("bfloat_bits({value})"),
             _ => Self::bits(Scalar::of(dtype), value),
         }
+    }
+
+    fn widened(_: Kind, _: Kind) -> String {
+        "Value(item)".to_owned()
+    }
+
+    fn narrowed(acc: Kind, value: &str) -> String {
+        match acc.number() {
+            Some(Dtype::U8) => format!("u32(u8({value}))"),
+            Some(Dtype::U16) => format!("u32(u16({value}))"),
+            Some(Dtype::I8) => format!("i32(i8({value}))"),
+            Some(Dtype::I16) => format!("i32(i16({value}))"),
+            _ => value.to_owned(),
+        }
+    }
+
+    fn combined(op: &Op, held: Held) -> String {
+        operator::combined(op, held)
+    }
+
+    fn operator_word(types: &Types, word: usize) -> String {
+        super::taken(types.parameters() + word)
+    }
+
+    fn keys(float: Scalar) -> String {
+        operator::keys(float)
+    }
+
+    fn key_searched(end: &str) -> String {
+        format!("is_nan_key(key) ? {end} : key == Key(-1) ? Key(0) : key")
+    }
+
+    fn search(search: &Search) -> String {
+        operator::search(search)
     }
 
     fn position_words(value: &str) -> Vec<String> {

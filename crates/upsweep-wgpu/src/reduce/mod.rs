@@ -23,7 +23,7 @@ use crate::record::{Dispatch, Recording, Traffic};
 use crate::shader::made::{BINDINGS, MOST_ARRAYS};
 use crate::shader::types::access;
 use crate::shader::{
-    Constants, INPUT, Made, Op, OpExt, PUBLISHED, STATE, Shader, Types, WORKGROUP, handed, made,
+    Constants, INPUT, Made, Op, PUBLISHED, STATE, Shader, Types, WORKGROUP, handed, made,
 };
 use crate::slice::{Slice, Window};
 

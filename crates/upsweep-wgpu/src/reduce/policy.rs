@@ -7,7 +7,7 @@ use upsweep_core::{
 };
 
 use crate::device::Facts;
-use crate::shader::{Held, OpExt, Types};
+use crate::shader::{Held, Types};
 
 /// Arrays of at least so many bytes are long: their workgroups are larger.
 const LONG_BYTES: u64 = 1 << 25;

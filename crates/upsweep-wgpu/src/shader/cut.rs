@@ -4,8 +4,8 @@ use core::fmt::Write;
 use core::ops::Deref;
 
 use upsweep_core::{Dtype, Kind, SegmentedBy};
-use upsweep_gpu::Segmentation;
 use upsweep_gpu::layout::field_names;
+use upsweep_gpu::{Names, Segmentation};
 
 use super::Held;
 use super::made::BINDINGS;
@@ -39,6 +39,9 @@ pub(crate) enum Role {
     /// How many there are.
     Count,
 }
+
+/// How the functions of values are called beside which something is known of segments.
+pub(super) const OF_VALUES: Names = Names { acc: "ValueAcc", of: "value_" };
 
 /// Items of a group.
 const GROUP: u32 = upsweep_core::summation::GROUP as u32;
@@ -249,7 +252,7 @@ impl Cut {
     }
 }
 
-/// Values in segments: what [`Op::text`](super::Op::text) says of values alone, and what is known of segments beside each. In
+/// Values in segments: what [`Types::operator_text`](upsweep_gpu::Types::operator_text) says of values alone, and what is known of segments beside each. In
 /// reverse, what comes later is to the left. Nothing branches: every step of a scan would.
 pub(super) fn values(of_values: &str, held: Held, cut: &Cut) -> String {
     let both = if cut.packs() { "+" } else { "|" };

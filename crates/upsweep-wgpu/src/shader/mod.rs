@@ -14,15 +14,14 @@ use core::fmt::Write;
 use std::collections::HashMap;
 
 use upsweep_core::{Dtype, Kind};
-use upsweep_gpu::Syntax;
 use upsweep_gpu::bits::MOST_WORDS;
 use upsweep_gpu::layout::{unpack, width_of, words_stored};
+use upsweep_gpu::{Names, Syntax};
 
 use crate::backend::Inputs;
 use crate::reduce::Init;
 
 pub(crate) use cut::Cut;
-pub(crate) use operator::{Names, Numbers, OpExt};
 pub(crate) use syntax::Wgsl;
 use types::{access, pack};
 pub(crate) use upsweep_gpu::{Held, Made, Op, Scalar};
@@ -33,6 +32,11 @@ pub(crate) type Types = upsweep_gpu::Types<Wgsl>;
 /// Vectors of four words that hold a start value.
 fn init_vectors(types: &Types) -> usize {
     types.held().words().div_ceil(4) as usize
+}
+
+/// The word behind the start value with which begins what kernels are handed.
+fn first_word(types: &Types) -> usize {
+    4 * init_vectors(types)
 }
 
 /// Words that kernels are handed behind it for what is made.
@@ -55,23 +59,6 @@ pub(crate) fn handed(types: &Types, init: Init, first: u64, inputs: &Inputs<'_>)
     }
     words.extend(inputs.words);
     words
-}
-
-fn numbers(types: &Types) -> Numbers {
-    let narrow = match types.acc.number() {
-        Some(Dtype::U8) => "(_ & 0xffu)",
-        Some(Dtype::U16) => "(_ & 0xffffu)",
-        Some(Dtype::I8) => "extractBits(_, 0u, 8u)",
-        Some(Dtype::I16) => "extractBits(_, 0u, 16u)",
-        _ => "_",
-    };
-    let before = 4 * init_vectors(types) + words_of_made(types);
-    Numbers {
-        item: types.made.as_ref().map_or(types.item, |made| made.recipe.item),
-        value: types.acc,
-        values: types.values.spelled(|word| handed_word(before + word)),
-        narrow: narrow.to_owned(),
-    }
 }
 
 /// One of the words that kernels are handed.
@@ -214,21 +201,20 @@ impl Shader {
             "alias Item = {item_type};\nalias Value = {};\nalias Stored = {stored};\n",
             type_of(acc),
         );
-        let numbers = numbers(&self.types);
         match &self.types.cut {
             Some(cut) => {
-                let of_values = op.text(&numbers, &Names::OF_VALUES);
+                let of_values = self.types.operator_text(&cut::OF_VALUES);
                 text += &cut::values(&of_values, self.types.held(), cut);
                 text += &cut.text();
             }
-            None => text += &op.text(&numbers, &Names::PLAIN),
+            None => text += &self.types.operator_text(&Names::PLAIN),
         }
         text += &words(&self.types, self.subgroup());
         text += &result_words(&self.types);
         if let Some(made) = &self.types.made {
             text += made.declarations();
             let items = width_of(*item, self.width) / item.size() as u32;
-            text += &made::text(made, items, 4 * init_vectors(&self.types));
+            text += &made::text(made, items, first_word(&self.types));
         } else if let Some((name, items)) = access(*item, self.width) {
             text += include_str!("fetch.wgsl");
             let unpacked = unpack::<Wgsl>(*item, self.width, "access").join(", ");
@@ -244,7 +230,7 @@ impl Shader {
         let read = read.as_ref().map(|(name, _)| name);
         if let Some((name, items)) = access(*output, self.out_width) {
             let values: Vec<String> = (0..items).map(|k| format!("items[{k}]")).collect();
-            let written = made.and_then(|made| made::written(made, 4 * init_vectors(&self.types)));
+            let written = made.and_then(|made| made::written(made, first_word(&self.types)));
             let convert = match written {
                 Some(written) => written,
                 None if type_of(acc) == type_of(output) => "leave(acc)".to_owned(),

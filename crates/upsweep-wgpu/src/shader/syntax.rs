@@ -1,9 +1,9 @@
 //! What WGSL writes otherwise than other languages of kernels.
 
-use upsweep_core::{Dtype, Language};
-use upsweep_gpu::{Scalar, Syntax};
+use upsweep_core::{Dtype, Kind, Language};
+use upsweep_gpu::{Held, Op, Scalar, Search, Syntax};
 
-use super::Cut;
+use super::{Cut, Types, operator};
 
 /// The language of this backend's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -12,10 +12,32 @@ pub(crate) struct Wgsl;
 impl Syntax for Wgsl {
     const LANGUAGE: Language = Language::Wgsl;
 
+    const IS_IN_ORDER: bool = false;
+
+    const UNUSED_INDEX: (&'static str, &'static str) = ("index", "u32");
+
     type Cut = Cut;
 
     fn words_beside(_: &Cut) -> u32 {
         1
+    }
+
+    fn alias(name: &str, of: &str) -> String {
+        format!("alias {name} = {of};\n")
+    }
+
+    fn function(result: &str, name: &str, parameters: &[(&str, &str)], body: &str) -> String {
+        let parameters = parameters.iter().map(|(name, of)| format!("{name}: {of}"));
+        let parameters = parameters.collect::<Vec<_>>().join(", ");
+        format!("fn {name}({parameters}) -> {result} {{{body}}}\n")
+    }
+
+    fn named(name: &str, _: &str, value: &str) -> String {
+        format!("let {name} = {value};")
+    }
+
+    fn select(condition: &str, yes: &str, no: &str) -> String {
+        format!("select({no}, {yes}, {condition})")
     }
 
     fn literal(scalar: Scalar, digits: &str) -> String {
@@ -85,6 +107,47 @@ impl Syntax for Wgsl {
             Dtype::I32 | Dtype::F32 => format!("bitcast<u32>({value})"),
             _ => value.to_owned(),
         }
+    }
+
+    fn widened(item: Kind, acc: Kind) -> String {
+        let [item, acc] = [item, acc].map(|kind| kind.number().map(Scalar::of));
+        match (item, acc) {
+            // naga's SPIR-V extends the sign of whatever becomes signed (naga 30, on lavapipe).
+            (Some(Scalar::U32), Some(Scalar::I64)) => "i64(u64(item))".to_owned(),
+            (Some(item), Some(acc)) if item != acc => format!("{}(item)", acc.name()),
+            _ => "item".to_owned(),
+        }
+    }
+
+    fn narrowed(acc: Kind, value: &str) -> String {
+        match acc.number() {
+            Some(Dtype::U8) => format!("({value} & 0xffu)"),
+            Some(Dtype::U16) => format!("({value} & 0xffffu)"),
+            Some(Dtype::I8) => format!("extractBits({value}, 0u, 8u)"),
+            Some(Dtype::I16) => format!("extractBits({value}, 0u, 16u)"),
+            _ => value.to_owned(),
+        }
+    }
+
+    fn combined(op: &Op, _: Held) -> String {
+        operator::combined(op).to_owned()
+    }
+
+    fn operator_word(types: &Types, word: usize) -> String {
+        super::handed_word(super::first_word(types) + super::words_of_made(types) + word)
+    }
+
+    fn keys(float: Scalar) -> String {
+        operator::keys(float)
+    }
+
+    fn key_searched(end: &str) -> String {
+        let key = Self::select("is_nan_key(key)", end, "key");
+        Self::select("key == Key(-1)", "Key(0)", &key)
+    }
+
+    fn search(search: &Search) -> String {
+        operator::search(search)
     }
 
     fn position_words(value: &str) -> Vec<String> {
