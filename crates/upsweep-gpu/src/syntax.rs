@@ -29,11 +29,23 @@ pub trait Syntax: Copy + Debug + Eq + Hash {
     /// A declaration: another name of a type.
     fn alias(name: &str, of: &str) -> String;
 
+    /// A declaration: an unsigned constant of 32 bits.
+    fn constant(name: &str, value: u32) -> String;
+
+    /// A declaration: the type `Words`, which is `WORDS` words.
+    fn words_type() -> String;
+
     /// A declaration: a function of parameters with names and types.
     fn function(result: &str, name: &str, parameters: &[(&str, &str)], body: &str) -> String;
 
     /// A statement: a value of this type gets a name.
     fn named(name: &str, of: &str, value: &str) -> String;
+
+    /// A statement: a variable of this type and value.
+    fn variable(name: &str, of: &str, value: &str) -> String;
+
+    /// A value of the type `Words`.
+    fn words(words: &[String]) -> String;
 
     /// One of two values.
     fn select(condition: &str, yes: &str, no: &str) -> String;
@@ -56,8 +68,8 @@ pub trait Syntax: Copy + Debug + Eq + Hash {
     /// Unsigned bits so many places to the left, as one side of an `|`.
     fn shifted(bits: &str, places: usize) -> String;
 
-    /// Part `k` of an access that is no vector.
-    fn part(access: &str, k: usize) -> String;
+    /// What is at this place in `Words`, or in an access that is no vector.
+    fn part(whole: &str, place: &str) -> String;
 
     /// Item `k` in an integer of memory.
     fn item(dtype: Dtype, part: &str, k: u32) -> String;
@@ -86,6 +98,9 @@ pub trait Syntax: Copy + Debug + Eq + Hash {
 
     /// Declarations: what the search for a position has behind the type `Key` and the function `hold_key`.
     fn search(search: &Search) -> String;
+
+    /// Declarations: the function `add_to_total`, which combines a value with the total by this function of atomics.
+    fn add_to_total(function: &str) -> String;
 
     /// The words of the position in a value of this name.
     fn position_words(value: &str) -> Vec<String>;

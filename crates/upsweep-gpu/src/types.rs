@@ -212,7 +212,13 @@ impl<S: Syntax> Types<S> {
         }
     }
 
-    /// The names in the text of the types of items, of values and of what is written.
+    /// The declarations of the types `Item`, `Value` and `Stored`.
+    pub fn type_aliases(&self) -> String {
+        let aliases = ["Item", "Value", "Stored"].into_iter().zip(self.type_names());
+        aliases.map(|(alias, name)| S::alias(alias, name)).collect()
+    }
+
+    /// The names of the types of items, of values and of what is written.
     pub fn type_names(&self) -> [&str; 3] {
         let structure = match &self.op {
             Op::Custom(own) => &*own.source.structure,

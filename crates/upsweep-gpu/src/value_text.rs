@@ -1,9 +1,9 @@
-//! Values in combination as text in the language of kernels: the words that they consist of.
+//! Values in combination as text in the language of kernels: the words that they consist of, and the total that atomics combine.
 
 use upsweep_core::Dtype;
 
 use crate::layout::field_names;
-use crate::{Held, Scalar, Syntax};
+use crate::{Held, Scalar, Syntax, Types};
 
 impl Scalar {
     /// Expressions for the words of `value`, low word first.
@@ -88,5 +88,74 @@ impl Held {
             Scalar::I64 => S::literal(Scalar::I64, "0x7fffffffffffffff"),
             _ => S::literal(Scalar::I32, "0x7fffffff"),
         }
+    }
+}
+
+/// The words of the variable `words`.
+fn words<S: Syntax>(count: u32) -> Vec<String> {
+    (0..count).map(|k| S::part("words", &k.to_string())).collect()
+}
+
+impl<S: Syntax> Types<S> {
+    /// The type `Words`, and the functions between it and a value in combination.
+    pub fn words_text(&self) -> String {
+        let (held, words) = (self.held(), words::<S>(self.words()));
+        let (own, beside) = words.split_at(held.words() as usize);
+        let value = held.of_words::<S>(own);
+        let (words, acc) = match beside {
+            [] => (held.words_of::<S>("acc"), value),
+            _ => {
+                let mut words = held.words_of::<S>("acc.value");
+                let begins = match beside {
+                    [begins] => {
+                        words.push("acc.begins".to_owned());
+                        begins.clone()
+                    }
+                    begins => {
+                        words.extend(Scalar::U64.words_of::<S>("acc.begins"));
+                        Scalar::U64.of_words::<S>(begins)
+                    }
+                };
+                (words, S::structure("Acc", &[value, begins]))
+            }
+        };
+        let to_words = format!(" return {}; ", S::words(&words));
+        S::constant("WORDS", self.words())
+            + &S::words_type()
+            + &S::function("Words", "words_of", &[("acc", "Acc")], &to_words)
+            + &S::function("Acc", "acc_of", &[("words", "Words")], &format!(" return {acc}; "))
+    }
+
+    /// A function that moves a value from thread to thread, where `moved` says how a word is moved.
+    pub fn shuffle(&self, name: &str, moved: impl Fn(&str) -> String) -> String {
+        let moved: Vec<String> = words::<S>(self.words()).iter().map(|word| moved(word)).collect();
+        let body = format!(
+            "\n    {}\n    return acc_of({});\n",
+            S::named("words", "Words", "words_of(acc)"),
+            S::words(&moved),
+        );
+        S::function("Acc", name, &[("acc", "Acc"), ("lane", "u32")], &body)
+    }
+
+    /// The type `Total` and its functions, for this function of atomics: they order it as an unsigned integer.
+    pub fn total_text(&self, function: &str) -> String {
+        let scalar = if self.held().words() == 2 { Scalar::U64 } else { Scalar::U32 };
+        let flip = match self.sign_of_total() {
+            0 => String::new(),
+            sign => format!("{} ^= {sign:#x}u; ", S::part("words", "WORDS - 1u")),
+        };
+        let ordered = format!(
+            " {} {flip}return {}; ",
+            S::variable("words", "Words", "words_of(acc)"),
+            scalar.of_words::<S>(&words::<S>(scalar.words())),
+        );
+        let unordered = format!(
+            "\n    {}\n    {flip}return acc_of(words);\n",
+            S::variable("words", "Words", &S::words(&scalar.words_of::<S>("total"))),
+        );
+        S::alias("Total", scalar.name())
+            + &S::function("Total", "ordered", &[("acc", "Acc")], &ordered)
+            + &S::function("Acc", "unordered", &[("total", "Total")], &unordered)
+            + &S::add_to_total(function)
     }
 }

@@ -3,6 +3,7 @@
 //! The header says sizes, types and the operator; the `.cuh` files say what is done, in the order in which they are
 //! listed, for C++ wants names before their use. All functions run on the device.
 
+pub(crate) mod cut;
 pub(crate) mod made;
 #[cfg(test)]
 mod on_device;
@@ -13,17 +14,17 @@ mod tests;
 pub(crate) mod types;
 
 use core::fmt::Write;
-use core::ops::Deref;
 use std::sync::Arc;
 
-use upsweep_core::{Dtype, Kind, Result, SegmentedBy};
+use upsweep_core::{Dtype, Kind, Result};
 use upsweep_gpu::bits::MOST_WORDS;
 use upsweep_gpu::layout::{unpack, words_stored};
-use upsweep_gpu::{Names, Segmentation, Syntax};
+use upsweep_gpu::{Names, Syntax};
 
 use crate::device::Gpu;
 use crate::memory::Buffer;
 
+pub(crate) use cut::Cut;
 pub(crate) use syntax::CudaCpp;
 use types::{access, declared, in_memory, pack};
 use upsweep_gpu::Made;
@@ -31,38 +32,6 @@ pub(crate) use upsweep_gpu::{Held, Op, Scalar};
 
 /// The types of one kernel.
 pub(crate) type Types = upsweep_gpu::Types<CudaCpp>;
-
-/// How items are cut into segments, and what becomes of these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Cut {
-    pub(crate) of: Segmentation,
-    /// Whether there may be more segments than 32 bits count.
-    pub(crate) long: bool,
-}
-
-impl Deref for Cut {
-    type Target = Segmentation;
-
-    fn deref(&self) -> &Segmentation {
-        &self.of
-    }
-}
-
-impl Cut {
-    /// Whether values carry what is known of segments.
-    fn is_carried(&self) -> bool {
-        !self.reduces || self.packs()
-    }
-
-    /// Words of what is known of segments beside a value: whether one begins, or how many.
-    fn words(&self) -> u32 {
-        match (self.is_carried(), self.packs() && self.long) {
-            (false, _) => 0,
-            (true, false) => 1,
-            (true, true) => 2,
-        }
-    }
-}
 
 /// Words that kernels are handed: behind the parameters come the operator's values, if it has fields.
 fn given_words(types: &Types) -> usize {
@@ -171,21 +140,11 @@ impl Shader {
             };
         }
         let Types { item, acc, output, op, .. } = &self.types;
-        let mut structure = "";
         if let (Op::Custom(own), Kind::Struct { .. }) = (op, acc) {
             text += &own.source.declarations;
-            structure = &own.source.structure;
         }
-        let type_of = |kind: &Kind| kind.number().map_or(structure, |of| Scalar::of(of).name());
-        let mut item_type = type_of(item);
-        if let Some(made) = &self.types.made {
-            text += made.declarations();
-            item_type = made.item().unwrap_or(type_of(&made.recipe.item));
-        }
-        let stored = self.types.made.as_ref().and_then(Made::stored).unwrap_or(type_of(output));
-        for (alias, name) in [("Item", item_type), ("Value", type_of(acc)), ("Stored", stored)] {
-            let _ = writeln!(text, "using {alias} = {name};");
-        }
+        text += self.types.made.as_ref().map_or("", Made::declarations);
+        text += &self.types.type_aliases();
         let arrays = self
             .types
             .made
@@ -196,14 +155,13 @@ impl Shader {
         text += &declared(&kinds);
         text += include_str!("rounding.cuh");
         text += &taken_declared(&self.types);
-        match &self.types.cut {
-            Some(cut) if cut.is_carried() => {
-                text += &segmented(&self.types.operator_text(&Names::PLAIN), cut);
-            }
-            _ => text += &self.types.operator_text(&Names::PLAIN),
-        }
-        text += &self.types.cut.as_ref().map_or(String::new(), marked);
-        text += &words(&self.types);
+        let of_values = self.types.operator_text(&Names::PLAIN);
+        text += &match &self.types.cut {
+            Some(cut) => cut.text(of_values),
+            None => of_values,
+        };
+        text += &self.types.words_text();
+        text += &self.shuffles();
         text += &result(&self.types);
         text += &given(given_words(&self.types));
         text += &match &self.types.made {
@@ -219,9 +177,24 @@ impl Shader {
         }
         let atomic = op.atomic(self.types.held()).filter(|_| self.types.cut.is_none());
         if let Some(function) = atomic {
-            text += &total(function, &self.types);
+            text += &self.types.total_text(function);
         }
         text
+    }
+
+    /// How values go between the lanes of a warp.
+    fn shuffles(&self) -> String {
+        let shuffle = |(name, function): (&str, &str)| {
+            let moved = |word: &str| format!("{function}(ALL_LANES, {word}, lane)");
+            "/// All lanes of the warp call it.\n".to_owned() + &self.types.shuffle(name, moved)
+        };
+        let shuffles = [
+            ("shuffled", "__shfl_sync"),
+            ("shuffled_xor", "__shfl_xor_sync"),
+            ("shuffled_up", "__shfl_up_sync"),
+            ("shuffled_down", "__shfl_down_sync"),
+        ];
+        shuffles.into_iter().map(shuffle).collect()
     }
 }
 
@@ -272,37 +245,6 @@ fn written(output: Kind, width: u32) -> String {
     )
 }
 
-/// Values in segments: what [`Types::operator_text`] says of values, and what is known of segments beside each. In reverse, what comes later is
-/// to the left.
-fn segmented(of_values: &str, cut: &Cut) -> String {
-    let begins = if cut.words() == 2 { "u64" } else { "u32" };
-    let both = if cut.packs() { "+" } else { "|" };
-    format!(
-        "namespace of_values {{\n{of_values}}}\n\
-         using Begins = {begins};\n\
-         struct Acc {{ of_values::Acc value; Begins begins; }};\n\
-         inline Acc hold(Value value) {{ return Acc{{of_values::hold(value), 0}}; }}\n\
-         inline Value leave(Acc acc) {{ return of_values::leave(acc.value); }}\n\
-         inline Acc enter(Item item, u64 index) {{ return Acc{{of_values::enter(item, index), 0}}; }}\n\
-         inline Acc combine(Acc left, Acc right) {{\n\
-         \x20   const of_values::Acc both = of_values::combine(left.value, right.value);\n\
-         \x20   const Acc& later = REVERSE ? left : right;\n\
-         \x20   return Acc{{later.begins ? later.value : both, left.begins {both} right.begins}};\n}}\n\
-         inline Acc identity() {{ return Acc{{of_values::identity(), 0}}; }}\n\
-         inline Acc padding() {{ return Acc{{of_values::padding(), 0}}; }}\n",
-    )
-}
-
-/// What says where segments begin, as it lies in memory.
-fn marked(cut: &Cut) -> String {
-    format!(
-        "using Mark = {};\n\
-         inline u64 offset_at(const Mark* offsets, u64 number) {{ return {}; }}\n",
-        in_memory(cut.kind),
-        if cut.by == SegmentedBy::Offsets { "offsets[number]" } else { "0" },
-    )
-}
-
 /// What stands in `Inputs` behind arrays: fields, and how each is handed on.
 pub(crate) struct Beside {
     fields: String,
@@ -334,74 +276,6 @@ fn given(words: usize) -> String {
 /// One of them where functions of the device see it.
 fn taken(word: usize) -> String {
     format!("taken[{word}]")
-}
-
-/// The words of a value that is combined, and their way between the lanes of a warp.
-fn words(types: &Types) -> String {
-    let (held, count) = (types.held(), types.words());
-    let words: Vec<String> = (0..count).map(|k| format!("words.at[{k}]")).collect();
-    let (value, begins) = words.split_at(held.words() as usize);
-    let value = held.of_words::<CudaCpp>(value);
-    let (own, value) = match begins {
-        [] => (held.words_of::<CudaCpp>("acc"), value),
-        [one] => {
-            let mut own = held.words_of::<CudaCpp>("acc.value");
-            own.push("acc.begins".to_owned());
-            (own, format!("Acc{{{value}, {one}}}"))
-        }
-        two => {
-            let mut own = held.words_of::<CudaCpp>("acc.value");
-            own.extend(Scalar::U64.words_of::<CudaCpp>("acc.begins"));
-            (own, format!("Acc{{{value}, {}}}", Scalar::U64.of_words::<CudaCpp>(two)))
-        }
-    };
-    let mut text = format!(
-        "constexpr u32 WORDS = {count}u;\n\
-         struct Words {{ u32 at[WORDS]; }};\n\
-         inline Words words_of(Acc acc) {{ return Words{{{{{}}}}}; }}\n\
-         inline Acc acc_of(Words words) {{ return {}; }}\n",
-        own.join(", "),
-        value,
-    );
-    for (name, function) in [
-        ("shuffled", "__shfl_sync"),
-        ("shuffled_xor", "__shfl_xor_sync"),
-        ("shuffled_up", "__shfl_up_sync"),
-        ("shuffled_down", "__shfl_down_sync"),
-    ] {
-        let moved: Vec<String> =
-            words.iter().map(|word| format!("{function}(ALL_LANES, {word}, lane)")).collect();
-        let _ = write!(
-            text,
-            "/// All lanes of the warp call it.\n\
-             inline Acc {name}(Acc acc, u32 lane) {{\n\
-             \x20   const Words words = words_of(acc);\n\
-             \x20   return acc_of(Words{{{{{}}}}});\n}}\n",
-            moved.join(", "),
-        );
-    }
-    text
-}
-
-/// The total for CUDA's atomics, which order it as an unsigned integer.
-fn total(function: &str, types: &Types) -> String {
-    let scalar = if types.held().words() == 2 { Scalar::U64 } else { Scalar::U32 };
-    let words: Vec<String> = (0..scalar.words()).map(|k| format!("words.at[{k}]")).collect();
-    let flip = match types.sign_of_total() {
-        0 => String::new(),
-        sign => format!("words.at[WORDS - 1u] ^= {sign:#x}u; "),
-    };
-    format!(
-        "using Total = {};\n\
-         inline Total ordered(Acc acc) {{ Words words = words_of(acc); {flip}return {}; }}\n\
-         inline Acc unordered(Total total) {{\n\
-         \x20   Words words = Words{{{{{}}}}};\n\
-         \x20   {flip}return acc_of(words);\n}}\n\
-         inline Total add_to_total(Total* total, Acc acc) {{ return {function}(total, ordered(acc)); }}\n",
-        scalar.name(),
-        scalar.of_words::<CudaCpp>(&words),
-        scalar.words_of::<CudaCpp>("total").join(", "),
-    )
 }
 
 /// A result as it lies in memory, of a position its index; and what a start value is.

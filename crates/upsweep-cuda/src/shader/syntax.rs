@@ -19,11 +19,19 @@ impl Syntax for CudaCpp {
     type Cut = Cut;
 
     fn words_beside(cut: &Cut) -> u32 {
-        cut.words()
+        cut.words_beside()
     }
 
     fn alias(name: &str, of: &str) -> String {
         format!("using {name} = {of};\n")
+    }
+
+    fn constant(name: &str, value: u32) -> String {
+        format!("constexpr u32 {name} = {value}u;\n")
+    }
+
+    fn words_type() -> String {
+        "struct Words { u32 at[WORDS]; };\n".to_owned()
     }
 
     fn function(result: &str, name: &str, parameters: &[(&str, &str)], body: &str) -> String {
@@ -37,6 +45,14 @@ impl Syntax for CudaCpp {
 
     fn named(name: &str, of: &str, value: &str) -> String {
         format!("const {of} {name} = {value};")
+    }
+
+    fn variable(name: &str, of: &str, value: &str) -> String {
+        format!("{of} {name} = {value};")
+    }
+
+    fn words(words: &[String]) -> String {
+        format!("Words{{{{{}}}}}", words.join(", "))
     }
 
     fn select(condition: &str, yes: &str, no: &str) -> String {
@@ -85,8 +101,8 @@ impl Syntax for CudaCpp {
         format!("{bits} << {places}")
     }
 
-    fn part(access: &str, k: usize) -> String {
-        format!("{access}.at[{k}]")
+    fn part(whole: &str, place: &str) -> String {
+        format!("{whole}.at[{place}]")
     }
 
     fn item(dtype: Dtype, part: &str, k: u32) -> String {
@@ -146,6 +162,12 @@ impl Syntax for CudaCpp {
 
     fn search(search: &Search) -> String {
         operator::search(search)
+    }
+
+    fn add_to_total(function: &str) -> String {
+        format!(
+            "inline Total add_to_total(Total* total, Acc acc) {{ return {function}(total, ordered(acc)); }}\n"
+        )
     }
 
     fn position_words(value: &str) -> Vec<String> {

@@ -107,15 +107,17 @@ impl Cut {
             && begin.is_multiple_of(u64::from(width))
     }
 
-    /// How the array is read, and what is written beside values.
-    pub(crate) fn text(&self) -> String {
+    /// Values in segments, given the functions of values alone, and how the array is read and what is written beside values.
+    pub(super) fn text(&self, of_values: &str, held: Held) -> String {
         let parts = self.width() / 4;
         let (access, word) = match parts {
             1 => ("u32".to_owned(), "marks[at]".to_owned()),
             _ => (format!("vec{parts}<u32>"), format!("marks[at / {parts}u][at % {parts}u]")),
         };
         let (binding, start) = (self.binding(Role::Marks), self.start(Role::Marks));
-        let mut text = format!(
+        let mut text = self.values(of_values, held);
+        let _ = write!(
+            text,
             "@group(0) @binding({binding}) var<storage, read> marks: array<{access}>;\n\
              fn mark_word(at: u32) -> u32 {{ return {word}; }}\n"
         );
@@ -250,35 +252,35 @@ impl Cut {
             start = self.start(Role::Count),
         )
     }
-}
 
-/// Values in segments: what [`Types::operator_text`](upsweep_gpu::Types::operator_text) says of values alone, and what is known of segments beside each. In
-/// reverse, what comes later is to the left. Nothing branches: every step of a scan would.
-pub(super) fn values(of_values: &str, held: Held, cut: &Cut) -> String {
-    let both = if cut.packs() { "+" } else { "|" };
-    let chosen = match held {
-        Held::Structure(kind) => {
-            let field = |name| format!("select(first.{name}, second.{name}, is_second)");
-            format!("ValueAcc({})", field_names(kind).map(field).collect::<Vec<_>>().join(", "))
-        }
-        _ => "select(first, second, is_second)".to_owned(),
-    };
-    format!(
-        "{of_values}\
-         struct Acc {{ value: ValueAcc, begins: u32 }}\n\
-         fn value_chosen(first: ValueAcc, second: ValueAcc, is_second: bool) -> ValueAcc {{\n\
-         \x20   return {chosen};\n}}\n\
-         fn hold(value: Value) -> Acc {{ return Acc(value_hold(value), 0u); }}\n\
-         fn leave(acc: Acc) -> Value {{ return value_leave(acc.value); }}\n\
-         fn enter(item: Item, index: u32) -> Acc {{ return Acc(value_enter(item, index), 0u); }}\n\
-         fn combine(left: Acc, right: Acc) -> Acc {{\n\
-         \x20   var later = right;\n\
-         \x20   if (REVERSE == 1u) {{\n\
-         \x20       later = left;\n\
-         \x20   }}\n\
-         \x20   let both = value_combine(left.value, right.value);\n\
-         \x20   return Acc(value_chosen(both, later.value, later.begins != 0u), left.begins {both} right.begins);\n}}\n\
-         fn identity() -> Acc {{ return Acc(value_identity(), 0u); }}\n\
-         fn padding() -> Acc {{ return Acc(value_padding(), 0u); }}\n"
-    )
+    /// What the functions of values say of values alone, and what is known of segments beside each. In reverse, what comes later is to
+    /// the left. Nothing branches: every step of a scan would.
+    fn values(&self, of_values: &str, held: Held) -> String {
+        let both = if self.packs() { "+" } else { "|" };
+        let chosen = match held {
+            Held::Structure(kind) => {
+                let field = |name| format!("select(first.{name}, second.{name}, is_second)");
+                format!("ValueAcc({})", field_names(kind).map(field).collect::<Vec<_>>().join(", "))
+            }
+            _ => "select(first, second, is_second)".to_owned(),
+        };
+        format!(
+            "{of_values}\
+             struct Acc {{ value: ValueAcc, begins: u32 }}\n\
+             fn value_chosen(first: ValueAcc, second: ValueAcc, is_second: bool) -> ValueAcc {{\n\
+             \x20   return {chosen};\n}}\n\
+             fn hold(value: Value) -> Acc {{ return Acc(value_hold(value), 0u); }}\n\
+             fn leave(acc: Acc) -> Value {{ return value_leave(acc.value); }}\n\
+             fn enter(item: Item, index: u32) -> Acc {{ return Acc(value_enter(item, index), 0u); }}\n\
+             fn combine(left: Acc, right: Acc) -> Acc {{\n\
+             \x20   var later = right;\n\
+             \x20   if (REVERSE == 1u) {{\n\
+             \x20       later = left;\n\
+             \x20   }}\n\
+             \x20   let both = value_combine(left.value, right.value);\n\
+             \x20   return Acc(value_chosen(both, later.value, later.begins != 0u), left.begins {both} right.begins);\n}}\n\
+             fn identity() -> Acc {{ return Acc(value_identity(), 0u); }}\n\
+             fn padding() -> Acc {{ return Acc(value_padding(), 0u); }}\n"
+        )
+    }
 }

@@ -184,32 +184,16 @@ impl Shader {
     }
 
     fn header(&self) -> String {
-        let Types { item, acc, output, op, .. } = &self.types;
-        let structure = match op {
-            Op::Custom(own) => &own.source.structure,
-            _ => "",
-        };
-        let type_of =
-            |kind: &Kind| kind.number().map_or(structure, |dtype| Scalar::of(dtype).name());
+        let Types { item, output, .. } = &self.types;
+        let [_, value, stored] = self.types.type_names();
         let made = self.types.made.as_ref();
-        let item_type = match made {
-            Some(made) => made.item().unwrap_or(type_of(&made.recipe.item)),
-            None => type_of(item),
+        let mut text = self.types.type_aliases();
+        text += &match &self.types.cut {
+            Some(cut) => cut.text(&self.types.operator_text(&cut::OF_VALUES), self.types.held()),
+            None => self.types.operator_text(&Names::PLAIN),
         };
-        let stored = made.and_then(Made::stored).unwrap_or(type_of(output));
-        let mut text = format!(
-            "alias Item = {item_type};\nalias Value = {};\nalias Stored = {stored};\n",
-            type_of(acc),
-        );
-        match &self.types.cut {
-            Some(cut) => {
-                let of_values = self.types.operator_text(&cut::OF_VALUES);
-                text += &cut::values(&of_values, self.types.held(), cut);
-                text += &cut.text();
-            }
-            None => text += &self.types.operator_text(&Names::PLAIN),
-        }
-        text += &words(&self.types, self.subgroup());
+        text += &self.types.words_text();
+        text += &shuffles(&self.types, self.subgroup());
         text += &result_words(&self.types);
         if let Some(made) = &self.types.made {
             text += made.declarations();
@@ -233,8 +217,8 @@ impl Shader {
             let written = made.and_then(|made| made::written(made, first_word(&self.types)));
             let convert = match written {
                 Some(written) => written,
-                None if type_of(acc) == type_of(output) => "leave(acc)".to_owned(),
-                None => format!("{}(leave(acc))", type_of(output)),
+                None if value == stored => "leave(acc)".to_owned(),
+                None => format!("{stored}(leave(acc))"),
             };
             if self.writes {
                 let _ = write!(
@@ -256,7 +240,7 @@ impl Shader {
             }
         }
         if let Some(function) = self.atomic {
-            text += &total(function, &self.types);
+            text += &self.types.total_text(function);
         }
         text += ROUNDING;
         text
@@ -323,86 +307,43 @@ fn write_part(output: Kind, width: u32, packed: u32) -> String {
     )
 }
 
-/// The words of a value that is combined, and their way between the threads of a subgroup.
-fn words(types: &Types, subgroup: u32) -> String {
-    let (held, count) = (types.held(), types.words());
-    let words: Vec<String> = (0..count).map(|k| format!("words[{k}]")).collect();
-    let (own, begins) = words.split_at(held.words() as usize);
-    let value = held.of_words::<Wgsl>(own);
-    let (own, value) = match begins {
-        [begins] => {
-            let mut own = held.words_of::<Wgsl>("acc.value");
-            own.push("acc.begins".to_owned());
-            (own, format!("Acc({value}, {begins})"))
-        }
-        _ => (held.words_of::<Wgsl>("acc"), value),
-    };
-    let mut text = format!(
-        "const WORDS = {count}u;\n\
-         alias Words = array<u32, WORDS>;\n\
-         fn words_of(acc: Acc) -> Words {{ return Words({}); }}\n\
-         fn acc_of(words: Words) -> Acc {{ return {}; }}\n",
-        own.join(", "),
-        value,
-    );
-    if subgroup > 1 {
-        text += "/// This thread's number in its subgroup.\nvar<private> lane: u32;\n";
-        for (name, function) in
-            [("shuffled", "subgroupShuffle"), ("shuffled_xor", "subgroupShuffleXor")]
-        {
-            let moved: Vec<String> =
-                words.iter().map(|word| format!("{function}({word}, lane)")).collect();
-            let _ = write!(
-                text,
-                "fn {name}(acc: Acc, lane: u32) -> Acc {{\n\
-                 \x20   let words = words_of(acc);\n\
-                 \x20   return acc_of(Words({}));\n}}\n",
-                moved.join(", "),
-            );
-        }
-        // The number of a lane is found by votes on its bits, from the highest down: `subgroupMax` gave all ones for
-        // zeros in some kernels of an NVIDIA driver (580.159.04), and shuffles were slower there.
-        text += "fn holds_for_any(yes: bool) -> bool { return subgroupAny(yes); }\n\
-                 /// 1 + the last lane for which this holds; 0 if it holds for none.\n\
-                 fn last_lane(yes: bool) -> u32 {\n\
-                 \x20   let number = select(0u, lane + 1u, yes);\n\
-                 \x20   var found = 0u;\n";
-        let most = u32::BITS - subgroup.leading_zeros();
-        for bit in (0..most).rev().map(|place| 1 << place) {
-            let _ = writeln!(
-                text,
-                "    found |= select(0u, {bit}u, subgroupAny(number >= (found | {bit}u)));"
-            );
-        }
-        text += "    return found;\n}\n";
-    } else {
-        text += "/// A thread is a subgroup of its own.\nvar<private> lane: u32;\n\
-                 fn shuffled(acc: Acc, lane: u32) -> Acc { return acc; }\n\
-                 fn shuffled_xor(acc: Acc, lane: u32) -> Acc { return acc; }\n\
-                 fn holds_for_any(yes: bool) -> bool { return yes; }\n\
-                 fn last_lane(yes: bool) -> u32 { return u32(yes); }\n";
+/// How values go between the threads of a subgroup.
+fn shuffles(types: &Types, subgroup: u32) -> String {
+    if subgroup == 1 {
+        return "/// A thread is a subgroup of its own.\nvar<private> lane: u32;\n\
+                fn shuffled(acc: Acc, lane: u32) -> Acc { return acc; }\n\
+                fn shuffled_xor(acc: Acc, lane: u32) -> Acc { return acc; }\n\
+                fn holds_for_any(yes: bool) -> bool { return yes; }\n\
+                fn last_lane(yes: bool) -> u32 { return u32(yes); }\n"
+            .to_owned();
     }
-    text
+    let shuffle = |(name, function): (&str, &str)| {
+        types.shuffle(name, |word| format!("{function}({word}, lane)"))
+    };
+    let shuffles = [("shuffled", "subgroupShuffle"), ("shuffled_xor", "subgroupShuffleXor")];
+    format!(
+        "/// This thread's number in its subgroup.\nvar<private> lane: u32;\n{}{}",
+        shuffles.map(shuffle).concat(),
+        votes(subgroup),
+    )
 }
 
-/// The total for WGSL's atomics, which order it as an unsigned integer.
-fn total(function: &str, types: &Types) -> String {
-    let scalar = if types.held().words() == 2 { Scalar::U64 } else { Scalar::U32 };
-    let words: Vec<String> = (0..scalar.words()).map(|k| format!("words[{k}]")).collect();
-    let flip = match types.sign_of_total() {
-        0 => String::new(),
-        sign => format!("words[WORDS - 1u] ^= {sign:#x}u; "),
+/// What the threads of a subgroup tell each other of a condition. The number of a lane is found by votes on its bits, from the highest
+/// down: `subgroupMax` gave all ones for zeros in some kernels of an NVIDIA driver (580.159.04), and shuffles were slower there.
+fn votes(subgroup: u32) -> String {
+    let most = u32::BITS - subgroup.leading_zeros();
+    let vote = |bit: u32| {
+        format!("    found |= select(0u, {bit}u, subgroupAny(number >= (found | {bit}u)));\n")
     };
     format!(
-        "alias Total = {};\n\
-         fn ordered(acc: Acc) -> Total {{ var words = words_of(acc); {flip}return {}; }}\n\
-         fn unordered(total: Total) -> Acc {{\n\
-         \x20   var words = Words({});\n\
-         \x20   {flip}return acc_of(words);\n}}\n\
-         fn add_to_total(acc: Acc) -> Total {{ return {function}(&state.total, ordered(acc)); }}\n",
-        scalar.name(),
-        scalar.of_words::<Wgsl>(&words),
-        scalar.words_of::<Wgsl>("total").join(", "),
+        "fn holds_for_any(yes: bool) -> bool {{ return subgroupAny(yes); }}\n\
+         /// 1 + the last lane for which this holds; 0 if it holds for none.\n\
+         fn last_lane(yes: bool) -> u32 {{\n\
+         \x20   let number = select(0u, lane + 1u, yes);\n\
+         \x20   var found = 0u;\n\
+         {}\
+         \x20   return found;\n}}\n",
+        (0..most).rev().map(|place| vote(1 << place)).collect::<String>(),
     )
 }
 
@@ -416,9 +357,7 @@ fn result_words(types: &Types) -> String {
                 Kind::Number(dtype) => Scalar::of(dtype).words_of::<Wgsl>("value"),
                 kind => words_stored::<Wgsl>(kind, "value"),
             };
-            let init: Vec<String> = (0..MOST_WORDS)
-                .map(|k| format!("parameters.init[{}].{}", k / 4, ["x", "y", "z", "w"][k % 4]))
-                .collect();
+            let init: Vec<String> = (0..MOST_WORDS).map(handed_word).collect();
             let text = format!(
                 "const RESULT_WORDS = {}u;\n\
                  const RESULT_BITS = {}u;\n\

@@ -26,6 +26,14 @@ impl Syntax for Wgsl {
         format!("alias {name} = {of};\n")
     }
 
+    fn constant(name: &str, value: u32) -> String {
+        format!("const {name} = {value}u;\n")
+    }
+
+    fn words_type() -> String {
+        "alias Words = array<u32, WORDS>;\n".to_owned()
+    }
+
     fn function(result: &str, name: &str, parameters: &[(&str, &str)], body: &str) -> String {
         let parameters = parameters.iter().map(|(name, of)| format!("{name}: {of}"));
         let parameters = parameters.collect::<Vec<_>>().join(", ");
@@ -34,6 +42,14 @@ impl Syntax for Wgsl {
 
     fn named(name: &str, _: &str, value: &str) -> String {
         format!("let {name} = {value};")
+    }
+
+    fn variable(name: &str, _: &str, value: &str) -> String {
+        format!("var {name} = {value};")
+    }
+
+    fn words(words: &[String]) -> String {
+        format!("Words({})", words.join(", "))
     }
 
     fn select(condition: &str, yes: &str, no: &str) -> String {
@@ -76,8 +92,8 @@ impl Syntax for Wgsl {
         format!("({bits} << {places}u)")
     }
 
-    fn part(access: &str, k: usize) -> String {
-        format!("{access}[{k}]")
+    fn part(whole: &str, place: &str) -> String {
+        format!("{whole}[{place}]")
     }
 
     fn item(dtype: Dtype, part: &str, k: u32) -> String {
@@ -148,6 +164,12 @@ impl Syntax for Wgsl {
 
     fn search(search: &Search) -> String {
         operator::search(search)
+    }
+
+    fn add_to_total(function: &str) -> String {
+        format!(
+            "fn add_to_total(acc: Acc) -> Total {{ return {function}(&state.total, ordered(acc)); }}\n"
+        )
     }
 
     fn position_words(value: &str) -> Vec<String> {
