@@ -22,56 +22,102 @@ pub(crate) fn items_at_once(made: &Made, inputs: &[Slice<'_>]) -> u32 {
 
 /// How items are read, so many at once of each array; and one. `fields` stand beside the arrays, and are `kept` as they are.
 pub(crate) fn text(made: &Made, items: u32, Beside { fields, kept }: &Beside) -> String {
-    let Recipe { arrays, anywhere, formula, .. } = &made.recipe;
-    let (is_numbered, words) = (made.recipe.is_numbered(), made.recipe.words());
-    let in_order: Vec<(usize, Kind)> = arrays.iter().copied().enumerate().collect();
-    let others: Vec<(usize, Kind)> = anywhere.iter().copied().enumerate().collect();
-    let given = if words > 0 { "Given given; " } else { "" };
+    let [at_once, one] =
+        [("Access", items), ("InMemory", 1)].map(|(name, items)| Reading { made, name, items });
+    let number = "item + u64(access) * ACCESS_ITEMS";
     let wide =
         |kind: Kind| access(kind, items * kind.size() as u32).map_or("u32", |(name, _)| name);
+    let fetch = at_once
+        .fetch(number, |k, kind| format!("((const {}*)(inputs.in{k} + item))[access]", wide(kind)));
+    let fetch_once = at_once.fetch(number, |k, kind| {
+        format!("read((const {}*)(inputs.in{k} + item) + access)", wide(kind))
+    });
+    let fetch_one = one.fetch("item", |k, _| format!("inputs.in{k}[item]"));
+    let (inputs, moved): (Vec<String>, Vec<String>) = inputs(made).into_iter().unzip();
+    let moved: Vec<&str> = moved.iter().map(|moved| &**moved).collect();
+    format!(
+        "struct Access {{ {accesses} }};\n\
+         struct InMemory {{ {memories} }};\n\
+         constexpr u32 ACCESS_ITEMS = {items}u;\n\
+         struct Items {{ Item at[ACCESS_ITEMS]; }};\n\
+         inline Items unpack(const Access& access) {{ return Items{{{{{unpacked}}}}}; }}\n\
+         inline Item unpack_one(const InMemory& item) {{ return {unpacked_one}; }}\n\
+         struct Inputs {{ {inputs}{fields}}};\n\
+         inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}}}; }}\n\
+         inline const InMemory* first_of(const Inputs& inputs) {{ return (const InMemory*){first}; }}\n\
+         template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
+         \x20   {fetch}\n}}\n\
+         inline Access fetch_once(const Inputs& inputs, u32 item, u32 access) {{\n\
+         \x20   {fetch_once}\n}}\n\
+         template <typename Offset> inline InMemory fetch_one(const Inputs& inputs, Offset item) {{\n\
+         \x20   {fetch_one}\n}}\n",
+        accesses = at_once.fields(wide),
+        memories = one.fields(in_memory),
+        unpacked = at_once.unpacked("access"),
+        unpacked_one = one.unpacked("item"),
+        inputs = inputs.concat(),
+        moved = [&moved[..], kept].concat().join(", "),
+        first = if made.recipe.arrays.is_empty() { "nullptr" } else { "inputs.in0" },
+    )
+}
 
-    // What a launch is handed, and what of it is so many items further on.
-    let mut handed: Vec<(String, String)> = Vec::new();
-    for (k, kind) in &in_order {
-        let of = in_memory(*kind);
-        handed.push((format!("const {of}* in{k}; "), format!("inputs.in{k} + items")));
-    }
-    for (k, kind) in &others {
-        handed.push((format!("const {}* any{k}; ", in_memory(*kind)), format!("inputs.any{k}")));
-    }
-    if is_numbered {
-        handed.push(("u64 first; ".to_owned(), "inputs.first + items".to_owned()));
-    }
-    let moved: Vec<&str> = handed.iter().map(|(_, moved)| &**moved).collect();
-    let inputs: String = handed.iter().map(|(declared, _)| &**declared).collect();
+/// What a launch is handed for items, and what of it is so many items further on.
+fn inputs(made: &Made) -> Vec<(String, String)> {
+    let Recipe { arrays, anywhere, .. } = &made.recipe;
+    let in_order = arrays.iter().enumerate().map(|(k, kind)| {
+        (format!("const {}* in{k}; ", in_memory(*kind)), format!("inputs.in{k} + items"))
+    });
+    let anywhere = anywhere.iter().enumerate().map(|(k, kind)| {
+        (format!("const {}* any{k}; ", in_memory(*kind)), format!("inputs.any{k}"))
+    });
+    let first = || ("u64 first; ".to_owned(), "inputs.first + items".to_owned());
+    in_order.chain(anywhere).chain(made.recipe.is_numbered().then(first)).collect()
+}
 
-    // What is read of so many items at once; `each` says as what of each array.
-    let read = |items: u32, each: &dyn Fn(Kind) -> String| -> String {
-        let mut read: String =
-            in_order.iter().map(|(k, kind)| format!("{} in{k}; ", each(*kind))).collect();
-        read += if is_numbered { "u64 at; " } else { "" };
-        let others = others.iter();
-        read.extend(others.map(|(k, of)| format!("{} any{k}[{items}]; ", in_memory(*of))));
-        read + given
-    };
-    let is_plain = others.is_empty() && !is_numbered && words == 0;
-    // How it is read: each array in order as said, from the item of this number on.
-    let fetched = |of: &str, items: u32, number: &str, each: &dyn Fn(usize, Kind) -> String| {
-        let from: Vec<String> = in_order.iter().map(|(k, kind)| each(*k, *kind)).collect();
-        if is_plain {
-            return format!("return {of}{{{}}};", from.join(", "));
+/// How so many items are read at once of each array, into a structure of this name.
+struct Reading<'a> {
+    made: &'a Made,
+    name: &'static str,
+    items: u32,
+}
+
+impl Reading<'_> {
+    /// The fields of the structure, given the types of accesses to arrays in order.
+    fn fields(&self, access: impl Fn(Kind) -> &'static str) -> String {
+        let Recipe { arrays, anywhere, .. } = &self.made.recipe;
+        let in_order =
+            arrays.iter().enumerate().map(|(k, kind)| format!("{} in{k}; ", access(*kind)));
+        let mut fields: String = in_order.collect();
+        fields += if self.made.recipe.is_numbered() { "u64 at; " } else { "" };
+        fields.extend(
+            anywhere
+                .iter()
+                .enumerate()
+                .map(|(k, kind)| format!("{} any{k}[{}]; ", in_memory(*kind), self.items)),
+        );
+        fields += if self.made.recipe.words() > 0 { "Given given; " } else { "" };
+        fields
+    }
+
+    /// Statements that return the structure: each array in order is read as said, from the item of this number on.
+    fn fetch(&self, number: &str, each: impl Fn(usize, Kind) -> String) -> String {
+        let (Self { made, name, .. }, recipe) = (self, &self.made.recipe);
+        let (is_numbered, is_given) = (recipe.is_numbered(), recipe.words() > 0);
+        let from = recipe.arrays.iter().enumerate().map(|(k, kind)| each(k, *kind));
+        let from: Vec<String> = from.collect();
+        if recipe.anywhere.is_empty() && !is_numbered && !is_given {
+            return format!("return {name}{{{}}};", from.join(", "));
         }
-        let mut lines = format!("{of} made;\n");
+        let mut lines = format!("{name} made;\n");
         for (k, from) in from.iter().enumerate() {
             let _ = writeln!(lines, "    made.in{k} = {from};");
         }
         if is_numbered {
             let _ = writeln!(lines, "    made.at = inputs.first + {number};");
         }
-        lines += if words > 0 { "    made.given = inputs.given;\n" } else { "" };
-        for ((k, _), (index, last)) in others.iter().zip(made.recipe.indices()) {
-            for v in 0..items as usize {
-                let terms = OfItem { made, of: "made", items, v };
+        lines += if is_given { "    made.given = inputs.given;\n" } else { "" };
+        for (k, (index, last)) in recipe.indices().into_iter().enumerate() {
+            for (v, terms) in self.terms("made").enumerate() {
                 let index = index.text(true, &made.functions, &terms);
                 let last = terms.index(last, true);
                 let _ = writeln!(
@@ -81,40 +127,20 @@ pub(crate) fn text(made: &Made, items: u32, Beside { fields, kept }: &Beside) ->
             }
         }
         lines + "    return made;"
-    };
-    let unpacked = (0..items as usize)
-        .map(|v| formula.text(&made.functions, &OfItem { made, of: "access", items, v }));
-    let one = OfItem { made, of: "item", items: 1, v: 0 };
-    let at_once = fetched("Access", items, "item + u64(access) * ACCESS_ITEMS", &|k, kind| {
-        format!("((const {}*)(inputs.in{k} + item))[access]", wide(kind))
-    });
-    let once = fetched("Access", items, "item + u64(access) * ACCESS_ITEMS", &|k, kind| {
-        format!("read((const {}*)(inputs.in{k} + item) + access)", wide(kind))
-    });
-    let fetched_one = fetched("InMemory", 1, "item", &|k, _| format!("inputs.in{k}[item]"));
-    format!(
-        "struct Access {{ {accesses} }};\n\
-         struct InMemory {{ {memories} }};\n\
-         constexpr u32 ACCESS_ITEMS = {items}u;\n\
-         struct Items {{ Item at[ACCESS_ITEMS]; }};\n\
-         inline Items unpack(const Access& access) {{ return Items{{{{{unpacked}}}}}; }}\n\
-         inline Item unpack_one(const InMemory& item) {{ return {one}; }}\n\
-         struct Inputs {{ {inputs}{fields}}};\n\
-         inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}}}; }}\n\
-         inline const InMemory* first_of(const Inputs& inputs) {{ return (const InMemory*){first}; }}\n\
-         template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
-         \x20   {at_once}\n}}\n\
-         inline Access fetch_once(const Inputs& inputs, u32 item, u32 access) {{\n\
-         \x20   {once}\n}}\n\
-         template <typename Offset> inline InMemory fetch_one(const Inputs& inputs, Offset item) {{\n\
-         \x20   {fetched_one}\n}}\n",
-        accesses = read(items, &|kind| wide(kind).to_owned()),
-        memories = read(1, &|kind| in_memory(kind).to_owned()),
-        unpacked = unpacked.collect::<Vec<_>>().join(", "),
-        one = formula.text(&made.functions, &one),
-        moved = [&moved[..], kept].concat().join(", "),
-        first = if in_order.is_empty() { "nullptr" } else { "inputs.in0" },
-    )
+    }
+
+    /// Expressions for the items in the structure, which is a variable of this name.
+    fn unpacked(&self, of: &str) -> String {
+        let Made { recipe, functions } = self.made;
+        let items = self.terms(of).map(|terms| recipe.formula.text(functions, &terms));
+        items.collect::<Vec<_>>().join(", ")
+    }
+
+    /// The items of a structure that is a variable of this name.
+    fn terms<'b>(&'b self, of: &'b str) -> impl Iterator<Item = OfItem<'b>> {
+        let Self { made, items, .. } = *self;
+        (0..items as usize).map(move |v| OfItem { made, of, items, v })
+    }
 }
 
 /// An expression for what is written of a value `acc`, if it is not the value.

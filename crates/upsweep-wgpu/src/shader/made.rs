@@ -50,56 +50,11 @@ pub(crate) fn items_at_once(made: &Made, inputs: &[Slice<'_>], alignment: u64) -
 
 /// How items are read, so many at once of each array; what kernels are handed begins with this word.
 pub(crate) fn text(made: &Made, items: u32, first_word: usize) -> String {
-    let Recipe { arrays, anywhere, formula, .. } = &made.recipe;
-    let in_order = (0..).zip(arrays);
-    let in_order =
-        in_order.map(|(k, &kind)| Array { name: format!("in{k}"), place: k, kind, items });
-    let in_order: Vec<Array> = in_order.collect();
-    let anywhere = (0..).zip(anywhere).map(|(k, &kind)| Array {
-        name: format!("any{k}"),
-        place: arrays.len() + k,
-        kind,
-        items: 1,
-    });
-    let anywhere: Vec<Array> = anywhere.collect();
-    let terms =
-        |v| OfItem { made, in_order: &in_order, anywhere: &anywhere, v, first_word, is_read: true };
+    let arrays = Arrays::of(made, items);
+    let terms = |v| OfItem { made, arrays: &arrays, v, first_word, is_read: true };
     let all: Vec<OfItem<'_>> = (0..items as usize).map(terms).collect();
-    let unpacked: Vec<String> =
-        all.iter().map(|terms| formula.text(&made.functions, terms)).collect();
-    let mut fields: String =
-        in_order.iter().map(|array| format!("{}: {}, ", array.name, array.access())).collect();
-    let fetched: Vec<String> = in_order.iter().map(|array| array.fetched("item")).collect();
-    let is_numbered = made.recipe.is_numbered();
-    let fetch = if anywhere.is_empty() && !is_numbered && !arrays.is_empty() {
-        format!("return Access({});", fetched.join(", "))
-    } else {
-        let set = in_order.iter().zip(&fetched);
-        let mut lines: String =
-            set.map(|(array, from)| format!("    access.{} = {from};\n", array.name)).collect();
-        // Structures have fields, whether there is something to say or not.
-        fields += "at: u32, ";
-        lines += "    access.at = item;\n";
-        for (array, (index, last)) in anywhere.iter().zip(made.recipe.indices()) {
-            let Array { name, .. } = array;
-            let access = array.access();
-            let _ = write!(fields, "{name}: array<{access}, ACCESS_ITEMS>, ");
-            for terms in &all {
-                let v = terms.v;
-                let index = index.text(false, &made.functions, terms);
-                let last = terms.index(last, false);
-                let from = array.fetched(&format!("{name}_at{v}"));
-                let _ = write!(
-                    lines,
-                    "    let {name}_at{v} = min({index}, {last});\n\
-                     \x20   access.{name}[{v}] = {from};\n",
-                );
-            }
-        }
-        format!("\n    var access: Access;\n{lines}    return access;\n")
-    };
-    let bindings: String = in_order.iter().chain(&anywhere).map(Array::binding).collect();
-    let fetch = if fetch.starts_with('\n') { fetch } else { format!(" {fetch} ") };
+    let unpacked = all.iter().map(|terms| made.recipe.formula.text(&made.functions, terms));
+    let (fields, fetch) = fetch(made, &arrays, &all);
     format!(
         "const ACCESS_ITEMS = {items}u;\n\
          {bindings}\
@@ -109,22 +64,56 @@ pub(crate) fn text(made: &Made, items: u32, first_word: usize) -> String {
          fn read_access(at: u32) -> Access {{ return fetch(at * ACCESS_ITEMS); }}\n\
          fn unpack(access: Access) -> array<Item, ACCESS_ITEMS> {{\n\
          \x20   return array<Item, ACCESS_ITEMS>({unpacked});\n}}\n",
-        unpacked = unpacked.join(", "),
+        bindings = arrays.all().map(Array::binding).collect::<String>(),
+        unpacked = unpacked.collect::<Vec<_>>().join(", "),
     )
+}
+
+/// The fields of an access, and how that one is read which begins with `item`.
+fn fetch(made: &Made, arrays: &Arrays, all: &[OfItem<'_>]) -> (String, String) {
+    let Arrays { in_order, anywhere } = arrays;
+    let field = |array: &Array| format!("{}: {}, ", array.name, array.access());
+    let mut fields: String = in_order.iter().map(field).collect();
+    let fetched = in_order.iter().map(|array| array.fetched("item"));
+    if anywhere.is_empty() && !made.recipe.is_numbered() && !in_order.is_empty() {
+        let fetched: Vec<String> = fetched.collect();
+        return (fields, format!(" return Access({}); ", fetched.join(", ")));
+    }
+    let set = in_order.iter().zip(fetched);
+    let mut lines: String =
+        set.map(|(array, from)| format!("    access.{} = {from};\n", array.name)).collect();
+    // Structures have fields, whether there is something to say or not.
+    fields += "at: u32, ";
+    lines += "    access.at = item;\n";
+    for (array, (index, last)) in anywhere.iter().zip(made.recipe.indices()) {
+        let name = &array.name;
+        let _ = write!(fields, "{name}: array<{}, ACCESS_ITEMS>, ", array.access());
+        for terms in all {
+            let v = terms.v;
+            let index = index.text(false, &made.functions, terms);
+            let last = terms.index(last, false);
+            let from = array.fetched(&format!("{name}_at{v}"));
+            let _ = write!(
+                lines,
+                "    let {name}_at{v} = min({index}, {last});\n\
+                 \x20   access.{name}[{v}] = {from};\n",
+            );
+        }
+    }
+    (fields, format!("\n    var access: Access;\n{lines}    return access;\n"))
 }
 
 /// An expression for what is written of a value `acc`, if it is not the value.
 pub(crate) fn written(made: &Made, first_word: usize) -> Option<String> {
     let written = made.recipe.written.as_ref()?;
-    let terms = OfItem { made, in_order: &[], anywhere: &[], v: 0, first_word, is_read: false };
+    let terms = OfItem { made, arrays: &Arrays::default(), v: 0, first_word, is_read: false };
     Some(written.text(&made.functions, &terms))
 }
 
 /// An item of an access, or what is written.
 struct OfItem<'a> {
     made: &'a Made,
-    in_order: &'a [Array],
-    anywhere: &'a [Array],
+    arrays: &'a Arrays,
     /// Which one of the access.
     v: usize,
     /// The word with which begins what kernels are handed.
@@ -149,12 +138,12 @@ impl OfItem<'_> {
 
 impl Terms for OfItem<'_> {
     fn item(&self, array: usize, structure: &str) -> String {
-        let array = &self.in_order[array];
+        let array = &self.arrays.in_order[array];
         array.unpacked(&format!("access.{}", array.name), structure)[self.v].clone()
     }
 
     fn anywhere(&self, array: usize, structure: &str) -> String {
-        let array = &self.anywhere[array];
+        let array = &self.arrays.anywhere[array];
         array.unpacked(&format!("access.{}[{}]", array.name, self.v), structure)[0].clone()
     }
 
@@ -204,6 +193,34 @@ impl Terms for OfItem<'_> {
             true => format!("bitcast<{}>{sum}", Scalar::of(of).name()),
             false => sum,
         }
+    }
+}
+
+/// The arrays that items are made of.
+#[derive(Default)]
+struct Arrays {
+    in_order: Vec<Array>,
+    anywhere: Vec<Array>,
+}
+
+impl Arrays {
+    /// Those of a recipe: so many items are read at once of each that is read in order.
+    fn of(made: &Made, items: u32) -> Self {
+        let Recipe { arrays, anywhere, .. } = &made.recipe;
+        let in_order = (0..).zip(arrays).map(|(k, &kind)| {
+            let (name, place) = (format!("in{k}"), k);
+            Array { name, place, kind, items }
+        });
+        let anywhere = (0..).zip(anywhere).map(|(k, &kind)| {
+            let (name, place) = (format!("any{k}"), arrays.len() + k);
+            Array { name, place, kind, items: 1 }
+        });
+        Self { in_order: in_order.collect(), anywhere: anywhere.collect() }
+    }
+
+    /// All of them.
+    fn all(&self) -> impl Iterator<Item = &Array> {
+        self.in_order.iter().chain(&self.anywhere)
     }
 }
 
