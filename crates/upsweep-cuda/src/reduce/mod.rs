@@ -41,9 +41,8 @@ pub struct ReduceOptions {
 
 /// The strategy and policy of a sum of integers, where none are asked for.
 pub(crate) fn choice(items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy) {
-    let [item, acc, output] = [Kind::Number(Dtype::U32); 3];
-    let values = OperatorValues::none(acc);
-    let types = Types { item, acc, output, op: Op::Sum, values, made: None, cut: None, packed: 1 };
+    let kind = Kind::Number(Dtype::U32);
+    let types = Types::new(kind, kind, kind, Op::Sum, OperatorValues::none(kind));
     (policy::strategy(&types), policy::policy(items * item_bytes as u64))
 }
 

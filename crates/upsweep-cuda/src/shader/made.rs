@@ -6,8 +6,9 @@ use upsweep_core::{Dtype, Kind, Recipe, Terms};
 use upsweep_gpu::Made;
 use upsweep_gpu::layout::{is_whole, of_memory, unpack_as};
 
+use super::items::Beside;
 use super::types::{access, in_memory};
-use super::{Beside, CudaCpp, Scalar};
+use super::{CudaCpp, Scalar};
 use crate::slice::Slice;
 
 /// How many items are read at once: as many of the longest as an access has, if all arrays begin where such accesses may.
@@ -21,7 +22,7 @@ pub(crate) fn items_at_once(made: &Made, inputs: &[Slice<'_>]) -> u32 {
 }
 
 /// How items are read, so many at once of each array; and one. `fields` stand beside the arrays, and are `kept` as they are.
-pub(crate) fn text(made: &Made, items: u32, Beside { fields, kept }: &Beside) -> String {
+pub(super) fn text(made: &Made, items: u32, Beside { fields, kept }: &Beside) -> String {
     let [at_once, one] =
         [("Access", items), ("InMemory", 1)].map(|(name, items)| Reading { made, name, items });
     let number = "item + u64(access) * ACCESS_ITEMS";

@@ -4,6 +4,7 @@
 //! listed, for C++ wants names before their use. All functions run on the device.
 
 pub(crate) mod cut;
+mod items;
 pub(crate) mod made;
 #[cfg(test)]
 mod on_device;
@@ -13,12 +14,11 @@ pub(crate) mod syntax;
 mod tests;
 pub(crate) mod types;
 
-use core::fmt::Write;
 use std::sync::Arc;
 
-use upsweep_core::{Dtype, Kind, Result};
+use upsweep_core::{Kind, Result};
 use upsweep_gpu::bits::MOST_WORDS;
-use upsweep_gpu::layout::{unpack, words_stored};
+use upsweep_gpu::layout::words_stored;
 use upsweep_gpu::{Names, Syntax};
 
 use crate::device::Gpu;
@@ -26,9 +26,8 @@ use crate::memory::Buffer;
 
 pub(crate) use cut::Cut;
 pub(crate) use syntax::CudaCpp;
-use types::{access, declared, in_memory, pack};
-use upsweep_gpu::Made;
-pub(crate) use upsweep_gpu::{Held, Op, Scalar};
+use types::{declared, in_memory, pack};
+pub(crate) use upsweep_gpu::{Held, Made, Op, Scalar};
 
 /// The types of one kernel.
 pub(crate) type Types = upsweep_gpu::Types<CudaCpp>;
@@ -132,54 +131,48 @@ impl Shader {
 
     /// What is generated, names of numbers apart.
     fn header(&self) -> String {
-        let mut text = String::from("\n");
-        for (name, value) in &self.constants {
-            let _ = match u32::try_from(*value) {
-                Ok(value) => writeln!(text, "constexpr u32 {name} = {value}u;"),
-                Err(_) => writeln!(text, "constexpr u64 {name} = {value}ull;"),
-            };
-        }
-        let Types { item, acc, output, op, .. } = &self.types;
-        if let (Op::Custom(own), Kind::Struct { .. }) = (op, acc) {
+        let types = &self.types;
+        let mut text = self.sizes();
+        if let (Op::Custom(own), Kind::Struct { .. }) = (&types.op, types.acc) {
             text += &own.source.declarations;
         }
-        text += self.types.made.as_ref().map_or("", Made::declarations);
-        text += &self.types.type_aliases();
-        let arrays = self
-            .types
-            .made
-            .iter()
-            .flat_map(|made| made.recipe.arrays.iter().chain(&made.recipe.anywhere));
-        let marks = self.types.cut.iter().map(|cut| &cut.kind);
-        let kinds: Vec<Kind> = arrays.chain([item, output]).chain(marks).copied().collect();
-        text += &declared(&kinds);
+        text += types.made.as_ref().map_or("", Made::declarations);
+        text += &types.type_aliases();
+        text += &declared(&self.kinds_in_memory());
         text += include_str!("rounding.cuh");
-        text += &taken_declared(&self.types);
-        let of_values = self.types.operator_text(&Names::PLAIN);
-        text += &match &self.types.cut {
+        text += &taken_declared(types);
+        let of_values = types.operator_text(&Names::PLAIN);
+        text += &match &types.cut {
             Some(cut) => cut.text(of_values),
             None => of_values,
         };
-        text += &self.types.words_text();
+        text += &types.words_text();
         text += &self.shuffles();
-        text += &result(&self.types);
-        text += &given(given_words(&self.types));
-        text += &match &self.types.made {
-            Some(made) => made::text(made, self.width / item.size() as u32, &beside(&self.types)),
-            None => input(*item, self.width, &beside(&self.types)),
+        text += &result(types);
+        text += &given(given_words(types));
+        text += &self.input();
+        text += &take_given(types);
+        text += &self.output();
+        let atomic = types.op.atomic(types.held()).filter(|_| types.cut.is_none());
+        text + &atomic.map_or(String::new(), |function| types.total_text(function))
+    }
+
+    /// Named sizes.
+    fn sizes(&self) -> String {
+        let constant = |(name, value): &(&str, u64)| match u32::try_from(*value) {
+            Ok(value) => CudaCpp::constant(name, value),
+            Err(_) => format!("constexpr u64 {name} = {value}ull;\n"),
         };
-        text += &take_given(&self.types);
-        if !matches!(self.types.held(), Held::Position(_)) {
-            let made = self.types.made.as_ref().and_then(made::written);
-            let stored = made.unwrap_or_else(|| "Stored(leave(acc))".to_owned());
-            let _ = writeln!(text, "inline Stored stored(Acc acc) {{ return {stored}; }}");
-            text += &written(*output, self.out_width);
-        }
-        let atomic = op.atomic(self.types.held()).filter(|_| self.types.cut.is_none());
-        if let Some(function) = atomic {
-            text += &self.types.total_text(function);
-        }
-        text
+        "\n".to_owned() + &self.constants.iter().map(constant).collect::<String>()
+    }
+
+    /// Of what all arrays are.
+    fn kinds_in_memory(&self) -> Vec<Kind> {
+        let Types { item, output, made, cut, .. } = &self.types;
+        let recipes = made.iter().map(|made| &made.recipe);
+        let arrays = recipes.flat_map(|recipe| recipe.arrays.iter().chain(&recipe.anywhere));
+        let marks = cut.iter().map(|cut| &cut.kind);
+        arrays.chain([item, output]).chain(marks).copied().collect()
     }
 
     /// How values go between the lanes of a warp.
@@ -196,73 +189,6 @@ impl Shader {
         ];
         shuffles.into_iter().map(shuffle).collect()
     }
-}
-
-/// How items are read: `Access`, several at once, and `InMemory`, one.
-fn input(item: Kind, width: u32, Beside { fields, kept }: &Beside) -> String {
-    let Some((name, items)) = access(item, width) else { return String::new() };
-    let unpacked = unpack::<CudaCpp>(item, width, "access").join(", ");
-    let one = unpack::<CudaCpp>(item, item.size() as u32, "item").join("");
-    let memory = in_memory(item);
-    let moved = [&["inputs.in0 + items"], &kept[..]].concat().join(", ");
-    format!(
-        "using InMemory = {memory};\n\
-         using Access = {name};\n\
-         constexpr u32 ACCESS_ITEMS = {items}u;\n\
-         struct Items {{ Item at[ACCESS_ITEMS]; }};\n\
-         inline Items unpack(Access access) {{ return Items{{{{{unpacked}}}}}; }}\n\
-         inline Item unpack_one(InMemory item) {{ return {one}; }}\n\
-         struct Inputs {{ const InMemory* in0; {fields}}};\n\
-         inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}}}; }}\n\
-         inline const InMemory* first_of(const Inputs& inputs) {{ return inputs.in0; }}\n\
-         template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
-         \x20   return ((const Access*)(inputs.in0 + item))[access];\n}}\n\
-         inline Access fetch_once(const Inputs& inputs, u32 item, u32 access) {{\n\
-         \x20   return read((const Access*)(inputs.in0 + item) + access);\n}}\n\
-         template <typename Offset> inline InMemory fetch_one(const Inputs& inputs, Offset item) {{\n\
-         \x20   return inputs.in0[item];\n}}\n",
-    )
-}
-
-/// How items are written: `OutAccess`, several at once, and `OutMemory`, one.
-fn written(output: Kind, width: u32) -> String {
-    let Some((name, items)) = access(output, width) else { return String::new() };
-    let values: Vec<String> = (0..items).map(|k| format!("items.at[{k}]")).collect();
-    let packed = match output.number() {
-        Some(Dtype::F16) if items > 1 => "pack_pairs<half_pair, OutAccess>(items.at)".to_owned(),
-        Some(Dtype::Bf16) if items > 1 => "pack_pairs<bfloat_pair, OutAccess>(items.at)".to_owned(),
-        _ => pack(output, width, &values),
-    };
-    format!(
-        "using OutAccess = {name};\n\
-         using OutMemory = {};\n\
-         constexpr u32 OUT_ACCESS_ITEMS = {items}u;\n\
-         struct OutItems {{ Stored at[OUT_ACCESS_ITEMS]; }};\n\
-         inline OutAccess pack(OutItems items) {{ return {packed}; }}\n\
-         inline OutMemory pack_one(Stored item) {{ return {}; }}\n",
-        in_memory(output),
-        pack(output, output.size() as u32, &["item".to_owned()]),
-    )
-}
-
-/// What stands in `Inputs` behind arrays: fields, and how each is handed on.
-pub(crate) struct Beside {
-    fields: String,
-    kept: Vec<&'static str>,
-}
-
-/// What stands there of segments, `segments.cuh`, and the words that a launch is handed.
-fn beside(types: &Types) -> Beside {
-    let (mut fields, mut kept) = (String::new(), Vec::new());
-    if types.cut.is_some() {
-        fields += "const Mark* marks; u64 segments; Mark* unique; u64* count; ";
-        kept.extend(["inputs.marks", "inputs.segments", "inputs.unique", "inputs.count"]);
-    }
-    if given_words(types) > 0 {
-        fields += "Given given; ";
-        kept.push("inputs.given");
-    }
-    Beside { fields, kept }
 }
 
 /// The words that a launch is handed, in whole pairs.

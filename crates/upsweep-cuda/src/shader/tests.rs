@@ -11,6 +11,7 @@ use upsweep_core::{
 use upsweep_testing::rotation;
 
 use super::on_device::{run, run_position};
+use super::types::access;
 use super::*;
 use crate::launch::Kernel;
 use crate::{Gpu, testing};

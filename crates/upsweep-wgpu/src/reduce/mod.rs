@@ -416,9 +416,8 @@ pub(crate) fn choice(
     items: u64,
     item_bytes: usize,
 ) -> (GpuReduceStrategy, WorkgroupPolicy) {
-    let [item, acc, output] = [Kind::Number(Dtype::U32); 3];
-    let values = OperatorValues::none(acc);
-    let types = Types { item, acc, output, op: Op::Sum, values, made: None, cut: None, packed: 1 };
+    let kind = Kind::Number(Dtype::U32);
+    let types = Types::new(kind, kind, kind, Op::Sum, OperatorValues::none(kind));
     let bytes = items * item_bytes as u64;
     (policy::strategy(&gpu.facts, &types, bytes), policy::policy(bytes, item_bytes))
 }

@@ -4,6 +4,7 @@
 //! stand in any order, so that nothing else is needed to put a shader together.
 
 pub(crate) mod cut;
+mod items;
 pub(crate) mod made;
 pub(crate) mod operator;
 pub(crate) mod syntax;
@@ -13,17 +14,17 @@ pub(crate) mod unroll;
 use core::fmt::Write;
 use std::collections::HashMap;
 
-use upsweep_core::{Dtype, Kind};
+use upsweep_core::Kind;
 use upsweep_gpu::bits::MOST_WORDS;
-use upsweep_gpu::layout::{unpack, width_of, words_stored};
+use upsweep_gpu::layout::{width_of, words_stored};
 use upsweep_gpu::{Names, Syntax};
 
 use crate::backend::Inputs;
 use crate::reduce::Init;
 
 pub(crate) use cut::Cut;
+pub(crate) use items::PACKS_HALVES;
 pub(crate) use syntax::Wgsl;
-use types::{access, pack};
 pub(crate) use upsweep_gpu::{Held, Made, Op, Scalar};
 
 /// The types of one kernel.
@@ -156,155 +157,26 @@ impl Shader {
         )
     }
 
-    /// The short way to round several values to `f16`, in front of the other: for devices that round as they should, where none of the
-    /// values is a NaN.
-    fn packed_halves(&self, output: Kind, values: &[String]) -> String {
-        let packs = self.constants.iter().any(|&(name, is)| name == PACKS_HALVES && is == 1);
-        if !packs || output != Kind::Number(Dtype::F16) {
-            return String::new();
-        }
-        let mut text = String::new();
-        for (k, pair) in values.chunks(2).enumerate() {
-            let _ =
-                writeln!(text, "    let word{k} = pack2x16float(vec2<f32>({}));", pair.join(", "));
-        }
-        let words: Vec<String> = (0..values.len() / 2).map(|k| format!("word{k}")).collect();
-        let beyond: Vec<String> =
-            words.iter().map(|word| format!("beyond_infinity({word})")).collect();
-        let all = match &words[..] {
-            [word] => word.clone(),
-            words => format!("OutAccess({})", words.join(", ")),
-        };
-        let _ = writeln!(
-            text,
-            "    if ((({}) & 0x80008000u) == 0u) {{\n        return {all};\n    }}",
-            beyond.join(" | ")
-        );
-        text
-    }
-
+    /// What is generated, named sizes apart.
     fn header(&self) -> String {
-        let Types { item, output, .. } = &self.types;
-        let [_, value, stored] = self.types.type_names();
-        let made = self.types.made.as_ref();
-        let mut text = self.types.type_aliases();
-        text += &match &self.types.cut {
-            Some(cut) => cut.text(&self.types.operator_text(&cut::OF_VALUES), self.types.held()),
-            None => self.types.operator_text(&Names::PLAIN),
+        let types = &self.types;
+        let mut text = types.type_aliases();
+        text += &match &types.cut {
+            Some(cut) => cut.text(&types.operator_text(&cut::OF_VALUES), types.held()),
+            None => types.operator_text(&Names::PLAIN),
         };
-        text += &self.types.words_text();
-        text += &shuffles(&self.types, self.subgroup());
-        text += &result_words(&self.types);
-        if let Some(made) = &self.types.made {
-            text += made.declarations();
-            let items = width_of(*item, self.width) / item.size() as u32;
-            text += &made::text(made, items, first_word(&self.types));
-        } else if let Some((name, items)) = access(*item, self.width) {
-            text += include_str!("fetch.wgsl");
-            let unpacked = unpack::<Wgsl>(*item, self.width, "access").join(", ");
-            let _ = write!(
-                text,
-                "alias Access = {name};\n\
-                 const ACCESS_ITEMS = {items}u;\n\
-                 fn unpack(access: Access) -> array<Item, ACCESS_ITEMS> {{\n\
-                 \x20   return array<Item, ACCESS_ITEMS>({unpacked});\n}}\n",
-            );
-        }
-        let read = access(*item, self.width);
-        let read = read.as_ref().map(|(name, _)| name);
-        if let Some((name, items)) = access(*output, self.out_width) {
-            let values: Vec<String> = (0..items).map(|k| format!("items[{k}]")).collect();
-            let written = made.and_then(|made| made::written(made, first_word(&self.types)));
-            let convert = match written {
-                Some(written) => written,
-                None if value == stored => "leave(acc)".to_owned(),
-                None => format!("{stored}(leave(acc))"),
-            };
-            if self.writes {
-                let _ = write!(
-                    text,
-                    "alias OutAccess = {};\n\
-                     const OUT_ACCESS_ITEMS = {items}u;\n\
-                     fn stored(acc: Acc) -> Stored {{ return {convert}; }}\n\
-                     fn pack(items: array<Stored, OUT_ACCESS_ITEMS>) -> OutAccess {{\n{}\
-                     \x20   return {};\n}}\n",
-                    if made.is_none() && read == Some(&name) { "Access" } else { &name },
-                    self.packed_halves(*output, &values),
-                    pack(*output, &values),
-                );
-                if self.shared_words {
-                    text += &bits_of(*output);
-                } else {
-                    text += &write_part(*output, self.out_width, self.types.packed);
-                }
-            }
+        text += &types.words_text();
+        text += &shuffles(types, self.subgroup());
+        text += &result(types);
+        text += &self.input();
+        if self.writes {
+            text += &self.output();
         }
         if let Some(function) = self.atomic {
-            text += &self.types.total_text(function);
+            text += &types.total_text(function);
         }
-        text += ROUNDING;
-        text
+        text + ROUNDING
     }
-}
-
-/// A short item as bits of a word.
-fn bits_of(output: Kind) -> String {
-    let Kind::Number(dtype) = output else { return String::new() };
-    let bits = 8 * output.size();
-    format!(
-        "const OUT_BITS = {bits}u;\n\
-         const OUT_MASK = {:#x}u;\n\
-         fn bits_of(item: Stored) -> u32 {{ return {}; }}\n",
-        (1u64 << bits) - 1,
-        Wgsl::stored(dtype, "item"),
-    )
-}
-
-/// How one item of an access in the output is written. Neighbours of a short one in its word are kept.
-fn write_part(output: Kind, width: u32, packed: u32) -> String {
-    let size = output.size() as u32;
-    let Kind::Number(dtype) = output else {
-        let each = size / 4;
-        let parts = width_of(output, width) / 4;
-        let words =
-            words_stored::<Wgsl>(output, "item").into_iter().enumerate().map(|(k, word)| {
-                let place =
-                    if parts > 1 { format!("[part * {each}u + {k}u]") } else { String::new() };
-                format!("    output[access]{place} = {word};\n")
-            });
-        return format!(
-            "fn write_part(access: u32, part: u32, item: Stored) {{\n{}}}\n",
-            words.collect::<String>()
-        );
-    };
-    let bits = Wgsl::stored(dtype, "item");
-    let word = if width / size.max(4) > 1 {
-        "output[access][part / WORD_ITEMS]"
-    } else {
-        "output[access]"
-    };
-    let items = (4 / size).max(1);
-    if items == 1 {
-        let mut text = format!(
-            "const WORD_ITEMS = 1u;\n\
-             fn write_part(access: u32, part: u32, item: Stored) {{ {word} = {bits}; }}\n"
-        );
-        if packed > 1 {
-            let _ = writeln!(
-                text,
-                "fn write_bits(access: u32, part: u32, item: Stored, mask: u32) {{\n\
-                 \x20   {word} = ({word} & ~mask) | (item & mask);\n}}"
-            );
-        }
-        return text;
-    }
-    format!(
-        "{}const WORD_ITEMS = {items}u;\n\
-         fn write_part(access: u32, part: u32, item: Stored) {{\n\
-         \x20   let shift = (part % WORD_ITEMS) * OUT_BITS;\n\
-         \x20   {word} = ({word} & ~(OUT_MASK << shift)) | (bits_of(item) << shift);\n}}\n",
-        bits_of(output),
-    )
 }
 
 /// How values go between the threads of a subgroup.
@@ -347,44 +219,33 @@ fn votes(subgroup: u32) -> String {
     )
 }
 
-/// The words of a result: of a position its index, else the value.
-fn result_words(types: &Types) -> String {
-    let words = match types.held() {
-        Held::Position(_) => vec!["acc.low".to_owned(), "acc.high".to_owned()],
-        held => {
-            let words = match types.acc {
+/// A result as it lies in memory, of a position its index; and what a start value is.
+fn result(types: &Types) -> String {
+    let held = types.held();
+    let (leave, words, bits, init) = match (held, types.acc) {
+        (Held::Position(_), _) => ("", Wgsl::position_words("acc"), 64, "padding()".to_owned()),
+        (_, kind) => {
+            let words = match kind {
                 Kind::Number(dtype) if dtype.size() < 4 => vec![Wgsl::stored(dtype, "value")],
                 Kind::Number(dtype) => Scalar::of(dtype).words_of::<Wgsl>("value"),
                 kind => words_stored::<Wgsl>(kind, "value"),
             };
             let init: Vec<String> = (0..MOST_WORDS).map(handed_word).collect();
-            let text = format!(
-                "const RESULT_WORDS = {}u;\n\
-                 const RESULT_BITS = {}u;\n\
-                 fn result_of(acc: Acc) -> array<u32, RESULT_WORDS> {{\n\
-                 \x20   let value = leave(acc);\n\
-                 \x20   return array<u32, RESULT_WORDS>({});\n}}\n\
-                 fn init() -> Acc {{ return hold({}); }}\n",
-                words.len(),
-                8 * types.acc.size(),
-                words.join(", "),
-                held.value_of_words::<Wgsl>(&init),
-            );
-            return text;
+            let init = format!("hold({})", held.value_of_words::<Wgsl>(&init));
+            ("    let value = leave(acc);\n", words, 8 * kind.size(), init)
         }
     };
     format!(
-        "const RESULT_WORDS = 2u;\n\
-         const RESULT_BITS = 64u;\n\
+        "const RESULT_WORDS = {}u;\n\
+         const RESULT_BITS = {bits}u;\n\
          fn result_of(acc: Acc) -> array<u32, RESULT_WORDS> {{\n\
+         {leave}\
          \x20   return array<u32, RESULT_WORDS>({});\n}}\n\
-         fn init() -> Acc {{ return padding(); }}\n",
-        words.join(", ")
+         fn init() -> Acc {{ return {init}; }}\n",
+        words.len(),
+        words.join(", "),
     )
 }
-
-/// The constant that says whether `pack2x16float` rounds as it should.
-pub(crate) const PACKS_HALVES: &str = "PACKS_HALVES";
 
 /// Rounding to the short floats, to nearest, ties to even; what WGSL's own functions do with ties and
 /// subnormals is up to the device.

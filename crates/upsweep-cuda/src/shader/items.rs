@@ -1,0 +1,98 @@
+//! How a shader reads items and writes them, in CUDA C++.
+
+use upsweep_core::{Dtype, Kind};
+use upsweep_gpu::Held;
+use upsweep_gpu::layout::unpack;
+
+use super::types::{access, in_memory, pack};
+use super::{CudaCpp, Shader, Types, given_words, made};
+
+impl Shader {
+    /// How items are read: `Access`, several at once, and `InMemory`, one.
+    pub(super) fn input(&self) -> String {
+        let item = self.types.item;
+        let beside = beside(&self.types);
+        match &self.types.made {
+            Some(made) => made::text(made, self.width / item.size() as u32, &beside),
+            None => input(item, self.width, &beside),
+        }
+    }
+
+    /// How items are written: `OutAccess`, several at once, and `OutMemory`, one. Nothing of positions.
+    pub(super) fn output(&self) -> String {
+        if matches!(self.types.held(), Held::Position(_)) {
+            return String::new();
+        }
+        let made = self.types.made.as_ref().and_then(made::written);
+        let stored = made.unwrap_or_else(|| "Stored(leave(acc))".to_owned());
+        format!("inline Stored stored(Acc acc) {{ return {stored}; }}\n")
+            + &output(self.types.output, self.out_width)
+    }
+}
+
+/// How items of one array are read.
+fn input(item: Kind, width: u32, Beside { fields, kept }: &Beside) -> String {
+    let Some((name, items)) = access(item, width) else { return String::new() };
+    let unpacked = unpack::<CudaCpp>(item, width, "access").join(", ");
+    let one = unpack::<CudaCpp>(item, item.size() as u32, "item").join("");
+    let memory = in_memory(item);
+    let moved = [&["inputs.in0 + items"], &kept[..]].concat().join(", ");
+    format!(
+        "using InMemory = {memory};\n\
+         using Access = {name};\n\
+         constexpr u32 ACCESS_ITEMS = {items}u;\n\
+         struct Items {{ Item at[ACCESS_ITEMS]; }};\n\
+         inline Items unpack(Access access) {{ return Items{{{{{unpacked}}}}}; }}\n\
+         inline Item unpack_one(InMemory item) {{ return {one}; }}\n\
+         struct Inputs {{ const InMemory* in0; {fields}}};\n\
+         inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}}}; }}\n\
+         inline const InMemory* first_of(const Inputs& inputs) {{ return inputs.in0; }}\n\
+         template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
+         \x20   return ((const Access*)(inputs.in0 + item))[access];\n}}\n\
+         inline Access fetch_once(const Inputs& inputs, u32 item, u32 access) {{\n\
+         \x20   return read((const Access*)(inputs.in0 + item) + access);\n}}\n\
+         template <typename Offset> inline InMemory fetch_one(const Inputs& inputs, Offset item) {{\n\
+         \x20   return inputs.in0[item];\n}}\n",
+    )
+}
+
+/// How items are written.
+fn output(output: Kind, width: u32) -> String {
+    let Some((name, items)) = access(output, width) else { return String::new() };
+    let values: Vec<String> = (0..items).map(|k| format!("items.at[{k}]")).collect();
+    let packed = match output.number() {
+        Some(Dtype::F16) if items > 1 => "pack_pairs<half_pair, OutAccess>(items.at)".to_owned(),
+        Some(Dtype::Bf16) if items > 1 => "pack_pairs<bfloat_pair, OutAccess>(items.at)".to_owned(),
+        _ => pack(output, width, &values),
+    };
+    format!(
+        "using OutAccess = {name};\n\
+         using OutMemory = {};\n\
+         constexpr u32 OUT_ACCESS_ITEMS = {items}u;\n\
+         struct OutItems {{ Stored at[OUT_ACCESS_ITEMS]; }};\n\
+         inline OutAccess pack(OutItems items) {{ return {packed}; }}\n\
+         inline OutMemory pack_one(Stored item) {{ return {}; }}\n",
+        in_memory(output),
+        pack(output, output.size() as u32, &["item".to_owned()]),
+    )
+}
+
+/// What stands in `Inputs` behind arrays: fields, and how each is handed on.
+pub(super) struct Beside {
+    pub(super) fields: String,
+    pub(super) kept: Vec<&'static str>,
+}
+
+/// What stands there of segments, `segments.cuh`, and the words that a launch is handed.
+fn beside(types: &Types) -> Beside {
+    let (mut fields, mut kept) = (String::new(), Vec::new());
+    if types.cut.is_some() {
+        fields += "const Mark* marks; u64 segments; Mark* unique; u64* count; ";
+        kept.extend(["inputs.marks", "inputs.segments", "inputs.unique", "inputs.count"]);
+    }
+    if given_words(types) > 0 {
+        fields += "Given given; ";
+        kept.push("inputs.given");
+    }
+    Beside { fields, kept }
+}
