@@ -41,7 +41,7 @@ fn parts<S: Syntax>(kind: Kind, width: u32, access: &str) -> (Vec<String>, u32) 
     let part = |k: usize| match names.get(k) {
         _ if count == 1 => access.to_owned(),
         Some(name) if !is_whole(kind) => format!("{access}.{name}"),
-        _ => S::part(access, &k.to_string()),
+        _ => S::element(access, &k.to_string()),
     };
     ((0..count).map(part).collect(), bytes)
 }

@@ -9,7 +9,7 @@
 //! - [`ErasedReduce`] and [`ErasedScan`] are problems whose types are values, [`ErasedSource`] and [`ErasedTarget`] their arrays:
 //!   what [`Primitives`] are called with.
 //! - [`Op`]: what kernels combine values by; [`Held`] and [`Scalar`]: what these are meanwhile.
-//! - [`Types`]: the types of a kernel, with [`Made`], how its items are made, and [`Segmentation`], how they are cut into segments.
+//! - [`Types`]: the types of a kernel, with [`FusedInput`], how its items are made, and [`Segmentation`], how they are cut into segments.
 //! - [`Syntax`]: what differs from one language of kernels to another.
 //! - [`Custom`]: an operator of the caller's own with its text; [`OperatorValues`]: what kernels know of an operator's values, those
 //!   of its fields among them.
@@ -22,9 +22,9 @@ pub mod bits;
 mod custom;
 mod erased;
 mod folder;
+mod fused_input;
 mod host;
 pub mod layout;
-mod made;
 mod on_gpu;
 mod operator;
 mod operator_text;
@@ -46,11 +46,11 @@ pub use erased::{
     OperatorText, Signature, value_of,
 };
 pub use folder::{Folder, hash};
+pub use fused_input::FusedInput;
 pub use host::{HostItems, HostItemsMut};
-pub use made::Made;
 pub use on_gpu::OnGpu;
 pub use operator::{Held, Op, Scalar};
-pub use operator_text::{Names, Search};
+pub use operator_text::{OperatorNames, PositionSearch};
 pub use operator_values::{OperatorValues, Spelled};
 pub use packed::{WORD, packed_begin, packed_type};
 pub use primitives::Primitives;

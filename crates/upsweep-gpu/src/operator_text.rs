@@ -7,21 +7,21 @@ use crate::{Custom, Held, Op, Spelled, Syntax, Types};
 
 /// What the type of values in combination is called, and what stands in front of the names of its functions.
 #[derive(Clone, Copy, Debug)]
-pub struct Names {
+pub struct OperatorNames {
     /// The type.
     pub acc: &'static str,
     /// What stands in front.
     pub of: &'static str,
 }
 
-impl Names {
+impl OperatorNames {
     /// Where values are all there is.
     pub const PLAIN: Self = Self { acc: "Acc", of: "" };
 }
 
 /// The search for the position of an extreme.
 #[derive(Clone, Debug)]
-pub struct Search {
+pub struct PositionSearch {
     /// Which extreme.
     pub extreme: Extreme,
     /// How keys and positions are held.
@@ -37,11 +37,11 @@ pub struct Search {
 impl<S: Syntax> Types<S> {
     /// The type `Acc` and the functions `hold`, `leave`, `enter`, `combine`, `identity` and `padding` for items of type `Item` that
     /// are combined as a `Value`; or what `names` has in their stead.
-    pub fn operator_text(&self, names: &Names) -> String {
+    pub fn operator_text(&self, names: &OperatorNames) -> String {
         if let Op::First(extreme) = self.op {
             return self.position(extreme);
         }
-        let Names { acc, of } = names;
+        let OperatorNames { acc, of } = names;
         let (held, values) =
             (self.held(), self.values.spelled(|word| S::operator_word(self, word)));
         let mut text = self.conversions(names);
@@ -74,7 +74,7 @@ impl<S: Syntax> Types<S> {
     }
 
     /// The type of values in combination, and the functions `hold` and `leave`.
-    fn conversions(&self, Names { acc, of }: &Names) -> String {
+    fn conversions(&self, OperatorNames { acc, of }: &OperatorNames) -> String {
         let (value, own) = (("value", "Value"), ("acc", *acc));
         let (hold, leave) = (format!("{of}hold"), format!("{of}leave"));
         let Held::Key(float) = self.held() else {
@@ -86,7 +86,7 @@ impl<S: Syntax> Types<S> {
             if self.op == Op::Min { self.held().least::<S>() } else { self.held().most::<S>() };
         let body = format!(
             "\n    {}\n    return {};\n",
-            S::named("key", "Key", "key_of(value)"),
+            S::let_statement("key", "Key", "key_of(value)"),
             S::select("is_nan_key(key)", &nan, "key"),
         );
         S::keys(float)
@@ -109,7 +109,7 @@ impl<S: Syntax> Types<S> {
                 // −0 and +0 are equal: −0 has the key −1, which nothing else has.
                 let body = format!(
                     "\n    {}\n    return {};\n",
-                    S::named("key", "Key", "key_of(value)"),
+                    S::let_statement("key", "Key", "key_of(value)"),
                     S::key_searched(&end),
                 );
                 S::keys(float) + &S::function("Key", "hold_key", &[value], &body)
@@ -119,7 +119,7 @@ impl<S: Syntax> Types<S> {
                     + &S::function("Key", "hold_key", &[value], " return value; ")
             }
         };
-        key + &S::search(&Search { extreme, held, better, worst, widened: self.widened() })
+        key + &S::search(&PositionSearch { extreme, held, better, worst, widened: self.widened() })
     }
 }
 
@@ -129,7 +129,7 @@ fn custom<S: Syntax>(Custom { source, .. }: &Custom, values: &Spelled, acc: &str
     // Where names come before their use, those of a structure have been declared.
     let declared = S::IS_IN_ORDER && !structure.is_empty();
     let fields = values.fields.as_ref().map_or(String::new(), |(kind, words)| {
-        S::named("fields", "auto", &of_memory::<S>(*kind, words, fields)) + " "
+        S::let_statement("fields", "auto", &of_memory::<S>(*kind, words, fields)) + " "
     });
     let body = format!(" {fields}{combine} ");
     let function = S::function(acc, "combined", &[("left", acc), ("right", acc)], &body);

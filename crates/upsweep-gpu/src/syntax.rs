@@ -6,7 +6,7 @@ use core::ops::Deref;
 
 use upsweep_core::{Dtype, Kind, Language};
 
-use crate::{Held, Op, Scalar, Search, Segmentation, Types};
+use crate::{Held, Op, PositionSearch, Scalar, Segmentation, Types};
 
 /// A language of kernels. Each backend has a type for its own, which says how it writes what every kernel needs. What the methods
 /// give is text: expressions, unless they say otherwise.
@@ -39,10 +39,10 @@ pub trait Syntax: Copy + Debug + Eq + Hash {
     fn function(result: &str, name: &str, parameters: &[(&str, &str)], body: &str) -> String;
 
     /// A statement: a value of this type gets a name.
-    fn named(name: &str, of: &str, value: &str) -> String;
+    fn let_statement(name: &str, of: &str, value: &str) -> String;
 
     /// A statement: a variable of this type and value.
-    fn variable(name: &str, of: &str, value: &str) -> String;
+    fn var_statement(name: &str, of: &str, value: &str) -> String;
 
     /// A value of the type `Words`.
     fn words(words: &[String]) -> String;
@@ -63,13 +63,13 @@ pub trait Syntax: Copy + Debug + Eq + Hash {
     fn of_bits(scalar: Scalar, bits: &str) -> String;
 
     /// The two words of 64 bits, the low one first.
-    fn halves(bits: &str) -> [String; 2];
+    fn split_words(bits: &str) -> [String; 2];
 
     /// Unsigned bits so many places to the left, as one side of an `|`.
     fn shifted(bits: &str, places: usize) -> String;
 
     /// What is at this place in `Words`, or in an access that is no vector.
-    fn part(whole: &str, place: &str) -> String;
+    fn element(whole: &str, place: &str) -> String;
 
     /// Item `k` in an integer of memory.
     fn item(dtype: Dtype, part: &str, k: u32) -> String;
@@ -97,7 +97,7 @@ pub trait Syntax: Copy + Debug + Eq + Hash {
     fn key_searched(end: &str) -> String;
 
     /// Declarations: what the search for a position has behind the type `Key` and the function `hold_key`.
-    fn search(search: &Search) -> String;
+    fn search(search: &PositionSearch) -> String;
 
     /// Declarations: the function `add_to_total`, which combines a value with the total by this function of atomics.
     fn add_to_total(function: &str) -> String;

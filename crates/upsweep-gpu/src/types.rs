@@ -3,7 +3,7 @@
 use upsweep_core::{Dtype, Extreme, Kind, Recipe, Result, SegmentedBy};
 
 use crate::bits::check;
-use crate::{Held, Made, Op, OperatorValues, Scalar, Signature, Syntax, WORD, packed_type};
+use crate::{FusedInput, Held, Op, OperatorValues, Scalar, Signature, Syntax, WORD, packed_type};
 
 /// The types of one kernel.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -19,7 +19,7 @@ pub struct Types<S: Syntax> {
     /// Of which identity, padding and fields.
     pub values: OperatorValues,
     /// How items are made of those of arrays, of which the longest have the type of items then.
-    pub made: Option<Made>,
+    pub made: Option<FusedInput>,
     /// How they are cut into segments.
     pub cut: Option<S::Cut>,
     /// How many neighbours are read, combined and written as one: words of so many items, `packed.cuh` and `packed.wgsl`.
@@ -63,7 +63,7 @@ impl<S: Syntax> Types<S> {
     /// stand beside functions.
     pub fn of_made(recipe: &Recipe, signature: &Signature) -> Option<Self> {
         let own = Self::of(signature)?;
-        let (made, op) = Made::of(recipe, own.op, signature.operator.function, S::LANGUAGE)?;
+        let (made, op) = FusedInput::of(recipe, own.op, signature.operator.function, S::LANGUAGE)?;
         Some(Self { item: recipe.widest(), op, made: Some(made), ..own })
     }
 
@@ -152,7 +152,7 @@ impl<S: Syntax> Types<S> {
         let items = [self.item, self.acc, self.output];
         let made = self.made.as_ref().map_or(Vec::new(), |made| made.recipe.kinds());
         let items = items.iter().chain(&made).flat_map(|kind| kind.numbers()).map(|(_, of)| of);
-        let texts = self.made.as_ref().map_or(self.op.numbers(), Made::numbers);
+        let texts = self.made.as_ref().map_or(self.op.numbers(), FusedInput::numbers);
         items.chain(texts.iter().copied()).collect()
     }
 
@@ -230,7 +230,7 @@ impl<S: Syntax> Types<S> {
             Some(made) => made.item().unwrap_or(name(made.recipe.item)),
             None => name(self.item),
         };
-        let stored = made.and_then(Made::stored).unwrap_or(name(self.output));
+        let stored = made.and_then(FusedInput::stored).unwrap_or(name(self.output));
         [item, name(self.acc), stored]
     }
 }

@@ -9,7 +9,7 @@ impl Scalar {
     /// Expressions for the words of `value`, low word first.
     pub fn words_of<S: Syntax>(self, value: &str) -> Vec<String> {
         let bits = S::bits(self, value);
-        if self.is_wide() { S::halves(&bits).to_vec() } else { vec![bits] }
+        if self.is_wide() { S::split_words(&bits).to_vec() } else { vec![bits] }
     }
 
     /// An expression for the value with these words.
@@ -93,7 +93,7 @@ impl Held {
 
 /// The words of the variable `words`.
 fn words<S: Syntax>(count: u32) -> Vec<String> {
-    (0..count).map(|k| S::part("words", &k.to_string())).collect()
+    (0..count).map(|k| S::element("words", &k.to_string())).collect()
 }
 
 impl<S: Syntax> Types<S> {
@@ -131,7 +131,7 @@ impl<S: Syntax> Types<S> {
         let moved: Vec<String> = words::<S>(self.words()).iter().map(|word| moved(word)).collect();
         let body = format!(
             "\n    {}\n    return acc_of({});\n",
-            S::named("words", "Words", "words_of(acc)"),
+            S::let_statement("words", "Words", "words_of(acc)"),
             S::words(&moved),
         );
         S::function("Acc", name, &[("acc", "Acc"), ("lane", "u32")], &body)
@@ -142,16 +142,16 @@ impl<S: Syntax> Types<S> {
         let scalar = if self.held().words() == 2 { Scalar::U64 } else { Scalar::U32 };
         let flip = match self.sign_of_total() {
             0 => String::new(),
-            sign => format!("{} ^= {sign:#x}u; ", S::part("words", "WORDS - 1u")),
+            sign => format!("{} ^= {sign:#x}u; ", S::element("words", "WORDS - 1u")),
         };
         let ordered = format!(
             " {} {flip}return {}; ",
-            S::variable("words", "Words", "words_of(acc)"),
+            S::var_statement("words", "Words", "words_of(acc)"),
             scalar.of_words::<S>(&words::<S>(scalar.words())),
         );
         let unordered = format!(
             "\n    {}\n    {flip}return acc_of(words);\n",
-            S::variable("words", "Words", &S::words(&scalar.words_of::<S>("total"))),
+            S::var_statement("words", "Words", &S::words(&scalar.words_of::<S>("total"))),
         );
         S::alias("Total", scalar.name())
             + &S::function("Total", "ordered", &[("acc", "Acc")], &ordered)

@@ -11,10 +11,10 @@ impl Shader {
     /// How items are read: `Access`, several at once, and `InMemory`, one.
     pub(super) fn input(&self) -> String {
         let item = self.types.item;
-        let beside = beside(&self.types);
+        let extra = extra_inputs(&self.types);
         match &self.types.made {
-            Some(made) => made::text(made, self.width / item.size() as u32, &beside),
-            None => input(item, self.width, &beside),
+            Some(made) => made::text(made, self.width / item.size() as u32, &extra),
+            None => input(item, self.width, &extra),
         }
     }
 
@@ -31,12 +31,12 @@ impl Shader {
 }
 
 /// How items of one array are read.
-fn input(item: Kind, width: u32, Beside { fields, kept }: &Beside) -> String {
+fn input(item: Kind, width: u32, ExtraInputs { fields, passed_on }: &ExtraInputs) -> String {
     let Some((name, items)) = access(item, width) else { return String::new() };
     let unpacked = unpack::<CudaCpp>(item, width, "access").join(", ");
     let one = unpack::<CudaCpp>(item, item.size() as u32, "item").join("");
     let memory = in_memory(item);
-    let moved = [&["inputs.in0 + items"], &kept[..]].concat().join(", ");
+    let moved = [&["inputs.in0 + items"], &passed_on[..]].concat().join(", ");
     format!(
         "using InMemory = {memory};\n\
          using Access = {name};\n\
@@ -78,21 +78,21 @@ fn output(output: Kind, width: u32) -> String {
 }
 
 /// What stands in `Inputs` behind arrays: fields, and how each is handed on.
-pub(super) struct Beside {
+pub(super) struct ExtraInputs {
     pub(super) fields: String,
-    pub(super) kept: Vec<&'static str>,
+    pub(super) passed_on: Vec<&'static str>,
 }
 
 /// What stands there of segments, `segments.cuh`, and the words that a launch is handed.
-fn beside(types: &Types) -> Beside {
-    let (mut fields, mut kept) = (String::new(), Vec::new());
+fn extra_inputs(types: &Types) -> ExtraInputs {
+    let (mut fields, mut passed_on) = (String::new(), Vec::new());
     if types.cut.is_some() {
         fields += "const Mark* marks; u64 segments; Mark* unique; u64* count; ";
-        kept.extend(["inputs.marks", "inputs.segments", "inputs.unique", "inputs.count"]);
+        passed_on.extend(["inputs.marks", "inputs.segments", "inputs.unique", "inputs.count"]);
     }
     if given_words(types) > 0 {
         fields += "Given given; ";
-        kept.push("inputs.given");
+        passed_on.push("inputs.given");
     }
-    Beside { fields, kept }
+    ExtraInputs { fields, passed_on }
 }

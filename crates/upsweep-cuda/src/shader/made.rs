@@ -3,16 +3,16 @@
 use core::fmt::Write;
 
 use upsweep_core::{Dtype, Kind, Recipe, Terms};
-use upsweep_gpu::Made;
+use upsweep_gpu::FusedInput;
 use upsweep_gpu::layout::{is_whole, of_memory, unpack_as};
 
-use super::items::Beside;
+use super::items::ExtraInputs;
 use super::types::{access, in_memory};
 use super::{CudaCpp, Scalar};
 use crate::slice::Slice;
 
 /// How many items are read at once: as many of the longest as an access has, if all arrays begin where such accesses may.
-pub(crate) fn items_at_once(made: &Made, inputs: &[Slice<'_>]) -> u32 {
+pub(crate) fn items_at_once(made: &FusedInput, inputs: &[Slice<'_>]) -> u32 {
     let most = made.recipe.items_of_access();
     let begins = |slice: &Slice<'_>| {
         let bytes = u64::from(most) * slice.kind().size() as u64;
@@ -21,10 +21,14 @@ pub(crate) fn items_at_once(made: &Made, inputs: &[Slice<'_>]) -> u32 {
     if inputs.iter().all(begins) { most } else { 1 }
 }
 
-/// How items are read, so many at once of each array; and one. `fields` stand beside the arrays, and are `kept` as they are.
-pub(super) fn text(made: &Made, items: u32, Beside { fields, kept }: &Beside) -> String {
+/// How items are read, so many at once of each array; and one. `fields` stand beside the arrays, and are `passed_on` as they are.
+pub(super) fn text(
+    made: &FusedInput,
+    items: u32,
+    ExtraInputs { fields, passed_on }: &ExtraInputs,
+) -> String {
     let [at_once, one] =
-        [("Access", items), ("InMemory", 1)].map(|(name, items)| Reading { made, name, items });
+        [("Access", items), ("InMemory", 1)].map(|(name, items)| ItemReader { made, name, items });
     let number = "item + u64(access) * ACCESS_ITEMS";
     let wide =
         |kind: Kind| access(kind, items * kind.size() as u32).map_or("u32", |(name, _)| name);
@@ -57,13 +61,13 @@ pub(super) fn text(made: &Made, items: u32, Beside { fields, kept }: &Beside) ->
         unpacked = at_once.unpacked("access"),
         unpacked_one = one.unpacked("item"),
         inputs = inputs.concat(),
-        moved = [&moved[..], kept].concat().join(", "),
+        moved = [&moved[..], passed_on].concat().join(", "),
         first = if made.recipe.arrays.is_empty() { "nullptr" } else { "inputs.in0" },
     )
 }
 
 /// What a launch is handed for items, and what of it is so many items further on.
-fn inputs(made: &Made) -> Vec<(String, String)> {
+fn inputs(made: &FusedInput) -> Vec<(String, String)> {
     let Recipe { arrays, anywhere, .. } = &made.recipe;
     let in_order = arrays.iter().enumerate().map(|(k, kind)| {
         (format!("const {}* in{k}; ", in_memory(*kind)), format!("inputs.in{k} + items"))
@@ -76,13 +80,13 @@ fn inputs(made: &Made) -> Vec<(String, String)> {
 }
 
 /// How so many items are read at once of each array, into a structure of this name.
-struct Reading<'a> {
-    made: &'a Made,
+struct ItemReader<'a> {
+    made: &'a FusedInput,
     name: &'static str,
     items: u32,
 }
 
-impl Reading<'_> {
+impl ItemReader<'_> {
     /// The fields of the structure, given the types of accesses to arrays in order.
     fn fields(&self, access: impl Fn(Kind) -> &'static str) -> String {
         let Recipe { arrays, anywhere, .. } = &self.made.recipe;
@@ -132,28 +136,28 @@ impl Reading<'_> {
 
     /// Expressions for the items in the structure, which is a variable of this name.
     fn unpacked(&self, of: &str) -> String {
-        let Made { recipe, functions } = self.made;
+        let FusedInput { recipe, functions } = self.made;
         let items = self.terms(of).map(|terms| recipe.formula.text(functions, &terms));
         items.collect::<Vec<_>>().join(", ")
     }
 
     /// The items of a structure that is a variable of this name.
-    fn terms<'b>(&'b self, of: &'b str) -> impl Iterator<Item = OfItem<'b>> {
+    fn terms<'b>(&'b self, of: &'b str) -> impl Iterator<Item = ItemTerms<'b>> {
         let Self { made, items, .. } = *self;
-        (0..items as usize).map(move |v| OfItem { made, of, items, v })
+        (0..items as usize).map(move |v| ItemTerms { made, of, items, v })
     }
 }
 
 /// An expression for what is written of a value `acc`, if it is not the value.
-pub(crate) fn written(made: &Made) -> Option<String> {
+pub(super) fn written(made: &FusedInput) -> Option<String> {
     let written = made.recipe.written.as_ref()?;
-    let terms = OfItem { made, of: "", items: 1, v: 0 };
+    let terms = ItemTerms { made, of: "", items: 1, v: 0 };
     Some(written.text(&made.functions, &terms))
 }
 
 /// An item of an access, or what is written.
-struct OfItem<'a> {
-    made: &'a Made,
+struct ItemTerms<'a> {
+    made: &'a FusedInput,
     /// The name of the access; of none, words are where functions of the device see them.
     of: &'a str,
     /// Items of the access.
@@ -162,7 +166,7 @@ struct OfItem<'a> {
     v: usize,
 }
 
-impl OfItem<'_> {
+impl ItemTerms<'_> {
     /// The words of a parameter.
     fn words(&self, parameter: usize) -> Vec<String> {
         let recipe = &self.made.recipe;
@@ -175,7 +179,7 @@ impl OfItem<'_> {
     }
 }
 
-impl Terms for OfItem<'_> {
+impl Terms for ItemTerms<'_> {
     fn item(&self, array: usize, structure: &str) -> String {
         let kind = self.made.recipe.arrays[array];
         let width = self.items * kind.size() as u32;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use upsweep_core::{Kind, Result};
 use upsweep_gpu::bits::MOST_WORDS;
 use upsweep_gpu::layout::words_stored;
-use upsweep_gpu::{Names, Syntax};
+use upsweep_gpu::{OperatorNames, Syntax};
 
 use crate::device::Gpu;
 use crate::memory::Buffer;
@@ -27,7 +27,7 @@ use crate::memory::Buffer;
 pub(crate) use cut::Cut;
 pub(crate) use syntax::CudaCpp;
 use types::{declared, in_memory, pack};
-pub(crate) use upsweep_gpu::{Held, Made, Op, Scalar};
+pub(crate) use upsweep_gpu::{FusedInput, Held, Op, Scalar};
 
 /// The types of one kernel.
 pub(crate) type Types = upsweep_gpu::Types<CudaCpp>;
@@ -136,12 +136,12 @@ impl Shader {
         if let (Op::Custom(own), Kind::Struct { .. }) = (&types.op, types.acc) {
             text += &own.source.declarations;
         }
-        text += types.made.as_ref().map_or("", Made::declarations);
+        text += types.made.as_ref().map_or("", FusedInput::declarations);
         text += &types.type_aliases();
         text += &declared(&self.kinds_in_memory());
         text += include_str!("rounding.cuh");
         text += &taken_declared(types);
-        let of_values = types.operator_text(&Names::PLAIN);
+        let of_values = types.operator_text(&OperatorNames::PLAIN);
         text += &match &types.cut {
             Some(cut) => cut.text(of_values),
             None => of_values,

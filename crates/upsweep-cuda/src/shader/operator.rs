@@ -1,7 +1,7 @@
 //! What operators are in CUDA C++ alone.
 
 use upsweep_core::Extreme;
-use upsweep_gpu::{Held, Op, Scalar, Search, Syntax};
+use upsweep_gpu::{Held, Op, PositionSearch, Scalar, Syntax};
 
 use super::CudaCpp;
 
@@ -42,7 +42,9 @@ pub(super) fn keys(float: Scalar) -> String {
 }
 
 /// The search for a position behind its keys.
-pub(super) fn search(Search { extreme, held, better, worst, widened }: &Search) -> String {
+pub(super) fn search(
+    PositionSearch { extreme, held, better, worst, widened }: &PositionSearch,
+) -> String {
     let seen = seen(*extreme, *held);
     format!(
         "struct Acc {{ Key key; u64 index; }};\n\

@@ -1,7 +1,7 @@
 //! What CUDA C++ writes otherwise than other languages of kernels.
 
 use upsweep_core::{Dtype, Kind, Language};
-use upsweep_gpu::{Held, Op, Scalar, Search, Syntax};
+use upsweep_gpu::{Held, Op, PositionSearch, Scalar, Syntax};
 
 use super::{Cut, Types, operator};
 
@@ -43,11 +43,11 @@ impl Syntax for CudaCpp {
         format!("inline {result} {name}({parameters}) {{{body}}}\n")
     }
 
-    fn named(name: &str, of: &str, value: &str) -> String {
+    fn let_statement(name: &str, of: &str, value: &str) -> String {
         format!("const {of} {name} = {value};")
     }
 
-    fn variable(name: &str, of: &str, value: &str) -> String {
+    fn var_statement(name: &str, of: &str, value: &str) -> String {
         format!("{of} {name} = {value};")
     }
 
@@ -93,7 +93,7 @@ impl Syntax for CudaCpp {
         }
     }
 
-    fn halves(bits: &str) -> [String; 2] {
+    fn split_words(bits: &str) -> [String; 2] {
         [format!("u32({bits})"), format!("u32({bits} >> 32)")]
     }
 
@@ -101,7 +101,7 @@ impl Syntax for CudaCpp {
         format!("{bits} << {places}")
     }
 
-    fn part(whole: &str, place: &str) -> String {
+    fn element(whole: &str, place: &str) -> String {
         format!("{whole}.at[{place}]")
     }
 
@@ -160,7 +160,7 @@ impl Syntax for CudaCpp {
         format!("is_nan_key(key) ? {end} : key == Key(-1) ? Key(0) : key")
     }
 
-    fn search(search: &Search) -> String {
+    fn search(search: &PositionSearch) -> String {
         operator::search(search)
     }
 

@@ -23,7 +23,7 @@ use crate::record::{Dispatch, Recording, Traffic};
 use crate::shader::made::{BINDINGS, MOST_ARRAYS};
 use crate::shader::types::access;
 use crate::shader::{
-    Constants, INPUT, Made, Op, PUBLISHED, STATE, Shader, Types, WORKGROUP, handed, made,
+    Constants, FusedInput, INPUT, Op, PUBLISHED, STATE, Shader, Types, WORKGROUP, handed, made,
 };
 use crate::slice::{Slice, Window};
 
@@ -492,7 +492,7 @@ pub(crate) struct Arrays<'a> {
 impl<'a> Arrays<'a> {
     pub(crate) fn of(types: &Types, inputs: &'a Inputs<'a>) -> Self {
         match &types.made {
-            Some(Made { recipe, .. }) => {
+            Some(FusedInput { recipe, .. }) => {
                 let (kinds, anywhere) = (recipe.arrays.clone(), recipe.anywhere.clone());
                 Self { inputs, kinds, anywhere, widest: recipe.widest_number() }
             }

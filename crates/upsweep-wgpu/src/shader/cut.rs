@@ -5,7 +5,7 @@ use core::ops::Deref;
 
 use upsweep_core::{Dtype, Kind, SegmentedBy};
 use upsweep_gpu::layout::field_names;
-use upsweep_gpu::{Names, Segmentation};
+use upsweep_gpu::{OperatorNames, Segmentation};
 
 use super::Held;
 use super::made::BINDINGS;
@@ -41,7 +41,7 @@ pub(crate) enum Role {
 }
 
 /// How the functions of values are called beside which something is known of segments.
-pub(super) const OF_VALUES: Names = Names { acc: "ValueAcc", of: "value_" };
+pub(super) const OF_VALUES: OperatorNames = OperatorNames { acc: "ValueAcc", of: "value_" };
 
 /// Items of a group.
 const GROUP: u32 = upsweep_core::summation::GROUP as u32;

@@ -3,7 +3,7 @@
 use core::fmt::Write;
 
 use upsweep_core::{Dtype, Kind, Recipe, Terms};
-use upsweep_gpu::Made;
+use upsweep_gpu::FusedInput;
 use upsweep_gpu::layout::{is_whole, of_memory, unpack_as};
 
 use super::Scalar;
@@ -18,12 +18,12 @@ pub(crate) const MOST_ARRAYS: usize = 4;
 pub(crate) const BINDINGS: [u32; MOST_ARRAYS] = [0, 4, 5, 6];
 
 /// Words that kernels are handed: those in front, and the recipe's.
-pub(crate) fn given_words(made: &Made) -> usize {
+pub(super) fn given_words(made: &FusedInput) -> usize {
     words_in_front(made, [0; 2]).len() + made.recipe.words()
 }
 
 /// Those in front: the number of a window's first item, if it is asked for; a 0 if all items are one.
-pub(crate) fn words_in_front(made: &Made, first: [u32; 2]) -> Vec<u32> {
+pub(super) fn words_in_front(made: &FusedInput, first: [u32; 2]) -> Vec<u32> {
     match () {
         () if made.recipe.is_numbered() => first.to_vec(),
         () if is_repeated(made) => vec![0],
@@ -32,14 +32,14 @@ pub(crate) fn words_in_front(made: &Made, first: [u32; 2]) -> Vec<u32> {
 }
 
 /// Whether all items are one.
-fn is_repeated(made: &Made) -> bool {
+fn is_repeated(made: &FusedInput) -> bool {
     let Recipe { arrays, anywhere, .. } = &made.recipe;
     arrays.is_empty() && anywhere.is_empty() && !made.recipe.is_numbered()
 }
 
 /// How many items are read at once: as many of the longest as an access has, if all arrays begin where such accesses may, and
 /// all bindings hold whole ones.
-pub(crate) fn items_at_once(made: &Made, inputs: &[Slice<'_>], alignment: u64) -> u32 {
+pub(crate) fn items_at_once(made: &FusedInput, inputs: &[Slice<'_>], alignment: u64) -> u32 {
     let most = made.recipe.items_of_access();
     let begins = |(slice, &kind): (&Slice<'_>, &Kind)| {
         let wanted = most * kind.size() as u32;
@@ -49,10 +49,10 @@ pub(crate) fn items_at_once(made: &Made, inputs: &[Slice<'_>], alignment: u64) -
 }
 
 /// How items are read, so many at once of each array; what kernels are handed begins with this word.
-pub(crate) fn text(made: &Made, items: u32, first_word: usize) -> String {
+pub(super) fn text(made: &FusedInput, items: u32, first_word: usize) -> String {
     let arrays = Arrays::of(made, items);
-    let terms = |v| OfItem { made, arrays: &arrays, v, first_word, is_read: true };
-    let all: Vec<OfItem<'_>> = (0..items as usize).map(terms).collect();
+    let terms = |v| ItemTerms { made, arrays: &arrays, v, first_word, is_read: true };
+    let all: Vec<ItemTerms<'_>> = (0..items as usize).map(terms).collect();
     let unpacked = all.iter().map(|terms| made.recipe.formula.text(&made.functions, terms));
     let (fields, fetch) = fetch(made, &arrays, &all);
     format!(
@@ -70,7 +70,7 @@ pub(crate) fn text(made: &Made, items: u32, first_word: usize) -> String {
 }
 
 /// The fields of an access, and how that one is read which begins with `item`.
-fn fetch(made: &Made, arrays: &Arrays, all: &[OfItem<'_>]) -> (String, String) {
+fn fetch(made: &FusedInput, arrays: &Arrays, all: &[ItemTerms<'_>]) -> (String, String) {
     let Arrays { in_order, anywhere } = arrays;
     let field = |array: &Array| format!("{}: {}, ", array.name, array.access());
     let mut fields: String = in_order.iter().map(field).collect();
@@ -104,15 +104,15 @@ fn fetch(made: &Made, arrays: &Arrays, all: &[OfItem<'_>]) -> (String, String) {
 }
 
 /// An expression for what is written of a value `acc`, if it is not the value.
-pub(crate) fn written(made: &Made, first_word: usize) -> Option<String> {
+pub(super) fn written(made: &FusedInput, first_word: usize) -> Option<String> {
     let written = made.recipe.written.as_ref()?;
-    let terms = OfItem { made, arrays: &Arrays::default(), v: 0, first_word, is_read: false };
+    let terms = ItemTerms { made, arrays: &Arrays::default(), v: 0, first_word, is_read: false };
     Some(written.text(&made.functions, &terms))
 }
 
 /// An item of an access, or what is written.
-struct OfItem<'a> {
-    made: &'a Made,
+struct ItemTerms<'a> {
+    made: &'a FusedInput,
     arrays: &'a Arrays,
     /// Which one of the access.
     v: usize,
@@ -122,7 +122,7 @@ struct OfItem<'a> {
     is_read: bool,
 }
 
-impl OfItem<'_> {
+impl ItemTerms<'_> {
     /// The words of a parameter.
     fn words(&self, parameter: usize) -> Vec<String> {
         let recipe = &self.made.recipe;
@@ -136,7 +136,7 @@ impl OfItem<'_> {
     }
 }
 
-impl Terms for OfItem<'_> {
+impl Terms for ItemTerms<'_> {
     fn item(&self, array: usize, structure: &str) -> String {
         let array = &self.arrays.in_order[array];
         array.unpacked(&format!("access.{}", array.name), structure)[self.v].clone()
@@ -205,7 +205,7 @@ struct Arrays {
 
 impl Arrays {
     /// Those of a recipe: so many items are read at once of each that is read in order.
-    fn of(made: &Made, items: u32) -> Self {
+    fn of(made: &FusedInput, items: u32) -> Self {
         let Recipe { arrays, anywhere, .. } = &made.recipe;
         let in_order = (0..).zip(arrays).map(|(k, &kind)| {
             let (name, place) = (format!("in{k}"), k);

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use upsweep_core::Kind;
 use upsweep_gpu::bits::MOST_WORDS;
 use upsweep_gpu::layout::{width_of, words_stored};
-use upsweep_gpu::{Names, Syntax};
+use upsweep_gpu::{OperatorNames, Syntax};
 
 use crate::backend::Inputs;
 use crate::reduce::Init;
@@ -25,7 +25,7 @@ use crate::reduce::Init;
 pub(crate) use cut::Cut;
 pub(crate) use items::PACKS_HALVES;
 pub(crate) use syntax::Wgsl;
-pub(crate) use upsweep_gpu::{Held, Made, Op, Scalar};
+pub(crate) use upsweep_gpu::{FusedInput, Held, Op, Scalar};
 
 /// The types of one kernel.
 pub(crate) type Types = upsweep_gpu::Types<Wgsl>;
@@ -163,7 +163,7 @@ impl Shader {
         let mut text = types.type_aliases();
         text += &match &types.cut {
             Some(cut) => cut.text(&types.operator_text(&cut::OF_VALUES), types.held()),
-            None => types.operator_text(&Names::PLAIN),
+            None => types.operator_text(&OperatorNames::PLAIN),
         };
         text += &types.words_text();
         text += &shuffles(types, self.subgroup());

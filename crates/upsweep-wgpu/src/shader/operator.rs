@@ -1,6 +1,6 @@
 //! What operators are in WGSL alone.
 
-use upsweep_gpu::{Op, Scalar, Search};
+use upsweep_gpu::{Op, PositionSearch, Scalar};
 
 /// A sum, a product, a minimum or a maximum of `left` and `right`.
 pub(super) fn combined(op: &Op) -> &'static str {
@@ -29,7 +29,7 @@ pub(super) fn keys(float: Scalar) -> String {
 }
 
 /// The search for a position behind its keys.
-pub(super) fn search(Search { better, worst, widened, .. }: &Search) -> String {
+pub(super) fn search(PositionSearch { better, worst, widened, .. }: &PositionSearch) -> String {
     format!(
         "struct Acc {{ key: Key, low: u32, high: u32 }}\n\
          fn enter(item: Item, index: u32) -> Acc {{\n\

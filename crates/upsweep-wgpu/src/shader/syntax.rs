@@ -1,7 +1,7 @@
 //! What WGSL writes otherwise than other languages of kernels.
 
 use upsweep_core::{Dtype, Kind, Language};
-use upsweep_gpu::{Held, Op, Scalar, Search, Syntax};
+use upsweep_gpu::{Held, Op, PositionSearch, Scalar, Syntax};
 
 use super::{Cut, Types, operator};
 
@@ -40,11 +40,11 @@ impl Syntax for Wgsl {
         format!("fn {name}({parameters}) -> {result} {{{body}}}\n")
     }
 
-    fn named(name: &str, _: &str, value: &str) -> String {
+    fn let_statement(name: &str, _: &str, value: &str) -> String {
         format!("let {name} = {value};")
     }
 
-    fn variable(name: &str, _: &str, value: &str) -> String {
+    fn var_statement(name: &str, _: &str, value: &str) -> String {
         format!("var {name} = {value};")
     }
 
@@ -84,7 +84,7 @@ impl Syntax for Wgsl {
         }
     }
 
-    fn halves(bits: &str) -> [String; 2] {
+    fn split_words(bits: &str) -> [String; 2] {
         [format!("u32({bits} & 0xfffffffflu)"), format!("u32({bits} >> 32u)")]
     }
 
@@ -92,7 +92,7 @@ impl Syntax for Wgsl {
         format!("({bits} << {places}u)")
     }
 
-    fn part(whole: &str, place: &str) -> String {
+    fn element(whole: &str, place: &str) -> String {
         format!("{whole}[{place}]")
     }
 
@@ -162,7 +162,7 @@ impl Syntax for Wgsl {
         Self::select("key == Key(-1)", "Key(0)", &key)
     }
 
-    fn search(search: &Search) -> String {
+    fn search(search: &PositionSearch) -> String {
         operator::search(search)
     }
 

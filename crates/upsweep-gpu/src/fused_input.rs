@@ -10,7 +10,7 @@ use crate::Op;
 
 /// A recipe, and the functions that it calls.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct FusedInput {
     /// The recipe.
     pub recipe: Recipe,
     /// The functions, in the language of kernels.
@@ -18,21 +18,21 @@ pub struct Made {
 }
 
 // Operators of one name may stand beside one recipe. The text of the same functions is made once, and so is only itself.
-impl PartialEq for Made {
+impl PartialEq for FusedInput {
     fn eq(&self, other: &Self) -> bool {
         self.recipe == other.recipe && Arc::ptr_eq(&self.functions, &other.functions)
     }
 }
 
-impl Eq for Made {}
+impl Eq for FusedInput {}
 
-impl Hash for Made {
+impl Hash for FusedInput {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.recipe.hash(state);
     }
 }
 
-impl Made {
+impl FusedInput {
     /// The recipe's functions and the operator in one text, of which the operator calls its own; `None` if one of them has none.
     pub fn of(
         recipe: &Recipe,
