@@ -8,12 +8,14 @@
 //!   launch reads it.
 //! - [`ErasedReduce`] and [`ErasedScan`] are problems whose types are values, [`ErasedSource`] and [`ErasedTarget`] their arrays:
 //!   what [`Primitives`] are called with.
-//! - [`Op`]: what kernels combine values by; [`Held`] and [`Scalar`]: what these are meanwhile.
-//! - [`Types`]: the types of a kernel, with [`FusedInput`], how its items are made, and [`Segmentation`], how they are cut into segments.
+//! - [`Types`]: the types of a kernel, with [`FusedInput`], how its items are made, and [`Segmentation`], how they are cut into
+//!   segments; they write what a kernel's header has in every language.
 //! - [`Syntax`]: what differs from one language of kernels to another.
+//! - [`Op`]: what kernels combine values by; [`Held`] and [`Scalar`]: what these are meanwhile. Their text is asked for with
+//!   [`OperatorNames`], and of a [`PositionSearch`] each language writes the end.
 //! - [`Custom`]: an operator of the caller's own with its text; [`OperatorValues`]: what kernels know of an operator's values, those
 //!   of its fields among them.
-//! - [`bits`]: numbers as bytes and words; [`layout`]: as text of kernels.
+//! - [`bits`]: numbers as bytes and words; [`layout`]: items in memory as text of kernels.
 //! - [`Folder`]: files that outlive a program; [`show_refused`]: kernels that do not compile.
 
 mod arrays;
