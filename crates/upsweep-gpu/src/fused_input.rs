@@ -60,6 +60,12 @@ impl FusedInput {
         &self.functions.numbers
     }
 
+    /// Expressions for the words of a parameter, given those for each of the recipe's.
+    pub fn parameter_words(&self, parameter: usize, word: impl Fn(usize) -> String) -> Vec<String> {
+        let [begin, end] = [parameter, parameter + 1].map(|k| self.recipe.word_of(k));
+        (begin..end).map(word).collect()
+    }
+
     /// The type of items that a function makes.
     pub fn item(&self) -> Option<&str> {
         self.recipe.formula.result(&self.functions)

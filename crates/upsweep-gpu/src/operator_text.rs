@@ -3,6 +3,7 @@
 use upsweep_core::{Extreme, Source};
 
 use crate::layout::of_memory;
+use crate::syntax::{returning, returning_after};
 use crate::{Custom, Held, Op, Spelled, Syntax, Types};
 
 /// What the type of values in combination is called, and what stands in front of the names of its functions.
@@ -55,13 +56,13 @@ impl<S: Syntax> Types<S> {
             }
             op => S::combined(op, held),
         };
-        let hold = |value: &str| format!(" return {of}hold({value}); ");
+        let hold = |value: &str| returning(&format!("{of}hold({value})"));
         let (item, index) = (("item", "Item"), S::UNUSED_INDEX);
         let both = [("left", *acc), ("right", *acc)];
         let [identity, padding] =
             [&values.identity, &values.padding].map(|words| held.value_of_words::<S>(words));
         text += &S::function(acc, &format!("{of}enter"), &[item, index], &hold(&self.widened()));
-        text += &S::function(acc, &format!("{of}combine"), &both, &format!(" return {combined}; "));
+        text += &S::function(acc, &format!("{of}combine"), &both, &returning(&combined));
         text += &S::function(acc, &format!("{of}identity"), &[], &hold(&identity));
         text += &S::function(acc, &format!("{of}padding"), &[], &hold(&padding));
         text
@@ -79,20 +80,17 @@ impl<S: Syntax> Types<S> {
         let (hold, leave) = (format!("{of}hold"), format!("{of}leave"));
         let Held::Key(float) = self.held() else {
             return S::alias(acc, "Value")
-                + &S::function(acc, &hold, &[value], " return value; ")
-                + &S::function("Value", &leave, &[own], " return acc; ");
+                + &S::function(acc, &hold, &[value], &returning("value"))
+                + &S::function("Value", &leave, &[own], &returning("acc"));
         };
         let nan =
             if self.op == Op::Min { self.held().least::<S>() } else { self.held().most::<S>() };
-        let body = format!(
-            "\n    {}\n    return {};\n",
-            S::let_statement("key", "Key", "key_of(value)"),
-            S::select("is_nan_key(key)", &nan, "key"),
-        );
+        let key = S::let_statement("key", "Key", "key_of(value)");
+        let body = returning_after(&key, &S::select("is_nan_key(key)", &nan, "key"));
         S::keys(float)
             + &S::alias(acc, "Key")
             + &S::function(acc, &hold, &[value], &body)
-            + &S::function("Value", &leave, &[own], " return value_of(acc); ")
+            + &S::function("Value", &leave, &[own], &returning("value_of(acc)"))
     }
 
     /// The same functions for the search for a position.
@@ -107,16 +105,13 @@ impl<S: Syntax> Types<S> {
         let key = match held.scalar() {
             Some(float) if float.is_float() => {
                 // −0 and +0 are equal: −0 has the key −1, which nothing else has.
-                let body = format!(
-                    "\n    {}\n    return {};\n",
-                    S::let_statement("key", "Key", "key_of(value)"),
-                    S::key_searched(&end),
-                );
+                let key = S::let_statement("key", "Key", "key_of(value)");
+                let body = returning_after(&key, &S::key_searched(&end));
                 S::keys(float) + &S::function("Key", "hold_key", &[value], &body)
             }
             _ => {
                 S::alias("Key", "Value")
-                    + &S::function("Key", "hold_key", &[value], " return value; ")
+                    + &S::function("Key", "hold_key", &[value], &returning("value"))
             }
         };
         key + &S::search(&PositionSearch { extreme, held, better, worst, widened: self.widened() })

@@ -108,3 +108,13 @@ pub trait Syntax: Copy + Debug + Eq + Hash {
     /// What stands behind the key in a position's structure, from these words.
     fn position_fields(words: &[String]) -> Vec<String>;
 }
+
+/// The body of a function that returns this value.
+pub(crate) fn returning(value: &str) -> String {
+    format!(" return {value}; ")
+}
+
+/// The same behind a statement.
+pub(crate) fn returning_after(statement: &str, value: &str) -> String {
+    format!("\n    {statement}\n    return {value};\n")
+}

@@ -3,6 +3,7 @@
 use upsweep_core::Dtype;
 
 use crate::layout::field_names;
+use crate::syntax::{returning, returning_after};
 use crate::{Held, Scalar, Syntax, Types};
 
 impl Scalar {
@@ -119,21 +120,18 @@ impl<S: Syntax> Types<S> {
                 (words, S::structure("Acc", &[value, begins]))
             }
         };
-        let to_words = format!(" return {}; ", S::words(&words));
+        let to_words = returning(&S::words(&words));
         S::constant("WORDS", self.words())
             + &S::words_type()
             + &S::function("Words", "words_of", &[("acc", "Acc")], &to_words)
-            + &S::function("Acc", "acc_of", &[("words", "Words")], &format!(" return {acc}; "))
+            + &S::function("Acc", "acc_of", &[("words", "Words")], &returning(&acc))
     }
 
     /// A function that moves a value from thread to thread, where `moved` says how a word is moved.
     pub fn shuffle(&self, name: &str, moved: impl Fn(&str) -> String) -> String {
         let moved: Vec<String> = words::<S>(self.words()).iter().map(|word| moved(word)).collect();
-        let body = format!(
-            "\n    {}\n    return acc_of({});\n",
-            S::let_statement("words", "Words", "words_of(acc)"),
-            S::words(&moved),
-        );
+        let own = S::let_statement("words", "Words", "words_of(acc)");
+        let body = returning_after(&own, &format!("acc_of({})", S::words(&moved)));
         S::function("Acc", name, &[("acc", "Acc"), ("lane", "u32")], &body)
     }
 

@@ -169,13 +169,10 @@ struct ItemTerms<'a> {
 impl ItemTerms<'_> {
     /// The words of a parameter.
     fn words(&self, parameter: usize) -> Vec<String> {
-        let recipe = &self.made.recipe;
-        let [begin, end] = [parameter, parameter + 1].map(|k| recipe.word_of(k));
-        let word = |word| match self.of {
+        self.made.parameter_words(parameter, |word| match self.of {
             "" => super::taken(word),
             of => format!("{of}.given.at[{word}]"),
-        };
-        (begin..end).map(word).collect()
+        })
     }
 }
 

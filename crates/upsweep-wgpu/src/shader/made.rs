@@ -125,10 +125,8 @@ struct ItemTerms<'a> {
 impl ItemTerms<'_> {
     /// The words of a parameter.
     fn words(&self, parameter: usize) -> Vec<String> {
-        let recipe = &self.made.recipe;
         let in_front = words_in_front(self.made, [0; 2]).len();
-        let [begin, end] = [parameter, parameter + 1].map(|k| recipe.word_of(k));
-        (begin..end).map(|word| self.word(in_front + word)).collect()
+        self.made.parameter_words(parameter, |word| self.word(in_front + word))
     }
 
     fn word(&self, number: usize) -> String {
