@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use upsweep_core::{
-    Dtype, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Kind, Language, Limits,
-    Recipe, Result, WorkgroupPolicy,
-};
+use upsweep_core::{GpuReduceStrategy, GpuScanStrategy, Kind, Limits, Result, WorkgroupPolicy};
 use upsweep_gpu::bits::Words;
-use upsweep_gpu::{ErasedReduce, ErasedScan, Primitives, Signature};
+use upsweep_gpu::segmented::Beside;
+use upsweep_gpu::{Form, Primitives, ReduceOptions, ScanOptions};
 
 use crate::device::Gpu;
 use crate::mailbox::Mailbox;
 use crate::memory::Buffer;
-use crate::reduce::{ReduceOptions, Reduction};
-use crate::scan::{ScanOptions, Scanning};
-use crate::segmented::ByOffsets;
-use crate::shader::Types;
+use crate::record::Bound;
+use crate::reduce::Reduction;
+use crate::scan::Scanning;
+use crate::segmented::{self, ByOffsets};
+use crate::shader::CudaCpp;
 use crate::slice::Slice;
 use crate::{reduce, scan};
 
@@ -31,17 +30,17 @@ pub type Ingredients<'a> = upsweep_gpu::Ingredients<'a, Slice<'a>>;
 /// What a launch reads.
 pub type Inputs<'a> = upsweep_gpu::Inputs<'a, Slice<'a>>;
 
-/// Most arrays that a kernel reads: addresses are arguments of its launch.
-pub(crate) const MOST_ARRAYS: usize = 8;
+/// What a launch computes.
+pub(crate) type Job<'i, 'a> = upsweep_gpu::Job<'i, 'a, Gpu>;
 
 /// Items to write, or to read and overwrite.
 pub type Target<'a, T> = upsweep_gpu::Target<'a, T, Slice<'a>>;
 
-/// Items to read, whose type is known otherwise.
-pub type ErasedSource<'a> = upsweep_gpu::ErasedSource<'a, Slice<'a>>;
+/// An array that says where segments begin.
+pub type Segments<'a> = upsweep_gpu::Segments<'a, Slice<'a>>;
 
-/// Items to write, or to read and overwrite, whose type is known otherwise.
-pub type ErasedTarget<'a, 'b> = upsweep_gpu::ErasedTarget<'a, Slice<'b>>;
+/// Where the values of segments go, one behind another, and what is found out with them.
+pub type Packed<'a, K> = upsweep_gpu::Packed<'a, K, Slice<'a>>;
 
 /// A GPU, shared, with options: the backend that the facade calls.
 pub type Cuda = upsweep_gpu::OnGpu<Gpu>;
@@ -65,89 +64,17 @@ impl Workspace {
     }
 }
 
-impl Gpu {
-    /// The types of a kernel.
-    pub(crate) fn types(&self, signature: &Signature) -> Result<Types> {
-        Types::checked(signature, self.id())
-    }
-
-    /// The types of a kernel whose items are made of those of arrays.
-    pub(crate) fn types_of_made(&self, recipe: &Recipe, signature: &Signature) -> Result<Types> {
-        Types::checked_of_made(recipe, signature, self.id())
-    }
-
-    /// Does `work` with arrays in the device's memory, and all that kernels of these types are handed.
-    pub(crate) fn with_inputs<R>(
-        self: &Arc<Self>,
-        made: &Ingredients<'_>,
-        types: &Types,
-        work: impl FnOnce(&Inputs<'_>) -> Result<R>,
-    ) -> Result<R> {
-        let Ingredients { recipe, words, items, .. } = *made;
-        let mut uploaded = Vec::new();
-        let (mut arrays, mut anywhere) = (Vec::new(), Vec::new());
-        for (array, &kind) in made.arrays.iter().zip(&recipe.arrays) {
-            arrays.push(self.one_on_device(array, kind, items, &mut uploaded)?);
-        }
-        for (array, &kind) in made.anywhere.iter().zip(&recipe.anywhere) {
-            let items = match array {
-                Stored::Device(slice) => slice.items,
-                Stored::Host(bytes) => (bytes.len() / kind.size().max(1)) as u64,
-            };
-            anywhere.push(self.one_on_device(array, kind, items, &mut uploaded)?);
-        }
-        let words = [words, &types.values.handed()].concat();
-        work(&Inputs { arrays: &arrays, anywhere: &anywhere, words: &words, items })
-    }
-
-    /// `items` items of one array in the device's memory.
-    pub(crate) fn one_on_device<'a>(
-        self: &Arc<Self>,
-        array: &Stored<'a>,
-        kind: Kind,
-        items: u64,
-        uploaded: &mut Vec<Buffer>,
-    ) -> Result<Slice<'a>> {
-        match array {
-            Stored::Device(slice) => slice.part(0..items),
-            Stored::Host(bytes) => {
-                let bytes = &bytes[..kind.size() * usize::try_from(items).unwrap_or(0)];
-                let buffer = Buffer::new(self, (bytes.len() as u64).max(1))?;
-                buffer.write(0, bytes)?;
-                let pointer = buffer.pointer();
-                uploaded.push(buffer);
-                Slice::at(pointer, kind, items)
-            }
-        }
-    }
-
-    /// The items in the device's memory; `uploaded` keeps those that were brought there.
-    pub(crate) fn on_device<'a>(
-        self: &Arc<Self>,
-        input: ErasedSource<'a>,
-        kind: Kind,
-        uploaded: &'a mut Option<Buffer>,
-    ) -> Result<Slice<'a>> {
-        match input {
-            ErasedSource::Device(slice) if slice.kind() == kind => Ok(slice),
-            ErasedSource::Device(slice) => Err(Error::Buffer {
-                reason: format!("a slice of {} is not one of {kind}", slice.kind()),
-            }),
-            ErasedSource::Host(items, range) => {
-                let count = range.len() as u64;
-                let data = items.bytes(range);
-                let buffer = Buffer::new(self, data.len() as u64)?;
-                buffer.write(0, &data)?;
-                Slice::at(uploaded.insert(buffer).pointer(), kind, count)
-            }
-        }
-    }
-}
-
 impl Primitives for Gpu {
-    const LANGUAGE: Language = Language::Cuda;
+    type Syntax = CudaCpp;
+
+    /// Addresses are arguments of a launch.
+    const MOST_ARRAYS: usize = 8;
+
+    const READS_NOTHING_ANYWHERE: bool = true;
 
     type Slice<'a> = Slice<'a>;
+    type Buffer = Buffer;
+    type Bound<'a> = Bound<'a>;
     type Workspace = Workspace;
 
     fn id(&self) -> &str {
@@ -179,74 +106,88 @@ impl Primitives for Gpu {
         workspace.items
     }
 
-    fn check_types(&self, signature: &Signature) -> Result<()> {
-        self.types(signature).map(drop)
+    fn reborrow<'a, 'b: 'a>(slice: Slice<'b>) -> Slice<'a> {
+        slice
     }
 
-    fn reduce(
+    fn room(self: &Arc<Self>, bytes: u64) -> Result<Buffer> {
+        Buffer::new(self, bytes)
+    }
+
+    fn upload(self: &Arc<Self>, bytes: &[u8]) -> Result<Buffer> {
+        let buffer = Buffer::new(self, bytes.len() as u64)?;
+        buffer.write(0, bytes)?;
+        Ok(buffer)
+    }
+
+    fn slice(buffer: &Buffer, kind: Kind, items: u64) -> Result<Slice<'_>> {
+        buffer.slice(kind, items)
+    }
+
+    fn to_device(&self, to: &Slice<'_>, bytes: &[u8]) -> Result<()> {
+        to.check_holds(bytes.len())?;
+        // SAFETY: whoever made the slice promised that the memory is there, and it has as many bytes.
+        unsafe { self.copy_in(to.pointer, bytes) }
+    }
+
+    fn to_host(&self, from: &Slice<'_>, bytes: &mut [u8]) -> Result<()> {
+        from.check_holds(bytes.len())?;
+        // SAFETY: as above.
+        unsafe { self.copy_out(from.pointer, bytes) }
+    }
+
+    fn bind_reduction<'a>(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: ErasedSource<'_>,
-        problem: &ErasedReduce,
-        options: &GpuOptions,
+        job: Job<'_, 'a>,
+        result: Slice<'a>,
+        options: &ReduceOptions,
+    ) -> Result<Bound<'a>> {
+        reduce::calls::bind(self, workspace, job, result, options)
+    }
+
+    fn await_reduction(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        job: Job<'_, '_>,
+        _again: bool,
+        options: &ReduceOptions,
     ) -> Result<Words> {
-        self.reduce_erased(workspace, input, problem, &options.into())
+        reduce::calls::value(self, workspace, job, options)
     }
 
-    fn reduce_into(
+    fn bind_scanning<'a>(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: ErasedSource<'_>,
-        result: Slice<'_>,
-        problem: &ErasedReduce,
-        options: &GpuOptions,
-    ) -> Result<()> {
-        let mut uploaded = None;
-        let input =
-            self.on_device(input, problem.signature.item.check(self.id())?, &mut uploaded)?;
-        let (stream, options) = (self.stream(), options.into());
-        self.reduce_into_erased(workspace, stream, input, result, problem, &options)
+        job: Job<'_, 'a>,
+        form: Form,
+        output: Slice<'a>,
+        options: &ScanOptions,
+    ) -> Result<Bound<'a>> {
+        scan::calls::bind(self, workspace, job, form, output, options)
     }
 
-    fn position(
+    fn bind_segmented<'a>(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: ErasedSource<'_>,
-        item: Dtype,
-        extreme: Extreme,
-        options: &GpuOptions,
-    ) -> Result<Option<u64>> {
-        self.position_erased(workspace, input, item, extreme, &options.into())
+        job: Job<'_, 'a>,
+        form: Form,
+        beside: &Beside<Slice<'a>>,
+        output: Slice<'a>,
+        options: &ScanOptions,
+    ) -> Result<Bound<'a>> {
+        segmented::bind(self, workspace, job, form, beside, output, options)
     }
 
-    fn scan(
-        self: &Arc<Self>,
-        workspace: &mut Workspace,
-        input: Option<ErasedSource<'_>>,
-        output: ErasedTarget<'_, '_>,
-        problem: &ErasedScan,
-        options: &GpuOptions,
-    ) -> Result<()> {
-        self.scan_erased(workspace, input, output, problem, &options.into())
+    fn begin(&self, bound: &Bound<'_>) -> Result<()> {
+        self.begin_in(self.stream(), bound)
     }
 
     fn carry(&self, workspace: &Workspace, items: u64) -> Result<Words> {
-        self.carry_words(workspace, items)
+        scan::calls::carry(self, workspace, items)
     }
 
     fn wait(&self) -> Result<()> {
         Gpu::wait(self)
-    }
-}
-
-impl From<&GpuOptions> for ReduceOptions {
-    fn from(options: &GpuOptions) -> Self {
-        Self { strategy: options.reduce, policy: options.policy }
-    }
-}
-
-impl From<&GpuOptions> for ScanOptions {
-    fn from(options: &GpuOptions) -> Self {
-        Self { strategy: options.scan, policy: options.policy, stalled: None }
     }
 }

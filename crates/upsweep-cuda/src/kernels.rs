@@ -11,7 +11,7 @@ use upsweep_core::{
     WorkgroupPolicy, bf16, f16,
 };
 
-use upsweep_gpu::Segmentation;
+use upsweep_gpu::{Form, ReduceOptions, ScanOptions, Segmentation};
 use upsweep_testing::{
     AddedPowers, Around, BothTagged, Capped, Extent, Joined, LargestStretch, LastOther, Pair,
     Powers, Products, Quadratic, Recurrence, Recurs, Stretch, SumUpTo, Tagged, Wide, WideSum,
@@ -21,8 +21,8 @@ use upsweep_testing::{
 use crate::bytes;
 use crate::device::Facts;
 use crate::ladder;
-use crate::reduce::{Reads, ReduceOptions, Reduction};
-use crate::scan::{Form, Lies, ScanOptions, Scanning};
+use crate::reduce::{Reads, Reduction};
+use crate::scan::{Lies, Scanning};
 use crate::segmented::by_offsets_shader;
 use crate::shader::{Cut, Shader, Types};
 use crate::testing;

@@ -3,8 +3,8 @@
 //! - [`Gpu`] is a device, with a stream of its own or in a stream of the caller's; [`Cuda`], a GPU and how it is to be used,
 //!   implements [`Backend`](upsweep_core::Backend).
 //! - [`Slice`] is a range of the device's memory, the caller's or ours; [`Memory`] is memory of ours.
-//! - [`Gpu::reduce`], [`Gpu::position`], [`Gpu::scan`] and their forms in a stream of the caller's, which do not wait: the
-//!   primitives, with the scratch memory of a [`Workspace`]; a [`Recording`] is one of them bound to its arrays.
+//! - [`Calls`] are the primitives, with the scratch memory of a [`Workspace`]. What is [bound](Bound) to arrays is launched into a
+//!   stream of the caller's, or becomes a [`Recording`].
 //! - [`Ladder`]: the seven classic steps of a sum, to learn from.
 //! - `shader` puts kernels together: a generated header in front of plain CUDA C++.
 //! - `compile` and `nvrtc` make them what the device runs; `launch` launches them.
@@ -75,19 +75,16 @@ mod slice;
 mod testing;
 mod time;
 
-pub use backend::{
-    Cuda, ErasedSource, ErasedTarget, Ingredients, Inputs, Source, Stored, Target, Workspace,
-};
+pub use backend::{Cuda, Ingredients, Inputs, Packed, Segments, Source, Stored, Target, Workspace};
 pub use device::Gpu;
 pub use ladder::Ladder;
 pub use memory::Memory;
 pub use probe::Probe;
-pub use record::{Awaited, Recording};
-pub use reduce::ReduceOptions;
-pub use scan::ScanOptions;
-pub use segmented::{ErasedPacked, Packed, Segments};
+pub use record::{Awaited, Bound, Recording};
 pub use slice::Slice;
 pub use upsweep_core::Extreme;
+pub use upsweep_gpu::segmented::Marks;
+pub use upsweep_gpu::{Calls, ReduceOptions, ScanOptions};
 
 /// The bytes of an access.
 pub(crate) fn bytes(width: upsweep_core::AccessWidth) -> u32 {

@@ -20,7 +20,7 @@ pub(crate) const POISON: u8 = 0xa5;
 /// Bytes in the device's memory, freed in the end. Kernels use them in the device's own stream, or whoever owns them
 /// waits for other streams before they are freed.
 #[derive(Debug)]
-pub(crate) struct Buffer {
+pub struct Buffer {
     gpu: Arc<Gpu>,
     pointer: u64,
     bytes: u64,
@@ -84,6 +84,19 @@ impl Buffer {
     /// How many bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// The first `items` items of this kind.
+    ///
+    /// # Errors
+    /// [`Error::Buffer`] if there are fewer.
+    pub(crate) fn slice(&self, kind: Kind, items: u64) -> Result<Slice<'_>> {
+        let slice = Slice::at(self.pointer, kind, items)?;
+        if slice.bytes() > self.bytes {
+            let reason = format!("{} bytes do not hold {items} items of {kind}", self.bytes);
+            return Err(Error::Buffer { reason });
+        }
+        Ok(slice)
     }
 
     /// Copies bytes from the host to byte `at` on; returns when they are read.
@@ -264,7 +277,7 @@ impl Gpu {
         kind::<T>(self.id())?;
         T::fill(to, |to| {
             // SAFETY: whoever made the slice promised that the memory is there.
-            self.in_order(&self.stream, &[from], || unsafe { self.copy_out(from.pointer, to) })
+            self.in_order(&self.stream, [from], || unsafe { self.copy_out(from.pointer, to) })
         })
     }
 

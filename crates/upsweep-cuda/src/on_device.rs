@@ -6,12 +6,15 @@ use std::sync::Arc;
 use cudarc::driver::{CudaSlice, sys};
 use upsweep_core::{Dtype, Error, Reduce, Scan, SegmentedBy, Sum, bf16, f16, reference};
 
+use upsweep_gpu::Part;
 use upsweep_gpu::bits::MOST_WORDS;
 
 use crate::launch::{Arguments, Kernel, Launch};
 use crate::mailbox::{self, Mailbox};
 use crate::memory::{Buffer, POISON};
-use crate::{Gpu, Memory, ReduceOptions, ScanOptions, Slice, Source, Workspace, testing};
+use crate::{
+    Calls, Gpu, Marks, Memory, ReduceOptions, ScanOptions, Slice, Source, Workspace, testing,
+};
 
 /// The only kernel of a text.
 fn kernel(gpu: &Gpu, text: &str, entry: &'static str) -> Arc<Kernel> {
@@ -237,13 +240,11 @@ fn recordings_run_as_often_as_wanted() {
     let Some(gpu) = testing::gpu() else { return };
     let data = Memory::filled(&gpu, 5000, 1u32).expect("memory");
     let (mut workspace, problem) = (Workspace::default(), Scan::inclusive(Sum));
-    let slice = data.slice();
+    let (slices, options) = ([data.slice(), data.slice()], ScanOptions::default());
+    let bound = gpu.bind_scan::<u32, u32, _>(&mut workspace, slices, &problem, &options);
     // SAFETY: the recording keeps the array.
-    let recording = unsafe {
-        let options = ScanOptions::default();
-        gpu.bind_scan::<u32, u32, _>(&mut workspace, slice, slice, &problem, &options)
-    };
-    let recording = recording.expect("it can be bound").keeping([data.clone()]);
+    let recording = unsafe { gpu.recording(bound.expect("it can be bound")) };
+    let recording = recording.keeping([data.clone()]);
     drop(workspace);
     let mut expected = vec![1u32; 5000];
     let mut runs = |count: usize| {
@@ -288,19 +289,16 @@ fn launches_that_overlap_wait_for_one_another() {
     let marks = Memory::holding(&gpu, &offsets).expect("memory");
     let (mut workspace, mut other) = (Workspace::default(), Workspace::default());
     let (problem, options) = (Scan::inclusive(Sum), ScanOptions::default());
-    let slices = [data.slice(), marks.slice(), sums.slice()];
-    // SAFETY: the arrays live longer than what is bound to them.
-    let (scan, reduce) = unsafe {
-        let of_sum = Reduce::new(Sum);
-        let (by, none) = (SegmentedBy::Offsets, [None, None]);
-        (
-            gpu.bind_scan::<u32, u32, _>(&mut workspace, slices[0], slices[0], &problem, &options),
-            gpu.bind_segmented_reduce::<u32, u32, _>(
-                &mut other, by, slices, none, &of_sum, &options,
-            ),
-        )
-    };
-    let (scan, reduce) = (scan.expect("it can be bound"), reduce.expect("it can be bound"));
+    let (slices, in_place) = ([data.slice(), sums.slice()], [data.slice(), data.slice()]);
+    let (by, slice, of_sum) = (SegmentedBy::Offsets, marks.slice(), Reduce::new(Sum));
+    let (marks, none) = (Marks { by, kind: slice.kind(), slice }, [None, None]);
+    let scan = gpu.bind_scan::<u32, u32, _>(&mut workspace, in_place, &problem, &options);
+    let reduce = gpu
+        .bind_segmented_reduce::<u32, u32, _>(&mut other, slices, marks, none, &of_sum, &options);
+    let [scan, reduce] = [scan, reduce].map(|bound| {
+        // SAFETY: the arrays live longer than what is bound to them.
+        unsafe { gpu.recording(bound.expect("it can be bound")) }
+    });
     let mut expected = vec![1u32; items as usize];
     let mut runs = |count: usize| -> Vec<u32> {
         for _ in 0..count {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cudarc::driver::CudaStream;
 use upsweep_core::{Error, Result};
+use upsweep_gpu::Part;
 
 use crate::device::Gpu;
 use crate::launch::{Arguments, Kernel, Launch, Ready};

@@ -12,6 +12,51 @@ use crate::device::Gpu;
 use crate::launch::Ready;
 use crate::mailbox::Mailbox;
 use crate::memory::Memory;
+use crate::slice::Slice;
+
+/// What is launched, bound to arrays that are there.
+#[derive(Debug)]
+pub struct Bound<'a> {
+    /// `None` if there is nothing to do.
+    ready: Option<Ready>,
+    strategy: Option<Strategy>,
+    /// Of the arrays those that are cudarc's, which its streams are in order with.
+    borrowed: Vec<Slice<'a>>,
+}
+
+impl<'a> Bound<'a> {
+    pub(crate) fn new<'s>(
+        ready: Option<Ready>,
+        strategy: Option<Strategy>,
+        arrays: impl Iterator<Item = &'s Slice<'a>>,
+    ) -> Self
+    where
+        'a: 's,
+    {
+        let borrowed = arrays.filter(|slice| slice.is_borrowed()).copied().collect();
+        Self { ready, strategy, borrowed }
+    }
+}
+
+impl Gpu {
+    /// Launches what is bound to its arrays into a stream: after what was done to them before, and before what cudarc does to them
+    /// next.
+    ///
+    /// # Errors
+    /// [`WrongDevice`](upsweep_core::Error::WrongDevice) if an array is in another context, and those of the device.
+    pub fn begin_in(&self, stream: &CudaStream, bound: &Bound<'_>) -> Result<()> {
+        let Some(ready) = &bound.ready else { return Ok(()) };
+        self.in_order(stream, &bound.borrowed, || ready.begin(self, stream))
+    }
+
+    /// The same, to be launched as often as wanted.
+    ///
+    /// # Safety
+    /// The memory of all arrays is there as long as the recording may run.
+    pub unsafe fn recording(self: &Arc<Self>, bound: Bound<'_>) -> Recording {
+        Recording::new(self, bound.ready, bound.strategy)
+    }
+}
 
 /// A call on certain arrays, with all that it needs: launching it allocates nothing and waits for nothing.
 ///

@@ -159,13 +159,35 @@ impl<'a> Slice<'a> {
         1 << u64::from(self.pointer.trailing_zeros()).min(u64::from(WIDEST.trailing_zeros()))
     }
 
-    /// Whether this is the same range of memory.
-    pub(crate) fn is(&self, other: &Slice<'_>) -> bool {
+    /// Checks that there are so many bytes.
+    pub(crate) fn check_holds(&self, bytes: usize) -> Result<()> {
+        if bytes as u64 > self.bytes() {
+            let reason = format!("{} bytes are not {bytes}", self.bytes());
+            return Err(Error::Buffer { reason });
+        }
+        Ok(())
+    }
+}
+
+impl Part for Slice<'_> {
+    fn len(&self) -> usize {
+        Slice::len(self)
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        Some(self.kind)
+    }
+
+    fn part(&self, kind: Kind, range: Range<usize>) -> Self {
+        let pointer = self.pointer + range.start as u64 * kind.size() as u64;
+        Self { pointer, items: range.len() as u64, ..*self }
+    }
+
+    fn is(&self, other: &Self) -> bool {
         self.pointer == other.pointer
     }
 
-    /// Checks that what is read and what is written are apart.
-    pub(crate) fn check_apart(&self, written: &Slice<'_>) -> Result<()> {
+    fn check_apart(&self, written: &Self) -> Result<()> {
         let ends = [self, written].map(|slice| slice.pointer + slice.bytes());
         let meet = self.pointer < ends[1] && written.pointer < ends[0];
         if meet && self.items > 0 && written.items > 0 {
@@ -184,29 +206,19 @@ impl<'a> Slice<'a> {
     }
 }
 
-impl Part for Slice<'_> {
-    fn len(&self) -> usize {
-        Slice::len(self)
-    }
-
-    fn part(&self, kind: Kind, range: Range<usize>) -> Self {
-        let pointer = self.pointer + range.start as u64 * kind.size() as u64;
-        Self { pointer, items: range.len() as u64, ..*self }
-    }
-}
-
 impl Gpu {
     /// Does `work` in a stream: after what was done to the arrays before, and before what cudarc does to them next.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] if an array is in another context, and those of the work.
-    pub(crate) fn in_order<R>(
+    pub(crate) fn in_order<'a, 'b: 'a, R>(
         &self,
         stream: &CudaStream,
-        slices: &[&Slice<'_>],
+        slices: impl IntoIterator<Item = &'a Slice<'b>, IntoIter: Clone>,
         work: impl FnOnce() -> Result<R>,
     ) -> Result<R> {
-        let owners = || slices.iter().filter_map(|slice| slice.owner);
+        let slices = slices.into_iter();
+        let owners = || slices.clone().filter_map(|slice| slice.owner);
         for owner in owners() {
             self.check_context(owner.stream)?;
             if owner.stream.cu_stream() != stream.cu_stream() {

@@ -16,9 +16,33 @@ pub trait Part: Copy {
         self.len() == 0
     }
 
+    /// What the items are, if their memory says so.
+    fn kind(&self) -> Option<Kind>;
+
     /// The items of these numbers, which are among them; they are of this kind.
     #[must_use]
     fn part(&self, kind: Kind, range: Range<usize>) -> Self;
+
+    /// The first `items` items, which are of this kind.
+    ///
+    /// # Errors
+    /// [`Error::Buffer`] if there are fewer.
+    fn first(&self, kind: Kind, items: usize) -> Result<Self> {
+        if items > self.len() {
+            let reason = format!("{items} items are not among {}", self.len());
+            return Err(Error::Buffer { reason });
+        }
+        Ok(self.part(kind, 0..items))
+    }
+
+    /// Whether this is the same range of memory.
+    fn is(&self, other: &Self) -> bool;
+
+    /// Checks that a kernel may read this and write the other.
+    ///
+    /// # Errors
+    /// [`Error::Buffer`] if they are not apart.
+    fn check_apart(&self, written: &Self) -> Result<()>;
 }
 
 /// Items to read.
@@ -74,8 +98,18 @@ impl<'a, S: Part> Inputs<'a, S> {
         Self { arrays, anywhere: &[], words, items }
     }
 
+    /// How many there are, as Rust counts them.
+    pub fn len(&self) -> usize {
+        usize::try_from(self.items).unwrap_or(usize::MAX)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.items == 0
+    }
+
     /// All arrays, those that are read in order first.
-    pub fn all(&self) -> impl Iterator<Item = &'a S> + use<'a, S> {
+    pub fn all(&self) -> impl Iterator<Item = &'a S> + Clone + use<'a, S> {
         self.arrays.iter().chain(self.anywhere)
     }
 }

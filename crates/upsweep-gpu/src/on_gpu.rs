@@ -21,6 +21,7 @@ use crate::erased::{
 use crate::host::HostItems;
 use crate::packed::items_of_word;
 use crate::primitives::Primitives;
+use crate::{reduce, scan};
 
 /// A GPU, shared, with options.
 #[derive(Debug)]
@@ -157,7 +158,12 @@ impl<G: Primitives> OnGpu<G> {
         U: Element,
         O: Operator<A>,
     {
-        self.gpu.check_types(&Signature::of::<T, A, U, O>(operator, G::LANGUAGE)).is_ok()
+        self.can_erased(&Signature::of::<T, A, U, O>(operator, G::LANGUAGE))
+    }
+
+    /// The same of types that are values.
+    pub fn can_erased(&self, signature: &Signature) -> bool {
+        self.gpu.types(signature).is_ok()
     }
 
     /// Why a call on so many items was done with this strategy, and the numbers that were wanted, if a caller or a profile wanted
@@ -210,7 +216,7 @@ impl<G: Primitives> OnGpu<G> {
         problem: &ErasedReduce,
     ) -> Result<Words> {
         self.reducing(workspace, problem.signature.work, input.len(), |workspace, options| {
-            self.gpu.reduce(workspace, input.clone(), problem, options)
+            reduce::reduce(&self.gpu, workspace, input.clone(), problem, &options.into())
         })
     }
 
@@ -246,7 +252,8 @@ impl<G: Primitives> OnGpu<G> {
         problem: &ErasedReduce,
     ) -> Result<()> {
         self.reducing(workspace, problem.signature.work, input.len(), |workspace, options| {
-            self.gpu.reduce_into(workspace, input.clone(), result, problem, options)
+            let options = options.into();
+            reduce::reduce_into(&self.gpu, workspace, input.clone(), result, problem, &options)
         })
     }
 
@@ -261,7 +268,7 @@ impl<G: Primitives> OnGpu<G> {
         problem: &ErasedReduce,
         state: &mut dyn ErasedReduceState,
     ) -> Result<()> {
-        self.gpu.check_types(&problem.signature)?;
+        self.gpu.types(&problem.signature)?;
         state.check(chunk.len())?;
         let item = problem.signature.item;
         let most = if chunk.is_on_host() { self.most_items(item.size) } else { usize::MAX };
@@ -288,7 +295,8 @@ impl<G: Primitives> OnGpu<G> {
         let most = self.most_items(item.size());
         let mut find = |input: &ErasedSource<'_, G::Slice<'_>>| {
             self.reducing(workspace, Some(work), input.len(), |workspace, options| {
-                self.gpu.position(workspace, input.clone(), item, extreme, options)
+                let options = options.into();
+                reduce::position(&self.gpu, workspace, input.clone(), (item, extreme), &options)
             })
         };
         let ErasedSource::Host(items, range) = input else { return find(input) };
@@ -319,7 +327,8 @@ impl<G: Primitives> OnGpu<G> {
         problem: &ErasedScan,
     ) -> Result<()> {
         self.scanning(workspace, problem.signature.work, output.len(), |workspace, options| {
-            self.gpu.scan(workspace, input.cloned(), output.reborrow(), problem, options)
+            let (output, options) = (output.reborrow(), options.into());
+            scan::scan(&self.gpu, workspace, input.cloned(), output, problem, &options)
         })
     }
 
@@ -360,7 +369,7 @@ impl<G: Primitives> OnGpu<G> {
     ) -> Result<()> {
         let items = output.len();
         check_lengths(input.map_or(items, ErasedSource::len), items)?;
-        self.gpu.check_types(&problem.signature)?;
+        self.gpu.types(&problem.signature)?;
         state.check(items)?;
         let (from, to) = (problem.signature.item, problem.signature.output);
         let on_host = output.is_on_host() || input.is_some_and(ErasedSource::is_on_host);

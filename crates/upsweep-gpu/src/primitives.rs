@@ -3,23 +3,52 @@
 use std::sync::Arc;
 
 use upsweep_core::{
-    Dtype, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Language, Limits, Result,
+    Dtype, Extreme, GpuReduceStrategy, GpuScanStrategy, Kind, Language, Limits, Recipe, Result,
     WorkgroupPolicy,
 };
 
-use crate::arrays::{ErasedSource, ErasedTarget, Part};
+use crate::arrays::{Inputs, Part};
 use crate::bits::Words;
-use crate::erased::{ErasedReduce, ErasedScan, Signature};
+use crate::erased::Signature;
+use crate::options::{Form, Init, ReduceOptions, ScanOptions};
+use crate::segmented::Beside;
+use crate::{Syntax, Types};
 
-/// The primitives of a GPU, on arrays that it holds at once.
+/// What a launch computes.
+pub struct Job<'i, 'a, G: Primitives> {
+    /// Of which types.
+    pub types: Types<G::Syntax>,
+    /// Of what.
+    pub inputs: Inputs<'i, G::Slice<'a>>,
+    /// From which value on.
+    pub init: Init,
+}
+
+/// A GPU: its memory, and kernels that are bound to arrays which it holds at once. What calls do with these, they do alike on every
+/// GPU.
 pub trait Primitives: Send + Sync + Sized {
     /// The language of its kernels.
-    const LANGUAGE: Language;
+    type Syntax: Syntax;
+
+    /// The same, as operators and functions know it.
+    const LANGUAGE: Language = <Self::Syntax as Syntax>::LANGUAGE;
+
+    /// Most arrays that a kernel reads.
+    const MOST_ARRAYS: usize;
+
+    /// Whether a kernel that reads no items may be given any array.
+    const READS_NOTHING_ANYWHERE: bool;
 
     /// Items in the device's memory.
     type Slice<'a>: Part;
 
-    /// Scratch memory of one plan.
+    /// Memory of ours on the device.
+    type Buffer: 'static;
+
+    /// Kernels with their arrays, to be launched while these are there.
+    type Bound<'a>;
+
+    /// Scratch memory of one plan, with the kernels that calls have made.
     type Workspace: Default + Send;
 
     /// The id it was opened with.
@@ -45,56 +74,158 @@ pub trait Primitives: Send + Sync + Sized {
     /// The items that a workspace was made for; 0 of one that was made for none in particular.
     fn planned(workspace: &Self::Workspace) -> u64;
 
-    /// Checks that there can be kernels of these types, though nothing be there to run them on.
-    fn check_types(&self, signature: &Signature) -> Result<()>;
+    /// Checks that the device computes with what kernels of these types do.
+    ///
+    /// # Errors
+    /// [`ElementUnsupported`](upsweep_core::Error::ElementUnsupported) if it does not.
+    fn check(&self, _: &Types<Self::Syntax>) -> Result<()> {
+        Ok(())
+    }
 
-    /// Combines all items into one value, and waits for its words of memory.
-    fn reduce(
+    /// The types of a kernel, if there can be such a one, though nothing be there to run it on.
+    ///
+    /// # Errors
+    /// Those of [`Types::checked`] and of [`check`](Primitives::check).
+    fn types(&self, signature: &Signature) -> Result<Types<Self::Syntax>> {
+        let types = Types::checked(signature, self.id())?;
+        self.check(&types)?;
+        Ok(types)
+    }
+
+    /// The types of a kernel whose items are made of those of arrays.
+    ///
+    /// # Errors
+    /// As [`types`](Primitives::types).
+    fn types_of_made(&self, recipe: &Recipe, signature: &Signature) -> Result<Types<Self::Syntax>> {
+        let types = Types::checked_of_made(recipe, signature, self.id())?;
+        self.check(&types)?;
+        Ok(types)
+    }
+
+    /// The types of a search for the position of an extreme.
+    ///
+    /// # Errors
+    /// Those of [`check`](Primitives::check).
+    fn types_of_position(&self, item: Dtype, extreme: Extreme) -> Result<Types<Self::Syntax>> {
+        let types = Types::of_position(item, extreme);
+        self.check(&types)?;
+        Ok(types)
+    }
+
+    /// The same items, borrowed for less long.
+    fn reborrow<'a, 'b: 'a>(slice: Self::Slice<'b>) -> Self::Slice<'a>;
+
+    /// Memory for so many bytes that kernels write.
+    ///
+    /// # Errors
+    /// [`OutOfMemory`](upsweep_core::Error::OutOfMemory), and those of the device.
+    fn room(self: &Arc<Self>, bytes: u64) -> Result<Self::Buffer>;
+
+    /// Memory with a copy of these bytes of the host's, which are read when this returns.
+    ///
+    /// # Errors
+    /// As [`room`](Primitives::room).
+    fn upload(self: &Arc<Self>, bytes: &[u8]) -> Result<Self::Buffer>;
+
+    /// The first `items` items of memory of ours, which are of this kind.
+    ///
+    /// # Errors
+    /// [`Buffer`](upsweep_core::Error::Buffer) if it holds fewer.
+    fn slice(buffer: &Self::Buffer, kind: Kind, items: u64) -> Result<Self::Slice<'_>>;
+
+    /// Writes bytes, of which there are as many, behind what was begun and before what will be.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn to_device(&self, to: &Self::Slice<'_>, bytes: &[u8]) -> Result<()>;
+
+    /// Waits for everything that was begun, and copies bytes, of which there are as many, to the host.
+    ///
+    /// # Errors
+    /// Those of the device, and of what was begun.
+    fn to_host(&self, from: &Self::Slice<'_>, bytes: &mut [u8]) -> Result<()>;
+
+    /// Checks that an array of the caller's can be copied to from the host, or from there, if that is
+    /// wanted.
+    ///
+    /// # Errors
+    /// [`Buffer`](upsweep_core::Error::Buffer) if it cannot.
+    fn check_copies(&self, _: &Self::Slice<'_>, _written: bool, _read: bool) -> Result<()> {
+        Ok(())
+    }
+
+    /// A reduction into the one item of `result`, which is apart from what is read.
+    ///
+    /// # Errors
+    /// [`NotCommutative`](upsweep_core::Error::NotCommutative), [`StrategyRefused`](upsweep_core::Error::StrategyRefused), and those of
+    /// the device.
+    fn bind_reduction<'a>(
         self: &Arc<Self>,
         workspace: &mut Self::Workspace,
-        input: ErasedSource<'_, Self::Slice<'_>>,
-        problem: &ErasedReduce,
-        options: &GpuOptions,
+        job: Job<'_, 'a, Self>,
+        result: Self::Slice<'a>,
+        options: &ReduceOptions,
+    ) -> Result<Self::Bound<'a>>;
+
+    /// A reduction whose value the host gets: its words of memory. Of arrays that may come `again`, what is bound to them may be kept.
+    ///
+    /// # Errors
+    /// As [`bind_reduction`](Primitives::bind_reduction).
+    fn await_reduction(
+        self: &Arc<Self>,
+        workspace: &mut Self::Workspace,
+        job: Job<'_, '_, Self>,
+        again: bool,
+        options: &ReduceOptions,
     ) -> Result<Words>;
 
-    /// Combines all items into the one item of `result`. Does not wait.
-    fn reduce_into(
+    /// A scan into `output`, which has as many items, and is apart from what is read or the same array.
+    ///
+    /// # Errors
+    /// [`Buffer`](upsweep_core::Error::Buffer) if it is neither, [`StrategyRefused`](upsweep_core::Error::StrategyRefused), and those of
+    /// the device.
+    fn bind_scanning<'a>(
         self: &Arc<Self>,
         workspace: &mut Self::Workspace,
-        input: ErasedSource<'_, Self::Slice<'_>>,
-        result: Self::Slice<'_>,
-        problem: &ErasedReduce,
-        options: &GpuOptions,
-    ) -> Result<()>;
+        job: Job<'_, 'a, Self>,
+        form: Form,
+        output: Self::Slice<'a>,
+        options: &ScanOptions,
+    ) -> Result<Self::Bound<'a>>;
 
-    /// The first position of an extreme among items of this type; `None` if there are no items.
-    fn position(
+    /// A scan within segments, or a reduction of them, with the arrays that it has beside items and output, whose lengths are right.
+    ///
+    /// # Errors
+    /// As [`bind_scanning`](Primitives::bind_scanning).
+    fn bind_segmented<'a>(
         self: &Arc<Self>,
         workspace: &mut Self::Workspace,
-        input: ErasedSource<'_, Self::Slice<'_>>,
-        item: Dtype,
-        extreme: Extreme,
-        options: &GpuOptions,
-    ) -> Result<Option<u64>>;
+        job: Job<'_, 'a, Self>,
+        form: Form,
+        beside: &Beside<Self::Slice<'a>>,
+        output: Self::Slice<'a>,
+        options: &ScanOptions,
+    ) -> Result<Self::Bound<'a>>;
 
-    /// Writes every prefix of `input` to `output`, or replaces the items of `output` by theirs if there is no input. Waits for
-    /// an output in the host's memory only.
-    fn scan(
-        self: &Arc<Self>,
-        workspace: &mut Self::Workspace,
-        input: Option<ErasedSource<'_, Self::Slice<'_>>>,
-        output: ErasedTarget<'_, Self::Slice<'_>>,
-        problem: &ErasedScan,
-        options: &GpuOptions,
-    ) -> Result<()>;
+    /// Launches what is bound to its arrays, and does not wait.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn begin(&self, bound: &Self::Bound<'_>) -> Result<()>;
 
     /// Says that the [carry](Primitives::carry) of the next scan will be asked for.
     fn will_carry(_: &mut Self::Workspace) {}
 
     /// The words of memory of what comes in behind the last scan of this workspace, which was one of `items` items: whole windows.
     /// Waits for it.
+    ///
+    /// # Errors
+    /// [`ChunkLength`](upsweep_core::Error::ChunkLength) unless they were whole windows, and those of the device.
     fn carry(&self, workspace: &Self::Workspace, items: u64) -> Result<Words>;
 
     /// Waits for everything that was begun, and says whether it went well.
+    ///
+    /// # Errors
+    /// Those of the device, and of what was begun.
     fn wait(&self) -> Result<()>;
 }

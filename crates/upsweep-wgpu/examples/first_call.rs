@@ -3,15 +3,16 @@
 //! Run it twice: the second run finds what the first left in the cache folder. With `UPSWEEP_CACHE_DIR=` it leaves
 //! and finds nothing. Drivers may keep files of their own; Mesa's do not with `MESA_SHADER_CACHE_DISABLE=true`.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use upsweep_core::{Reduce, Result, Scan, Sum};
-use upsweep_wgpu::{Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace};
+use upsweep_wgpu::{Calls, Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace};
 
 fn main() -> Result<()> {
     for (number, adapter) in Gpu::adapters().iter().enumerate() {
         let began = Instant::now();
-        let gpu = Gpu::open(&format!("wgpu:{number}"), adapter)?;
+        let gpu = Arc::new(Gpu::open(&format!("wgpu:{number}"), adapter)?);
         println!("{gpu:?}\n    opened in {:.1?}", began.elapsed());
         let limits = gpu.limits();
         let (subgroups, progress) = (limits.subgroup_sizes, limits.forward_progress);

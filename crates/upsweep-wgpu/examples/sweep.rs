@@ -3,6 +3,7 @@
 //! `sweep [ADAPTER] [LOG2_ITEMS …]` prints CSV: job, items, strategy, threads, items per thread, microseconds
 //! (median, quartiles), GB/s of the fewest bytes, and per cent of the limit of the same run.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use upsweep_core::{
@@ -10,7 +11,7 @@ use upsweep_core::{
     Reduce, ReduceGlobal, ReduceLocal, Result, Scan, ScanGlobal, ScanLocal, Strategy, Sum, Tail,
     Widen, WorkgroupPolicy, f16,
 };
-use upsweep_wgpu::{Gpu, Recording, ReduceOptions, ScanOptions, Slice, Source, Workspace};
+use upsweep_wgpu::{Calls, Gpu, Recording, ReduceOptions, ScanOptions, Slice, Source, Workspace};
 use wgpu::BufferUsages;
 
 /// Device time that warms up: a GPU that was idle runs at a fraction of its clock, the longer the host was busy with
@@ -37,7 +38,7 @@ fn main() -> Result<()> {
         sizes = vec![16, 20, 24];
     }
     let adapters = Gpu::adapters();
-    let gpu = Gpu::open("wgpu", adapters.get(adapter).expect("no such adapter"))?;
+    let gpu = Arc::new(Gpu::open("wgpu", adapters.get(adapter).expect("no such adapter"))?);
     eprintln!("{:?}", gpu.limits());
     println!(
         "job,items,strategy,threads,items_per_thread,median_us,q1_us,q3_us,gbps,limit_gbps,pct"
@@ -141,7 +142,7 @@ fn loads(width: AccessWidth) -> Load {
     Load { arrangement: Arrangement::Striped, width, tail: Tail::Exact }
 }
 
-fn reductions<T, A>(gpu: &Gpu, job: &str, n: usize, item: fn(u32) -> T) -> Result<()>
+fn reductions<T, A>(gpu: &Arc<Gpu>, job: &str, n: usize, item: fn(u32) -> T) -> Result<()>
 where
     T: Widen<A> + upsweep_core::Number,
     A: upsweep_core::Number,
@@ -170,13 +171,12 @@ where
                 let policy = WorkgroupPolicy { threads_per_workgroup: threads, items_per_thread };
                 let options = ReduceOptions { strategy: Some(strategy), policy: Some(policy) };
                 let mut workspace = Workspace::default();
-                let recording =
-                    match gpu.bind_reduce::<T, A, _>(&mut workspace, slice, to, &problem, &options)
-                    {
-                        Ok(recording) => recording,
-                        Err(Error::StrategyRefused { .. }) => continue,
-                        Err(error) => return Err(error),
-                    };
+                let slices = [slice, to];
+                let bound = gpu.bind_reduce::<T, A, _>(&mut workspace, slices, &problem, &options);
+                let recording = match bound {
+                    Err(Error::StrategyRefused { .. }) => continue,
+                    bound => gpu.recording(bound?)?,
+                };
                 let us = timed(gpu, &recording, bytes)?;
                 let from = Source::<T>::Device(slice);
                 let found = gpu.reduce(&mut workspace, from, &problem, &options)?;
@@ -188,7 +188,13 @@ where
     Ok(())
 }
 
-fn scans<T, U>(gpu: &Gpu, job: &str, n: usize, item: fn(u32) -> T, inclusive: bool) -> Result<()>
+fn scans<T, U>(
+    gpu: &Arc<Gpu>,
+    job: &str,
+    n: usize,
+    item: fn(u32) -> T,
+    inclusive: bool,
+) -> Result<()>
 where
     T: Widen<<U as Element>::Acc> + upsweep_core::Number,
     U: upsweep_core::Number,
@@ -228,10 +234,11 @@ where
                 let options =
                     ScanOptions { strategy: Some(strategy), policy: Some(policy), stalled: None };
                 let mut workspace = Workspace::default();
-                let bound = gpu.bind_scan::<T, U, _>(&mut workspace, slice, to, &problem, &options);
+                let slices = [slice, to];
+                let bound = gpu.bind_scan::<T, U, _>(&mut workspace, slices, &problem, &options);
                 let recording = match bound {
                     Err(Error::StrategyRefused { .. }) => continue,
-                    bound => bound?,
+                    bound => gpu.recording(bound?)?,
                 };
                 let us = timed(gpu, &recording, bytes)?;
                 gpu.read_back(to, &mut found)?;

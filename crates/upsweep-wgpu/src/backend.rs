@@ -1,24 +1,22 @@
 //! What the calls of all primitives share: the scratch memory, the types; and what the facade calls.
 
-use core::ops::Range;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
-use upsweep_core::{
-    Dtype, Element, Error, Extreme, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Kind, Language,
-    Limits, Recipe, Result, WorkgroupPolicy,
-};
-use upsweep_gpu::bits::{Words, kind};
-use upsweep_gpu::{ErasedReduce, ErasedScan, Part, Primitives, Signature};
+use upsweep_core::{GpuReduceStrategy, GpuScanStrategy, Kind, Limits, Result, WorkgroupPolicy};
+use upsweep_gpu::bits::Words;
+use upsweep_gpu::segmented::Beside;
+use upsweep_gpu::{Form, Primitives, ReduceOptions, ScanOptions};
+use wgpu::BufferUsages;
 
 use crate::device::Gpu;
 use crate::mailbox::Mailbox;
-use crate::record::Recording;
+use crate::record::{Bound, Recording};
+use crate::reduce::Reduction;
 use crate::reduce::calls::Asked;
-use crate::reduce::{ReduceOptions, Reduction};
-use crate::scan::{RUNS, ScanOptions, Scanning};
-use crate::shader::Types;
+use crate::scan::{RUNS, Scanning};
+use crate::shader::{Types, Wgsl, made};
 use crate::slice::Slice;
-use crate::{reduce, scan};
+use crate::{reduce, scan, segmented};
 
 /// Items to read.
 pub type Source<'a, T> = upsweep_gpu::Source<'a, T, Slice<'a>>;
@@ -35,11 +33,14 @@ pub(crate) type Inputs<'a> = upsweep_gpu::Inputs<'a, Slice<'a>>;
 /// Items to write, or to read and overwrite.
 pub type Target<'a, T> = upsweep_gpu::Target<'a, T, Slice<'a>>;
 
-/// Items to read, whose type is known otherwise.
-pub type ErasedSource<'a> = upsweep_gpu::ErasedSource<'a, Slice<'a>>;
+/// What a launch computes.
+pub(crate) type Job<'i, 'a> = upsweep_gpu::Job<'i, 'a, Gpu>;
 
-/// Items to write, or to read and overwrite, whose type is known otherwise.
-pub type ErasedTarget<'a, 'b> = upsweep_gpu::ErasedTarget<'a, Slice<'b>>;
+/// An array that says where segments begin.
+pub type Segments<'a> = upsweep_gpu::Segments<'a, Slice<'a>>;
+
+/// Where the values of segments go, one behind another, and what is found out with them.
+pub type Packed<'a, K> = upsweep_gpu::Packed<'a, K, Slice<'a>>;
 
 /// A GPU, shared, with options: the backend that the facade calls.
 pub type Wgpu = upsweep_gpu::OnGpu<Gpu>;
@@ -74,133 +75,17 @@ impl Workspace {
     }
 }
 
-/// The items of arrays, or the first ones of each, some of which were uploaded.
-fn all_on_device<'a>(
-    arrays: &[Stored<'a>],
-    kinds: &[Kind],
-    uploaded: &'a [Option<wgpu::Buffer>],
-    first: Option<u64>,
-) -> Vec<Slice<'a>> {
-    let on_device = |((array, kind), uploaded): ((&Stored<'a>, &Kind), &'a Option<_>)| {
-        let slice = match (array, uploaded) {
-            (Stored::Device(slice), _) => *slice,
-            (Stored::Host(bytes), buffer) => {
-                let items = (bytes.len() / kind.size().max(1)) as u64;
-                Slice { buffer: buffer.as_ref()?, offset: 0, items }
-            }
-        };
-        Some(Slice { items: first.unwrap_or(slice.items), ..slice })
-    };
-    arrays.iter().zip(kinds).zip(uploaded).filter_map(on_device).collect()
-}
-
-impl Gpu {
-    /// The types of a kernel.
-    pub(crate) fn types(&self, signature: &Signature) -> Result<Types> {
-        Types::checked(signature, self.id())
-    }
-
-    /// The types of a kernel whose items are made of those of arrays.
-    pub(crate) fn types_of_made(&self, recipe: &Recipe, signature: &Signature) -> Result<Types> {
-        let types = Types::checked_of_made(recipe, signature, self.id())?;
-        self.check(&types)?;
-        Ok(types)
-    }
-
-    /// Does `work` with arrays in the device's memory, and all that kernels of these types are handed.
-    pub(crate) fn with_inputs<R>(
-        &self,
-        made: &Ingredients<'_>,
-        types: &Types,
-        work: impl FnOnce(&Inputs<'_>) -> Result<R>,
-    ) -> Result<R> {
-        let Ingredients { recipe, arrays, anywhere, words, items } = *made;
-        let uploaded = self.all_uploaded(arrays, &recipe.arrays, Some(items))?;
-        let arrays = all_on_device(arrays, &recipe.arrays, &uploaded, Some(items));
-        let others = self.all_uploaded(anywhere, &recipe.anywhere, None)?;
-        let anywhere = all_on_device(anywhere, &recipe.anywhere, &others, None);
-        let words = [words, &types.values.handed()].concat();
-        work(&Inputs { arrays: &arrays, anywhere: &anywhere, words: &words, items })
-    }
-
-    /// The buffers of those arrays, or of the first items of each, that are in the host's memory.
-    fn all_uploaded(
-        &self,
-        arrays: &[Stored<'_>],
-        kinds: &[Kind],
-        first: Option<u64>,
-    ) -> Result<Vec<Option<wgpu::Buffer>>> {
-        let upload = |(array, kind): (&Stored<'_>, &Kind)| match array {
-            Stored::Device(_) => Ok(None),
-            Stored::Host(bytes) => {
-                let first = first.and_then(|first| usize::try_from(first).ok());
-                let end = first.map_or(bytes.len(), |first| first * kind.size());
-                self.upload("items", &bytes[..end]).map(Some)
-            }
-        };
-        arrays.iter().zip(kinds).map(upload).collect()
-    }
-
-    /// Submits a recording, and remembers to look later whether it went well.
-    ///
-    /// # Errors
-    /// Those of the device.
-    pub fn submit(&self, recording: &Recording) -> Result<()> {
-        let mut encoder = self.device.create_command_encoder(&<_>::default());
-        recording.record(&mut encoder.begin_compute_pass(&<_>::default()));
-        self.scoped(|| self.queue.submit([encoder.finish()]))?;
-        match &recording.state {
-            Some(state) if recording.alive.is_none() => self.watch(state, Weak::new()),
-            _ => Ok(()),
-        }
-    }
-
-    /// The items in the device's memory; `uploaded` keeps those that were brought there.
-    pub(crate) fn on_device<'a>(
-        &self,
-        input: ErasedSource<'a>,
-        kind: Kind,
-        uploaded: &'a mut Option<wgpu::Buffer>,
-    ) -> Result<Slice<'a>> {
-        match input {
-            ErasedSource::Device(slice) => Ok(slice),
-            ErasedSource::Host(items, range) => {
-                let count = range.len() as u64;
-                let buffer = self.upload("items", &items.bytes(range))?;
-                Slice::new(uploaded.insert(buffer), kind, 0, count)
-            }
-        }
-    }
-
-    /// Copies items of the device to the host, and waits for it.
-    ///
-    /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::ElementUnsupported`] for what kernels do not have, and those of the device.
-    pub fn read_back<T: Element>(&self, from: Slice<'_>, to: &mut [T]) -> Result<()> {
-        if from.items != to.len() as u64 {
-            return Err(Error::LengthMismatch { input: from.len(), output: to.len() });
-        }
-        kind::<T>(self.id())?;
-        self.settle()?;
-        T::fill(to, |to| self.download(from.buffer, from.offset, to))
-    }
-}
-
-impl Part for Slice<'_> {
-    fn len(&self) -> usize {
-        Slice::len(self)
-    }
-
-    fn part(&self, kind: Kind, range: Range<usize>) -> Self {
-        let offset = self.offset + range.start as u64 * kind.size() as u64;
-        Slice { buffer: self.buffer, offset, items: range.len() as u64 }
-    }
-}
-
 impl Primitives for Gpu {
-    const LANGUAGE: Language = Language::Wgsl;
+    type Syntax = Wgsl;
+
+    const MOST_ARRAYS: usize = made::MOST_ARRAYS;
+
+    /// Arrays that are read and written are not in one buffer.
+    const READS_NOTHING_ANYWHERE: bool = false;
 
     type Slice<'a> = Slice<'a>;
+    type Buffer = wgpu::Buffer;
+    type Bound<'a> = Bound;
     type Workspace = Workspace;
 
     fn id(&self) -> &str {
@@ -232,51 +117,88 @@ impl Primitives for Gpu {
         workspace.items
     }
 
-    fn check_types(&self, signature: &Signature) -> Result<()> {
-        self.check(&self.types(signature)?)
+    fn check(&self, types: &Types) -> Result<()> {
+        Gpu::check(self, types)
     }
 
-    fn reduce(
+    fn reborrow<'a, 'b: 'a>(slice: Slice<'b>) -> Slice<'a> {
+        slice
+    }
+
+    fn room(self: &Arc<Self>, bytes: u64) -> Result<wgpu::Buffer> {
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST;
+        self.buffer("items", bytes, usage)
+    }
+
+    fn upload(self: &Arc<Self>, bytes: &[u8]) -> Result<wgpu::Buffer> {
+        Gpu::upload(self, "items", bytes)
+    }
+
+    fn slice(buffer: &wgpu::Buffer, kind: Kind, items: u64) -> Result<Slice<'_>> {
+        Slice::new(buffer, kind, 0, items)
+    }
+
+    fn to_device(&self, to: &Slice<'_>, bytes: &[u8]) -> Result<()> {
+        self.write(to.buffer, to.offset, bytes)
+    }
+
+    fn to_host(&self, from: &Slice<'_>, bytes: &mut [u8]) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        self.wait()?;
+        self.download(from.buffer, from.offset, bytes)
+    }
+
+    fn check_copies(&self, slice: &Slice<'_>, written: bool, read: bool) -> Result<()> {
+        slice.check_copies(written, read)
+    }
+
+    fn bind_reduction<'a>(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: ErasedSource<'_>,
-        problem: &ErasedReduce,
-        options: &GpuOptions,
+        job: Job<'_, 'a>,
+        result: Slice<'a>,
+        options: &ReduceOptions,
+    ) -> Result<Bound> {
+        reduce::calls::bind(self, workspace, job, &result, options).map(Bound)
+    }
+
+    fn await_reduction(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        job: Job<'_, '_>,
+        again: bool,
+        options: &ReduceOptions,
     ) -> Result<Words> {
-        self.reduce_erased(workspace, input, problem, &options.into())
+        reduce::calls::value(self, workspace, job, again, options)
     }
 
-    fn reduce_into(
+    fn bind_scanning<'a>(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: ErasedSource<'_>,
-        result: Slice<'_>,
-        problem: &ErasedReduce,
-        options: &GpuOptions,
-    ) -> Result<()> {
-        self.reduce_into_erased(workspace, input, result, problem, &options.into())
+        job: Job<'_, 'a>,
+        form: Form,
+        output: Slice<'a>,
+        options: &ScanOptions,
+    ) -> Result<Bound> {
+        scan::calls::bind(self, workspace, job, form, &output, options).map(Bound)
     }
 
-    fn position(
+    fn bind_segmented<'a>(
         self: &Arc<Self>,
         workspace: &mut Workspace,
-        input: ErasedSource<'_>,
-        item: Dtype,
-        extreme: Extreme,
-        options: &GpuOptions,
-    ) -> Result<Option<u64>> {
-        self.position_erased(workspace, input, item, extreme, &options.into())
+        job: Job<'_, 'a>,
+        form: Form,
+        beside: &Beside<Slice<'a>>,
+        output: Slice<'a>,
+        options: &ScanOptions,
+    ) -> Result<Bound> {
+        segmented::bind(self, workspace, job, form, beside, &output, options).map(Bound)
     }
 
-    fn scan(
-        self: &Arc<Self>,
-        workspace: &mut Workspace,
-        input: Option<ErasedSource<'_>>,
-        output: ErasedTarget<'_, '_>,
-        problem: &ErasedScan,
-        options: &GpuOptions,
-    ) -> Result<()> {
-        self.scan_erased(workspace, input, output, problem, &options.into())
+    fn begin(&self, Bound(recording): &Bound) -> Result<()> {
+        self.submit(recording)
     }
 
     fn will_carry(workspace: &mut Workspace) {
@@ -284,22 +206,10 @@ impl Primitives for Gpu {
     }
 
     fn carry(&self, workspace: &Workspace, items: u64) -> Result<Words> {
-        Gpu::carry(self, workspace, items)
+        scan::calls::carry(self, workspace, items)
     }
 
     fn wait(&self) -> Result<()> {
         Gpu::wait(self)
-    }
-}
-
-impl From<&GpuOptions> for ReduceOptions {
-    fn from(options: &GpuOptions) -> Self {
-        Self { strategy: options.reduce, policy: options.policy }
-    }
-}
-
-impl From<&GpuOptions> for ScanOptions {
-    fn from(options: &GpuOptions) -> Self {
-        Self { strategy: options.scan, policy: options.policy, stalled: None }
     }
 }

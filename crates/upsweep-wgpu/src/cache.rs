@@ -97,9 +97,11 @@ mod tests {
 
     use super::*;
     use crate::testing::{adapters, gpus};
-    use crate::{Gpu, ReduceOptions, Source, Workspace};
+    use std::sync::Arc;
 
-    fn works(gpu: &Gpu) {
+    use crate::{Calls, Gpu, ReduceOptions, Source, Workspace};
+
+    fn works(gpu: &Arc<Gpu>) {
         let (mut workspace, options) = (Workspace::default(), ReduceOptions::default());
         let items = Source::Host(&[1u32, 2, 3, 4]);
         let sum = gpu.reduce::<u32, u32, _>(&mut workspace, items, &Reduce::new(Sum), &options);
@@ -111,7 +113,7 @@ mod tests {
         let kept = tempfile::tempdir().expect("a folder");
         let folder = Folder::at(kept.path());
         for adapter in adapters() {
-            let open = || Gpu::open_with("gpu", &adapter, &folder).expect("a device");
+            let open = || Arc::new(Gpu::open_with("gpu", &adapter, &folder).expect("a device"));
             let gpu = open();
             let Some(pipelines) = &gpu.cache else {
                 upsweep_testing::skipped("pipeline cache", "the device has none");

@@ -4,13 +4,12 @@
 //! stays until somebody looks. Calls that leave their results on the device do not look; the next call that waits for
 //! the device, whatever it waits for, looks for all of them.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Mutex, PoisonError, Weak};
 
 use upsweep_core::Result;
 use wgpu::BufferUsages;
 
 use crate::device::Gpu;
-use crate::record::Recording;
 
 /// Byte of the word in a state.
 pub(crate) const FAULT: u64 = 12;
@@ -80,16 +79,6 @@ impl Gpu {
             }
         }
         if found { Err(self.waited_in_vain()) } else { Ok(()) }
-    }
-
-    /// The recording, watched as long as it lives.
-    pub(crate) fn keep(&self, mut recording: Recording) -> Result<Recording> {
-        if let Some(state) = &recording.state {
-            let alive = Arc::new(());
-            self.watch(state, Arc::downgrade(&alive))?;
-            recording.alive = Some(alive);
-        }
-        Ok(recording)
     }
 
     /// What the word says.

@@ -8,7 +8,7 @@ use upsweep_gpu::Folder;
 use upsweep_testing::{Above, LastOther, rotation, wrapping_sum};
 
 use crate::{
-    Gpu, Ingredients, ReduceOptions, ScanOptions, Source, Stored, Target, Workspace, testing,
+    Calls, Gpu, Ingredients, ReduceOptions, ScanOptions, Source, Stored, Target, Workspace, testing,
 };
 
 /// Several windows of a binding that is as short as any may be.
@@ -121,7 +121,7 @@ fn numbers_go_on_from_window_to_window() {
         ..Recipe::of_arrays(u32::KIND, vec![u32::KIND], formula)
     };
     for mut gpu in testing::gpus(&Folder::of_user()) {
-        gpu.facts.binding_bytes = SHORT;
+        testing::own(&mut gpu).facts.binding_bytes = SHORT;
         let arrays = [Stored::Host(&bytes)];
         let parameter = Parameter::of(start);
         let made_of = Ingredients {

@@ -4,7 +4,8 @@
 //!   [`Backend`](upsweep_core::Backend).
 //! - [`Slice`] is a range of a buffer, the caller's or ours; [`Memory`] is a buffer of ours.
 //! - `shader` puts kernels together: a generated header in front of plain WGSL.
-//! - `reduce`, `scan` and `segmented` hold the primitives.
+//! - [`Calls`] are the primitives, with the scratch memory of a [`Workspace`]. What is [bound](Bound) to arrays becomes a [`Recording`].
+//! - `reduce`, `scan` and `segmented` hold their kernels.
 //! - [`Ladder`]: the seven classic steps of a sum, to learn from.
 //!
 //! # What can hang, and what cannot
@@ -64,16 +65,12 @@ mod time;
 #[cfg(test)]
 mod translation;
 
-pub use backend::{
-    ErasedSource, ErasedTarget, Ingredients, Source, Stored, Target, Wgpu, Workspace,
-};
+pub use backend::{Ingredients, Packed, Segments, Source, Stored, Target, Wgpu, Workspace};
 pub use device::Gpu;
 pub use ladder::Ladder;
 pub use memory::Memory;
 pub use profile::{DispatchProfile, RecordingProfile};
-pub use record::Recording;
-pub use reduce::ReduceOptions;
-pub use scan::ScanOptions;
-pub use segmented::{ErasedPacked, Packed, Segments};
+pub use record::{Bound, Recording};
 pub use slice::Slice;
 pub use upsweep_core::Extreme;
+pub use upsweep_gpu::{Calls, ReduceOptions, ScanOptions};

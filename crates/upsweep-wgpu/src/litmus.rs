@@ -157,7 +157,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{ReduceOptions, ScanOptions, Source, Target, Workspace};
+    use crate::{Calls, ReduceOptions, ScanOptions, Source, Target, Workspace};
 
     /// All is well: tickets, finished, misplaced, late, wrong, heard, small, one that nobody reads, and misrounded.
     const WELL: [u32; HEADER] = [4096, 4096, 0, 0, 0, 4064, 0x0040_0000, 0, 0];
@@ -220,7 +220,7 @@ mod tests {
     fn what_does_not_hold_is_not_used() {
         for mut gpu in crate::testing::gpus(&Folder::default()) {
             for subgroups in [true, false] {
-                gpu.trust(Outcome { subgroups, ..Outcome::default() });
+                crate::testing::own(&mut gpu).trust(Outcome { subgroups, ..Outcome::default() });
                 assert_eq!(gpu.limits().subgroup_sizes != (1, 1), subgroups, "{gpu:?}");
                 let items: Vec<u32> = (0..100_000).collect();
                 let mut workspace = Workspace::default();

@@ -141,3 +141,18 @@ impl Memory {
         self.items == 0
     }
 }
+
+impl Gpu {
+    /// Copies items of the device to the host, and waits for it.
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`], [`Error::ElementUnsupported`] for what kernels do not have, and those of the device.
+    pub fn read_back<T: Element>(&self, from: Slice<'_>, to: &mut [T]) -> Result<()> {
+        if from.items != to.len() as u64 {
+            return Err(Error::LengthMismatch { input: from.len(), output: to.len() });
+        }
+        kind::<T>(self.id())?;
+        self.settle()?;
+        T::fill(to, |to| self.download(from.buffer, from.offset, to))
+    }
+}

@@ -2,6 +2,7 @@
 //! up to 32. Kernels are made for what is promised.
 
 use core::fmt::Debug;
+use std::sync::Arc;
 
 use upsweep_core::reference::specified;
 use upsweep_core::{
@@ -9,7 +10,7 @@ use upsweep_core::{
 };
 
 use crate::scan::policy::strategy;
-use crate::{Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace, testing};
+use crate::{Calls, Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace, testing};
 use upsweep_gpu::Folder;
 use upsweep_testing::rotation;
 
@@ -22,7 +23,7 @@ fn half_of_a_subgroup_is_counted_on() {
     let floats: Vec<f32> = integers.iter().map(|&word| word as f32 / 1e9 - 2.0).collect();
     let mut tried = 0;
     for mut gpu in testing::gpus(&Folder::of_user()) {
-        gpu.facts.subgroup /= 2;
+        testing::own(&mut gpu).facts.subgroup /= 2;
         if gpu.facts.subgroup < 2 {
             continue;
         }
@@ -54,7 +55,7 @@ fn half_of_a_subgroup_is_counted_on() {
     assert!(tried > 0 || testing::adapters().is_empty(), "no device has subgroups of 4");
 }
 
-fn scans<T>(gpu: &Gpu, global: ScanGlobal, policy: WorkgroupPolicy, items: &[T])
+fn scans<T>(gpu: &Arc<Gpu>, global: ScanGlobal, policy: WorkgroupPolicy, items: &[T])
 where
     T: Number<Acc = T> + Widen<T> + PartialEq + Debug,
     Sum: Operator<T>,

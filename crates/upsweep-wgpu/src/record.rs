@@ -1,8 +1,10 @@
 //! Operations that are ready to be recorded into a command stream, the caller's or ours.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
-use upsweep_core::{Launch, Strategy};
+use upsweep_core::{Launch, Result, Strategy};
+
+use crate::device::Gpu;
 
 /// One launch.
 #[derive(Clone, Debug)]
@@ -34,6 +36,39 @@ pub(crate) fn record(dispatches: &[Dispatch], pass: &mut wgpu::ComputePass<'_>) 
         pass.set_pipeline(pipeline);
         pass.set_bind_group(0, group, &[]);
         pass.dispatch_workgroups(*x, *y, 1);
+    }
+}
+
+/// What is launched, bound to its arrays.
+#[derive(Debug)]
+pub struct Bound(pub(crate) Recording);
+
+impl Gpu {
+    /// The same, to be recorded as often as wanted: whoever waits for the device looks whether it went well, as long as it lives.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn recording(&self, Bound(mut recording): Bound) -> Result<Recording> {
+        if let Some(state) = &recording.state {
+            let alive = Arc::new(());
+            self.watch(state, Arc::downgrade(&alive))?;
+            recording.alive = Some(alive);
+        }
+        Ok(recording)
+    }
+
+    /// Submits a recording, and remembers to look later whether it went well.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn submit(&self, recording: &Recording) -> Result<()> {
+        let mut encoder = self.device.create_command_encoder(&<_>::default());
+        recording.record(&mut encoder.begin_compute_pass(&<_>::default()));
+        self.scoped(|| self.queue.submit([encoder.finish()]))?;
+        match &recording.state {
+            Some(state) if recording.alive.is_none() => self.watch(state, Weak::new()),
+            _ => Ok(()),
+        }
     }
 }
 

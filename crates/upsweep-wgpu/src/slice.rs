@@ -1,6 +1,9 @@
 //! Ranges of buffers.
 
+use core::ops::Range;
+
 use upsweep_core::{Dtype, Error, Kind, Result};
+use upsweep_gpu::Part;
 use upsweep_gpu::layout::{is_whole, width_of};
 
 /// Items in a range of a buffer. The buffer is the caller's or ours; nothing is copied.
@@ -76,23 +79,20 @@ impl<'a> Slice<'a> {
         self.items == 0
     }
 
-    /// Checks that what is read and what is written are not in one buffer, which WebGPU does not allow.
-    pub(crate) fn check_apart(&self, written: &Slice<'_>) -> Result<()> {
-        if self.buffer == written.buffer {
-            return Err(Error::Buffer {
-                reason: format!(
-                    "one buffer is read from byte {} on and written from byte {} on; what is written must be \
-                     in another, or in place",
-                    self.offset, written.offset
-                ),
-            });
+    /// Checks that bytes can be copied to the buffer, and from there, if that is wanted.
+    pub(crate) fn check_copies(&self, to: bool, from: bool) -> Result<()> {
+        for (wanted, usage, name) in [
+            (to, wgpu::BufferUsages::COPY_DST, "COPY_DST"),
+            (from, wgpu::BufferUsages::COPY_SRC, "COPY_SRC"),
+        ] {
+            if wanted && !self.buffer.usage().contains(usage) {
+                let reason = format!(
+                    "the buffer for the number of segments needs the usage {name} for this call"
+                );
+                return Err(Error::Buffer { reason });
+            }
         }
         Ok(())
-    }
-
-    /// Whether this is the same range of the same buffer.
-    pub(crate) fn is(&self, other: &Slice<'_>) -> bool {
-        self.buffer == other.buffer && self.offset == other.offset
     }
 
     /// The width of accesses, at most `wanted` bytes, with which every item can be reached, and whether the first
@@ -157,6 +157,39 @@ impl<'a> Slice<'a> {
             .max(16.max(size))
             .min((self.buffer.size() - offset) / 4 * 4);
         Window { first, items, offset, bytes, start: ((byte - offset) / size) as u32 }
+    }
+}
+
+impl Part for Slice<'_> {
+    fn len(&self) -> usize {
+        Slice::len(self)
+    }
+
+    fn kind(&self) -> Option<Kind> {
+        None
+    }
+
+    fn part(&self, kind: Kind, range: Range<usize>) -> Self {
+        let offset = self.offset + range.start as u64 * kind.size() as u64;
+        Self { buffer: self.buffer, offset, items: range.len() as u64 }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.buffer == other.buffer && self.offset == other.offset
+    }
+
+    /// WebGPU does not allow that one buffer is read and written.
+    fn check_apart(&self, written: &Self) -> Result<()> {
+        if self.buffer == written.buffer {
+            return Err(Error::Buffer {
+                reason: format!(
+                    "one buffer is read from byte {} on and written from byte {} on; what is written must be \
+                     in another, or in place",
+                    self.offset, written.offset
+                ),
+            });
+        }
+        Ok(())
     }
 }
 

@@ -26,11 +26,11 @@ use wgpu::naga::{AddressSpace, Module, ResourceBinding, ShaderStage, StorageAcce
 
 use crate::device::Facts;
 use crate::reduce::{self, Reduction};
-use crate::scan::{self, Form, Lies, Scanning};
+use crate::scan::{self, Lies, Scanning};
 use crate::shader::{Cut, Shader, Types};
 use crate::{ladder, litmus, probe};
 use upsweep_gpu::layout::width_of;
-use upsweep_gpu::{Segmentation, Signature};
+use upsweep_gpu::{Form, Segmentation, Signature};
 use upsweep_testing::rotation;
 
 /// If it is `required`, a run without `spirv-val` fails.
@@ -492,7 +492,7 @@ fn scan_kernels(
     facts: &Facts,
     types: &Types,
     strategy: GpuScanStrategy,
-    form: Form,
+    (form, in_place): (Form, bool),
     (aligned, out_aligned): (bool, bool),
     policy: Option<WorkgroupPolicy>,
 ) -> Result<(), Error> {
@@ -507,13 +507,15 @@ fn scan_kernels(
     // As many items of the narrower array at once as of the wider, as `Lies` has it.
     let asked = if types.emits() { reduce::bytes(strategy.load.width) } else { out_width };
     let width = (asked * size / size.max(out_size)).max(size).max(4);
-    let lies = Lies { width, out_width, aligned, out_aligned, shared_words };
+    let lies = Lies { width, out_width, aligned, out_aligned, shared_words, in_place };
     let device = ("none", facts);
     let (_, shaders) = Scanning::kernels(device, types, strategy, form, 1 << 20, lies, policy)?;
-    let context = format!("{types:?} by {strategy:?}, {form:?} on {facts:?} with {policy:?}");
+    let context = format!(
+        "{types:?} by {strategy:?}, {form:?}, in place {in_place} on {facts:?} with {policy:?}"
+    );
     let GpuScanStrategy { load, local, global } = strategy;
     let mut levels = rotation::levels_of(load, local, global);
-    levels.extend([format!("{policy:?}"), format!("{form:?}")]);
+    levels.extend([format!("{policy:?}"), format!("{form:?}, in place {in_place}")]);
     levels.push(format!("aligned {aligned}, {out_aligned}"));
     if let Some(Cut { of, unique, .. }) = types.cut {
         let Segmentation { by, kind, wide, reduces } = of;
@@ -529,14 +531,14 @@ fn scan_kernels(
 }
 
 /// Every combination of bounds, direction and place, by its number.
-fn form(number: usize, everywhere: bool) -> Form {
-    Form {
+fn form(number: usize, everywhere: bool) -> (Form, bool) {
+    let form = Form {
         bounds: if number & 1 == 0 { Bounds::Inclusive } else { Bounds::Exclusive },
         direction: if number & 2 == 0 { Direction::Forward } else { Direction::Reverse },
-        in_place: number & 4 > 0,
         everywhere,
         only_total: false,
-    }
+    };
+    (form, number & 4 > 0)
 }
 
 #[test]
@@ -654,7 +656,7 @@ fn every_way_of_saying_segments() {
                     let types = Types { cut, ..all[number % all.len()].clone() };
                     let mut form = form(number & 3, types.is_exact() || number.is_multiple_of(2));
                     if reduces {
-                        (form.bounds, form.direction) = (Bounds::Inclusive, Direction::Forward);
+                        (form.0.bounds, form.0.direction) = (Bounds::Inclusive, Direction::Forward);
                     }
                     let facts = facts(DEVICES[number / 2 % DEVICES.len()]);
                     let strategy =
@@ -672,7 +674,7 @@ fn every_way_of_saying_segments() {
                     );
                     let needs = local == ScanLocal::Cooperative && facts.subgroup == 1;
                     let nests =
-                        form.everywhere && !types.is_exact() && local == ScanLocal::Blelloch;
+                        form.0.everywhere && !types.is_exact() && local == ScanLocal::Blelloch;
                     let narrow = reduce::bytes(strategy.load.width) < types.output.size() as u32;
                     let propagates = global == ScanGlobal::ScanThenPropagate;
                     assert_eq!(
@@ -722,7 +724,7 @@ fn by_default(
                 let strategy = scan::policy::strategy(&facts);
                 // Over types, operators and devices every form is met.
                 let mut form = form(number + 3 * k + 5 * index, true);
-                form.in_place &= types.made.is_none() && types.item == types.output;
+                form.1 &= types.made.is_none() && types.item == types.output;
                 let aligned = (number + k, number + k + index);
                 let aligned = (!aligned.0.is_multiple_of(3), !aligned.1.is_multiple_of(4));
                 scan_kernels(translator, &facts, types, strategy, form, aligned, None)

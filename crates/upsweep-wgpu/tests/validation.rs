@@ -1,10 +1,11 @@
 //! Everything once under the Khronos validation layer, which must have nothing to say.
 
+use std::sync::Arc;
 use std::sync::Mutex;
 
 use upsweep_core::{Reduce, Scan, Sum, reference};
 use upsweep_testing::Input;
-use upsweep_wgpu::{Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace};
+use upsweep_wgpu::{Calls, Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace};
 
 static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
@@ -37,7 +38,7 @@ fn the_validation_layer_is_silent() {
     let adapters = Gpu::adapters_with(wgpu::InstanceFlags::VALIDATION | wgpu::InstanceFlags::DEBUG);
     assert!(!adapters.is_empty(), "there is no GPU to test");
     for (number, adapter) in adapters.iter().enumerate() {
-        let gpu = Gpu::open(&format!("wgpu:{number}"), adapter).expect("a device");
+        let gpu = Arc::new(Gpu::open(&format!("wgpu:{number}"), adapter).expect("a device"));
         let mut workspace = Workspace::default();
         for length in [300_001, 1000] {
             let items: Vec<f32> = Input::Mixed.array(3, length);

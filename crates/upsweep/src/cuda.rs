@@ -6,27 +6,20 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
-use upsweep_core::{Extreme, Language, Work};
 pub(crate) use upsweep_cuda::Cuda;
-use upsweep_cuda::{Gpu, Ingredients, Probe, Slice, Source, Stored, Target, Workspace};
-use upsweep_gpu::bits::{Words, kind};
-use upsweep_gpu::{
-    ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, Primitives, Signature,
-};
+use upsweep_cuda::{Gpu, Probe, Slice};
+use upsweep_gpu::bits::kind;
 
 pub use awaited::Awaited;
 
-use crate::backend::{Kind, Record, ViewBackend, wrong_device};
-use crate::erased::{
-    ErasedChunks, ErasedGpu, ErasedItems, ErasedItemsMut, NewReduceState, NewScanState, Packed,
-    erased_gpu,
-};
+use crate::backend::{Kind, wrong_device};
 use crate::explain::Launch;
+pub(crate) use crate::on_gpu::{reduce_made, scan_made};
 use crate::strategy::{GpuOptions, Strategy};
 use crate::view::{Items, ItemsMut};
 use crate::{
-    Array, Device, Element, Error, Number, Operator, Recording, Reduce, Result, Scan, Segments,
-    View, ViewMut, Widen, fused, memory, profile, recording,
+    Array, Device, Element, Error, Number, Recording, Result, View, ViewMut, memory, on_gpu,
+    profile, recording,
 };
 
 /// The devices that were opened, by their numbers; or why there are none.
@@ -113,27 +106,6 @@ impl<'a> Range<'a> {
     }
 }
 
-impl ViewBackend for Cuda {
-    fn input<'a, T: Element>(&self, view: View<'a, T>) -> Result<Source<'a, T>> {
-        Ok(match view.items {
-            Items::Host(items) => Source::Host(items),
-            Items::Device(range) => Source::Device(on(self, range)?),
-        })
-    }
-
-    fn output<'a, T: Element>(&self, view: ViewMut<'a, T>) -> Result<Target<'a, T>> {
-        Ok(match view.items {
-            ItemsMut::Host(items) => Target::Host(items),
-            ItemsMut::Device(range) => Target::Device(on(self, range)?),
-        })
-    }
-}
-
-/// The slice behind a range of any device's memory.
-fn on<'a>(gpu: &Cuda, range: memory::Range<'a>) -> Result<Slice<'a>> {
-    range_on(gpu, range)?.on(gpu.gpu())
-}
-
 /// The range of CUDA's memory behind one of any device's.
 fn range_on<'a>(gpu: &Cuda, range: memory::Range<'a>) -> Result<Range<'a>> {
     match range {
@@ -141,73 +113,6 @@ fn range_on<'a>(gpu: &Cuda, range: memory::Range<'a>) -> Result<Range<'a>> {
         range => Err(wrong_device(range.device(), gpu.gpu().id())),
     }
 }
-
-/// The items of an array among others.
-fn stored<'a>(gpu: &Cuda, source: &'a fused::Source<'_>) -> Result<Stored<'a>> {
-    Ok(match &source.stored {
-        fused::Stored::Host(bytes) => Stored::Host(bytes),
-        fused::Stored::Device(range) => Stored::Device(on(gpu, *range)?),
-    })
-}
-
-/// The items of several.
-fn all_stored<'a>(gpu: &Cuda, sources: &'a [fused::Source<'_>]) -> Result<Vec<Stored<'a>>> {
-    sources.iter().map(|source| stored(gpu, source)).collect()
-}
-
-/// Does `work` with what items are made of.
-fn with_ingredients<R>(
-    gpu: &Cuda,
-    made: &fused::Made<'_>,
-    work: impl FnOnce(&Ingredients<'_>) -> Result<R>,
-) -> Result<R> {
-    let all = |sources| all_stored(gpu, sources);
-    let (arrays, anywhere) = (all(&made.parts.arrays)?, all(&made.parts.anywhere)?);
-    work(&Ingredients {
-        recipe: &made.recipe,
-        arrays: &arrays,
-        anywhere: &anywhere,
-        words: &made.parts.words(),
-        items: made.items as u64,
-    })
-}
-
-/// A reduction of items that are made of those of arrays.
-pub(crate) fn reduce_made<A, O>(
-    gpu: &Cuda,
-    made: &fused::Made<'_>,
-    problem: &Reduce<A, O>,
-) -> Result<A>
-where
-    A: Element,
-    O: Operator<A>,
-{
-    let (mut workspace, options) = (Workspace::default(), gpu.options().into());
-    with_ingredients(gpu, made, |made| {
-        gpu.gpu().reduce_made(&mut workspace, made, problem, &options)
-    })
-}
-
-/// A scan of items that are made of those of arrays.
-pub(crate) fn scan_made<A, U, O>(
-    gpu: &Cuda,
-    made: &fused::Made<'_>,
-    output: ViewMut<'_, U>,
-    problem: &Scan<A, O>,
-) -> Result<()>
-where
-    A: Element,
-    U: Element,
-    O: Operator<A>,
-{
-    let (mut workspace, options) = (Workspace::default(), gpu.options().into());
-    let output = gpu.output(output)?;
-    with_ingredients(gpu, made, |made| {
-        gpu.gpu().scan_made(&mut workspace, made, output, problem, &options)
-    })
-}
-
-erased_gpu!(Cuda, upsweep_cuda, Language::Cuda);
 
 /// An array of ours.
 #[derive(Debug)]
@@ -439,9 +344,9 @@ struct BoundArray<'a> {
 }
 
 impl<'a> BoundArray<'a> {
-    /// The array in a range, if there is one and the recording may outlive what it is borrowed from.
-    fn new(gpu: &Cuda, range: Option<memory::Range<'a>>) -> Result<Self> {
-        let range = range_on(gpu, range.ok_or_else(|| wrong_device("cpu", gpu.gpu().id()))?)?;
+    /// The array in a range, if the recording may outlive what it is borrowed from.
+    fn new(gpu: &Cuda, range: memory::Range<'a>) -> Result<Self> {
+        let range = range_on(gpu, range)?;
         let slice = range.on(gpu.gpu())?;
         if slice.is_borrowed() {
             let reason = "a recording may outlive an array of cudarc's: bind it by its address, as of_cuda_pointer";
@@ -450,137 +355,56 @@ impl<'a> BoundArray<'a> {
         Ok(Self { slice, memory: range.memory.cloned() })
     }
 
-    fn input<T>(gpu: &Cuda, view: View<'a, T>) -> Result<Self> {
-        Self::new(gpu, if let Items::Device(range) = view.items { Some(range) } else { None })
-    }
-
-    fn output<T>(gpu: &Cuda, view: ViewMut<'a, T>) -> Result<Self> {
-        Self::new(gpu, if let ItemsMut::Device(range) = view.items { Some(range) } else { None })
+    /// The array of a view, which is the device's.
+    fn of<T>(gpu: &Cuda, view: View<'a, T>) -> Result<Self> {
+        match view.items {
+            Items::Device(range) => Self::new(gpu, range),
+            Items::Host(_) => Err(wrong_device("cpu", gpu.id())),
+        }
     }
 }
 
-/// What `bind` makes of two arrays, with both kept.
-fn bound<'a>(
-    arrays: [BoundArray<'a>; 2],
-    bind: impl FnOnce([Slice<'a>; 2]) -> Result<upsweep_cuda::Recording>,
-) -> Result<Recording> {
-    let recording = bind([arrays[0].slice, arrays[1].slice])?;
+/// A recording that keeps these arrays.
+fn keeping<const N: usize>(
+    recording: upsweep_cuda::Recording,
+    arrays: [BoundArray<'_>; N],
+) -> Recording {
     let recording = recording.keeping(arrays.into_iter().filter_map(|array| array.memory));
-    Ok(Recording { bound: recording::Bound::Cuda(Bound(recording)) })
+    Recording { bound: recording::Bound::Cuda(Bound(recording)) }
 }
 
-fn bound_input<'a>(gpu: &Cuda, items: ErasedItems<'a>) -> Result<BoundArray<'a>> {
-    BoundArray::new(gpu, if let ErasedItems::Device(range) = items { Some(range) } else { None })
-}
-
-fn bound_output<'a>(gpu: &Cuda, items: ErasedItemsMut<'a>) -> Result<BoundArray<'a>> {
-    BoundArray::new(gpu, if let ErasedItemsMut::Device(range) = items { Some(range) } else { None })
-}
-
-fn bind_reduce(
-    gpu: &Cuda,
-    workspace: &mut Workspace,
-    arrays: [BoundArray<'_>; 2],
-    problem: &ErasedReduce,
-) -> Result<Recording> {
-    bound(arrays, |[input, result]| {
-        gpu.reducing(workspace, problem.signature.work, input.len(), |workspace, options| {
-            let (gpu, options) = (gpu.gpu(), options.into());
-            // SAFETY: arrays of ours are kept, those of the caller's were promised to be there.
-            unsafe { gpu.bind_reduce_erased(workspace, input, result, problem, &options) }
-        })
-    })
-}
-
-fn bind_scan(
-    gpu: &Cuda,
-    workspace: &mut Workspace,
-    arrays: [BoundArray<'_>; 2],
-    problem: &ErasedScan,
-) -> Result<Recording> {
-    bound(arrays, |[input, output]| {
-        gpu.scanning(workspace, problem.signature.work, input.len(), |workspace, options| {
-            let (gpu, options) = (gpu.gpu(), options.into());
-            // SAFETY: as above.
-            unsafe { gpu.bind_scan_erased(workspace, input, output, problem, &options) }
-        })
-    })
-}
-
-fn bind_probe_read(gpu: &Cuda, input: BoundArray<'_>) -> Result<Recording> {
-    let BoundArray { slice, memory } = input;
-    // SAFETY: as above.
-    let recording = unsafe { Probe::new(gpu.gpu())?.bind_read(gpu.gpu(), slice) }?;
-    Ok(Recording { bound: recording::Bound::Cuda(Bound(recording.keeping(memory))) })
-}
-
-fn bind_probe_copy(gpu: &Cuda, arrays: [BoundArray<'_>; 2]) -> Result<Recording> {
-    let probe = Probe::new(gpu.gpu())?;
-    // SAFETY: as above.
-    bound(arrays, |[input, output]| unsafe { probe.bind_copy(gpu.gpu(), input, output) })
-}
-
-impl Record for Cuda {
-    fn bind_reduce<T, A, O>(
-        &self,
-        workspace: &mut Workspace,
-        input: View<'_, T>,
-        result: ViewMut<'_, A>,
-        problem: &Reduce<A, O>,
-    ) -> Result<Recording>
-    where
-        T: Widen<A>,
-        A: Element,
-        O: Operator<A>,
-    {
-        let arrays = [BoundArray::input(self, input)?, BoundArray::output(self, result)?];
-        bind_reduce(self, workspace, arrays, &ErasedReduce::of::<T, A, O>(problem, Language::Cuda))
+impl on_gpu::Gpu for Gpu {
+    fn slice_of<'a>(gpu: &Cuda, range: memory::Range<'a>) -> Result<Slice<'a>> {
+        range_on(gpu, range)?.on(gpu.gpu())
     }
 
-    fn bind_position<T: Number>(
-        &self,
-        workspace: &mut Workspace,
-        input: View<'_, T>,
-        result: ViewMut<'_, u64>,
-        extreme: Extreme,
+    fn record<'a>(
+        gpu: &Cuda,
+        [input, output]: [memory::Range<'a>; 2],
+        bind: &mut dyn FnMut([Slice<'a>; 2]) -> Result<upsweep_cuda::Bound<'a>>,
     ) -> Result<Recording> {
-        let arrays = [BoundArray::input(self, input)?, BoundArray::output(self, result)?];
-        bound(arrays, |[input, result]| {
-            let work = Some(Work::of_position::<T>(extreme));
-            self.reducing(workspace, work, input.len(), |workspace, options| {
-                let (gpu, options) = (self.gpu(), options.into());
-                // SAFETY: as above.
-                unsafe { gpu.bind_position::<T>(workspace, input, result, extreme, &options) }
-            })
-        })
+        let arrays = [BoundArray::new(gpu, input)?, BoundArray::new(gpu, output)?];
+        let bound = bind([arrays[0].slice, arrays[1].slice])?;
+        // SAFETY: arrays of ours are kept, those of the caller's were promised to be there.
+        Ok(keeping(unsafe { gpu.gpu().recording(bound) }, arrays))
     }
 
-    fn bind_scan<T, U, O>(
-        &self,
-        workspace: &mut Workspace,
-        input: View<'_, T>,
-        output: ViewMut<'_, U>,
-        problem: &Scan<U::Acc, O>,
-    ) -> Result<Recording>
-    where
-        T: Widen<U::Acc>,
-        U: Element,
-        O: Operator<U::Acc>,
-    {
-        let arrays = [BoundArray::input(self, input)?, BoundArray::output(self, output)?];
-        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Cuda);
-        bind_scan(self, workspace, arrays, &problem)
+    fn record_read(gpu: &Cuda, input: memory::Range<'_>, _: u64) -> Result<Recording> {
+        let array = BoundArray::new(gpu, input)?;
+        // SAFETY: as above.
+        let recording = unsafe { Probe::new(gpu.gpu())?.bind_read(gpu.gpu(), array.slice) }?;
+        Ok(keeping(recording, [array]))
     }
 
-    fn bind_probe_read<T: Element>(&self, input: View<'_, T>) -> Result<Recording> {
-        bind_probe_read(self, BoundArray::input(self, input)?)
-    }
-
-    fn bind_probe_copy<T: Element, U: Element>(
-        &self,
-        input: View<'_, T>,
-        output: ViewMut<'_, U>,
+    fn record_copy(
+        gpu: &Cuda,
+        [input, output]: [memory::Range<'_>; 2],
+        _: u64,
     ) -> Result<Recording> {
-        bind_probe_copy(self, [BoundArray::input(self, input)?, BoundArray::output(self, output)?])
+        let probe = Probe::new(gpu.gpu())?;
+        let arrays = [BoundArray::new(gpu, input)?, BoundArray::new(gpu, output)?];
+        let [input, output] = [arrays[0].slice, arrays[1].slice];
+        // SAFETY: as above.
+        Ok(keeping(unsafe { probe.bind_copy(gpu.gpu(), input, output) }?, arrays))
     }
 }

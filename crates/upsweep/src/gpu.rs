@@ -3,26 +3,19 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
-use upsweep_core::{Extreme, Language, Work};
-use upsweep_gpu::bits::{Words, kind};
-use upsweep_gpu::{
-    ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, Primitives, Signature,
-};
+use upsweep_gpu::bits::kind;
 pub(crate) use upsweep_wgpu::Wgpu;
 pub use upsweep_wgpu::{DispatchProfile, RecordingProfile};
-use upsweep_wgpu::{Gpu, Ingredients, Slice, Source, Stored, Target, Workspace};
+use upsweep_wgpu::{Gpu, Slice};
 
-use crate::backend::{Kind, Record, ViewBackend, wrong_device};
-use crate::erased::{
-    ErasedChunks, ErasedGpu, ErasedItems, ErasedItemsMut, NewReduceState, NewScanState, Packed,
-    erased_gpu,
-};
+use crate::backend::{Kind, wrong_device};
 use crate::explain::Launch;
+pub(crate) use crate::on_gpu::{reduce_made, scan_made};
 use crate::strategy::{GpuOptions, Strategy};
 use crate::view::{Items, ItemsMut};
 use crate::{
-    Array, Device, Element, Error, Number, Operator, Recording, Reduce, Result, Scan, Segments,
-    View, ViewMut, Widen, fused, memory, profile, recording,
+    Array, Device, Element, Error, Recording, Result, View, ViewMut, memory, on_gpu, profile,
+    recording,
 };
 
 /// An adapter, and the device that was opened on it.
@@ -117,97 +110,6 @@ impl<'a> Range<'a> {
         }
     }
 }
-
-impl ViewBackend for Wgpu {
-    fn input<'a, T: Element>(&self, view: View<'a, T>) -> Result<Source<'a, T>> {
-        Ok(match view.items {
-            Items::Host(items) => Source::Host(items),
-            Items::Device(range) => Source::Device(on(self, range)?),
-        })
-    }
-
-    fn output<'a, T: Element>(&self, view: ViewMut<'a, T>) -> Result<Target<'a, T>> {
-        Ok(match view.items {
-            ItemsMut::Host(items) => Target::Host(items),
-            ItemsMut::Device(range) => Target::Device(on(self, range)?),
-        })
-    }
-}
-
-/// The slice behind a range of any device's memory.
-fn on<'a>(gpu: &Wgpu, range: memory::Range<'a>) -> Result<Slice<'a>> {
-    match range {
-        memory::Range::Wgpu(range) => range.on(gpu.gpu()),
-        range => Err(wrong_device(range.device(), gpu.gpu().id())),
-    }
-}
-
-/// The items of an array among others.
-fn stored<'a>(gpu: &Wgpu, source: &'a fused::Source<'_>) -> Result<Stored<'a>> {
-    Ok(match &source.stored {
-        fused::Stored::Host(bytes) => Stored::Host(bytes),
-        fused::Stored::Device(range) => Stored::Device(on(gpu, *range)?),
-    })
-}
-
-/// The items of several.
-fn all_stored<'a>(gpu: &Wgpu, sources: &'a [fused::Source<'_>]) -> Result<Vec<Stored<'a>>> {
-    sources.iter().map(|source| stored(gpu, source)).collect()
-}
-
-/// Does `work` with what items are made of.
-fn with_ingredients<R>(
-    gpu: &Wgpu,
-    made: &fused::Made<'_>,
-    work: impl FnOnce(&Ingredients<'_>) -> Result<R>,
-) -> Result<R> {
-    let all = |sources| all_stored(gpu, sources);
-    let (arrays, anywhere) = (all(&made.parts.arrays)?, all(&made.parts.anywhere)?);
-    work(&Ingredients {
-        recipe: &made.recipe,
-        arrays: &arrays,
-        anywhere: &anywhere,
-        words: &made.parts.words(),
-        items: made.items as u64,
-    })
-}
-
-/// A reduction of items that are made of those of arrays.
-pub(crate) fn reduce_made<A, O>(
-    gpu: &Wgpu,
-    made: &fused::Made<'_>,
-    problem: &Reduce<A, O>,
-) -> Result<A>
-where
-    A: Element,
-    O: Operator<A>,
-{
-    let (mut workspace, options) = (Workspace::default(), gpu.options().into());
-    with_ingredients(gpu, made, |made| {
-        gpu.gpu().reduce_made(&mut workspace, made, problem, &options)
-    })
-}
-
-/// A scan of items that are made of those of arrays.
-pub(crate) fn scan_made<A, U, O>(
-    gpu: &Wgpu,
-    made: &fused::Made<'_>,
-    output: ViewMut<'_, U>,
-    problem: &Scan<A, O>,
-) -> Result<()>
-where
-    A: Element,
-    U: Element,
-    O: Operator<A>,
-{
-    let (mut workspace, options) = (Workspace::default(), gpu.options().into());
-    let output = gpu.output(output)?;
-    with_ingredients(gpu, made, |made| {
-        gpu.gpu().scan_made(&mut workspace, made, output, problem, &options)
-    })
-}
-
-erased_gpu!(Wgpu, upsweep_wgpu, Language::Wgsl);
 
 /// A buffer of ours.
 #[derive(Debug)]
@@ -433,137 +335,37 @@ fn bound(gpu: &Wgpu, recording: upsweep_wgpu::Recording) -> Recording {
     Recording { bound: recording::Bound::Wgpu(bound) }
 }
 
-/// The slice behind a view; a recording has no host to copy from.
-fn slice<'a, T: Element>(gpu: &Wgpu, view: View<'a, T>) -> Result<Slice<'a>> {
-    match view.items {
-        Items::Device(range) => on(gpu, range),
-        Items::Host(_) => Err(wrong_device("cpu", gpu.gpu().id())),
-    }
-}
-
-fn slice_mut<'a, T: Element>(gpu: &Wgpu, view: ViewMut<'a, T>) -> Result<Slice<'a>> {
-    match view.items {
-        ItemsMut::Device(range) => on(gpu, range),
-        ItemsMut::Host(_) => Err(wrong_device("cpu", gpu.gpu().id())),
-    }
-}
-
-fn bound_input<'a>(gpu: &Wgpu, items: ErasedItems<'a>) -> Result<Slice<'a>> {
-    match items {
-        ErasedItems::Device(range) => on(gpu, range),
-        ErasedItems::Host(_) => Err(wrong_device("cpu", gpu.gpu().id())),
-    }
-}
-
-fn bound_output<'a>(gpu: &Wgpu, items: ErasedItemsMut<'a>) -> Result<Slice<'a>> {
-    match items {
-        ErasedItemsMut::Device(range) => on(gpu, range),
-        ErasedItemsMut::Host(_) => Err(wrong_device("cpu", gpu.gpu().id())),
-    }
-}
-
-fn bind_reduce(
-    gpu: &Wgpu,
-    workspace: &mut Workspace,
-    [input, result]: [Slice<'_>; 2],
-    problem: &ErasedReduce,
-) -> Result<Recording> {
-    let recording =
-        gpu.reducing(workspace, problem.signature.work, input.len(), |workspace, options| {
-            let options = options.into();
-            gpu.gpu().bind_reduce_erased(workspace, input, result, problem, &options)
-        });
-    Ok(bound(gpu, recording?))
-}
-
-fn bind_scan(
-    gpu: &Wgpu,
-    workspace: &mut Workspace,
-    [input, output]: [Slice<'_>; 2],
-    problem: &ErasedScan,
-) -> Result<Recording> {
-    let recording =
-        gpu.scanning(workspace, problem.signature.work, input.len(), |workspace, options| {
-            let options = options.into();
-            gpu.gpu().bind_scan_erased(workspace, input, output, problem, &options)
-        });
-    Ok(bound(gpu, recording?))
-}
-
-impl Record for Wgpu {
-    fn bind_reduce<T, A, O>(
-        &self,
-        workspace: &mut Self::Workspace,
-        input: View<'_, T>,
-        result: ViewMut<'_, A>,
-        problem: &Reduce<A, O>,
-    ) -> Result<Recording>
-    where
-        T: Widen<A>,
-        A: Element,
-        O: Operator<A>,
-    {
-        let (input, result) = (slice(self, input)?, slice_mut(self, result)?);
-        let problem = ErasedReduce::of::<T, A, O>(problem, Language::Wgsl);
-        bind_reduce(self, workspace, [input, result], &problem)
+impl on_gpu::Gpu for Gpu {
+    fn slice_of<'a>(gpu: &Wgpu, range: memory::Range<'a>) -> Result<Slice<'a>> {
+        match range {
+            memory::Range::Wgpu(range) => range.on(gpu.gpu()),
+            range => Err(wrong_device(range.device(), gpu.id())),
+        }
     }
 
-    fn bind_position<T: Number>(
-        &self,
-        workspace: &mut Self::Workspace,
-        input: View<'_, T>,
-        result: ViewMut<'_, u64>,
-        extreme: Extreme,
+    fn record<'a>(
+        gpu: &Wgpu,
+        [input, output]: [memory::Range<'a>; 2],
+        bind: &mut dyn FnMut([Slice<'a>; 2]) -> Result<upsweep_wgpu::Bound>,
     ) -> Result<Recording> {
-        let (input, result) = (slice(self, input)?, slice_mut(self, result)?);
-        let work = Some(Work::of_position::<T>(extreme));
-        self.reducing(workspace, work, input.len(), |workspace, options| {
-            self.gpu().bind_position::<T>(workspace, input, result, extreme, &options.into())
-        })
-        .map(|recording| bound(self, recording))
-    }
-
-    fn bind_scan<T, U, O>(
-        &self,
-        workspace: &mut Self::Workspace,
-        input: View<'_, T>,
-        output: ViewMut<'_, U>,
-        problem: &Scan<U::Acc, O>,
-    ) -> Result<Recording>
-    where
-        T: Widen<U::Acc>,
-        U: Element,
-        O: Operator<U::Acc>,
-    {
-        let (input, output) = (slice(self, input)?, slice_mut(self, output)?);
-        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Wgsl);
-        bind_scan(self, workspace, [input, output], &problem)
+        let slices = [Self::slice_of(gpu, input)?, Self::slice_of(gpu, output)?];
+        Ok(bound(gpu, gpu.gpu().recording(bind(slices)?)?))
     }
 
     /// Of a part of a buffer, all of it is read.
-    fn bind_probe_read<T: Element>(&self, input: View<'_, T>) -> Result<Recording> {
-        let bytes = size_of::<T>() * input.len();
-        let input = slice(self, input)?.first_bytes(bytes as u64)?;
-        let result = upsweep_wgpu::Memory::new::<u32>(self.gpu(), 4)?;
-        Ok(bound(self, self.gpu().probe_read(input, result.slice())?))
+    fn record_read(gpu: &Wgpu, input: memory::Range<'_>, bytes: u64) -> Result<Recording> {
+        let input = Self::slice_of(gpu, input)?.first_bytes(bytes)?;
+        let result = upsweep_wgpu::Memory::new::<u32>(gpu.gpu(), 4)?;
+        Ok(bound(gpu, gpu.gpu().probe_read(input, result.slice())?))
     }
 
-    fn bind_probe_copy<T: Element, U: Element>(
-        &self,
-        input: View<'_, T>,
-        output: ViewMut<'_, U>,
+    fn record_copy(
+        gpu: &Wgpu,
+        [input, output]: [memory::Range<'_>; 2],
+        bytes: u64,
     ) -> Result<Recording> {
-        let bytes = (size_of::<T>() * input.len()) as u64;
-        bind_probe_copy(self, bytes, slice(self, input)?, slice_mut(self, output)?)
+        let (input, output) = (Self::slice_of(gpu, input)?, Self::slice_of(gpu, output)?);
+        let (input, output) = (input.first_bytes(bytes)?, output.first_bytes(bytes)?);
+        Ok(bound(gpu, gpu.gpu().probe_copy(input, output)?))
     }
-}
-
-fn bind_probe_copy(
-    gpu: &Wgpu,
-    bytes: u64,
-    input: Slice<'_>,
-    output: Slice<'_>,
-) -> Result<Recording> {
-    let (input, output) = (input.first_bytes(bytes)?, output.first_bytes(bytes)?);
-    Ok(bound(gpu, gpu.gpu().probe_copy(input, output)?))
 }

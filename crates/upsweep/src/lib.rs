@@ -93,6 +93,8 @@ pub mod ladder;
 mod memory;
 #[cfg(not(all(feature = "wgpu", feature = "cuda")))]
 mod nothing;
+#[cfg(any(feature = "wgpu", feature = "cuda"))]
+mod on_gpu;
 mod plan;
 pub mod profile;
 mod recording;

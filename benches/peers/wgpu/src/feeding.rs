@@ -1,9 +1,10 @@
 //! A hundred small reductions: waited for one by one, encoded together; and one from host call to host value.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use upsweep_core::{Dtype, Reduce, Result, Sum, reference};
-use upsweep_wgpu::{Gpu, ReduceOptions, Slice, Source, Workspace};
+use upsweep_wgpu::{Calls, Gpu, ReduceOptions, Slice, Source, Workspace};
 
 use crate::{buffer, items, print};
 
@@ -11,7 +12,7 @@ const OPERATIONS: usize = 100;
 const TURNS: usize = 30;
 const WARM: Duration = Duration::from_millis(300);
 
-pub fn measure(gpu: &Gpu) -> Result<()> {
+pub fn measure(gpu: &Arc<Gpu>) -> Result<()> {
     let (device, queue) = gpu.wgpu();
     let problem = Reduce::new(Sum);
     let options = ReduceOptions::default();
@@ -39,8 +40,9 @@ pub fn measure(gpu: &Gpu) -> Result<()> {
         let result = buffer(device, 16);
         let to = Slice::new(&result, Dtype::U32, 0, 1)?;
         let mut workspace = Workspace::default();
-        let recording =
-            gpu.bind_reduce::<u32, u32, _>(&mut workspace, from, to, &problem, &options)?;
+        let bound =
+            gpu.bind_reduce::<u32, u32, _>(&mut workspace, [from, to], &problem, &options)?;
+        let recording = gpu.recording(bound)?;
         let mut waited = || {
             let begin = Instant::now();
             for _ in 0..OPERATIONS {

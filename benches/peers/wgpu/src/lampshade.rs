@@ -1,10 +1,11 @@
 //! Sums and exclusive scans of resident `u32`, ours and lampshade's in turn.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use lampshade::{Reducer, Scanner, U32Reduction};
 use upsweep_core::{Dtype, Reduce, Result, Scan, Sum, reference};
-use upsweep_wgpu::{Gpu, ReduceOptions, ScanOptions, Slice, Workspace};
+use upsweep_wgpu::{Calls, Gpu, ReduceOptions, ScanOptions, Slice, Workspace};
 
 use crate::{buffer, items, print};
 
@@ -72,7 +73,7 @@ impl<'a> Clock<'a> {
     }
 }
 
-pub fn measure(gpu: &Gpu, info: &wgpu::AdapterInfo) -> Result<()> {
+pub fn measure(gpu: &Arc<Gpu>, info: &wgpu::AdapterInfo) -> Result<()> {
     let (device, queue) = gpu.wgpu();
     let clock = Clock::new(gpu, 2);
     for log in [20, 22, 24, 26] {
@@ -89,11 +90,11 @@ pub fn measure(gpu: &Gpu, info: &wgpu::AdapterInfo) -> Result<()> {
         let mut workspace = Workspace::default();
         let ours = gpu.bind_reduce::<u32, u32, _>(
             &mut workspace,
-            from,
-            to,
+            [from, to],
             &problem,
             &ReduceOptions::default(),
         )?;
+        let ours = gpu.recording(ours)?;
         let mut reducer = Reducer::new(device, queue);
         let mut jobs: [Job<'_>; 2] = [
             Box::new(|encoder| ours.record(&mut encoder.begin_compute_pass(&<_>::default()))),
@@ -120,11 +121,11 @@ pub fn measure(gpu: &Gpu, info: &wgpu::AdapterInfo) -> Result<()> {
         let mut workspace = Workspace::default();
         let ours = gpu.bind_scan::<u32, u32, _>(
             &mut workspace,
-            from,
-            to,
+            [from, to],
             &problem,
             &ScanOptions::default(),
         )?;
+        let ours = gpu.recording(ours)?;
         let mut scanner = Scanner::new_for_adapter(device, queue, info);
         let mut jobs: [Job<'_>; 2] = [
             Box::new(|encoder| ours.record(&mut encoder.begin_compute_pass(&<_>::default()))),

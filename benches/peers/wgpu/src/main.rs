@@ -7,6 +7,8 @@
 mod feeding;
 mod lampshade;
 
+use std::sync::Arc;
+
 use upsweep_core::Result;
 use upsweep_wgpu::Gpu;
 
@@ -15,7 +17,7 @@ fn main() -> Result<()> {
         std::env::args().nth(1).map_or(0, |text| text.parse().expect("number of an adapter"));
     let adapters = Gpu::adapters();
     let adapter = adapters.get(number).expect("no such adapter");
-    let gpu = Gpu::open("wgpu", adapter)?;
+    let gpu = Arc::new(Gpu::open("wgpu", adapter)?);
     println!("job,items,engine,median_us,q1_us,q3_us,gbps");
     feeding::measure(&gpu)?;
     lampshade::measure(&gpu, &adapter.get_info())

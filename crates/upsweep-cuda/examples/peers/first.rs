@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use upsweep_core::{Reduce, Result, Scan, Sum};
-use upsweep_cuda::{Gpu, Memory, ReduceOptions, ScanOptions, Source, Workspace};
+use upsweep_cuda::{Calls, Gpu, Memory, ReduceOptions, ScanOptions, Source, Target, Workspace};
 
 const ITEMS: usize = 1 << 24;
 
@@ -21,16 +21,16 @@ pub(crate) fn run() -> Result<()> {
     assert_eq!(sum, ITEMS as u32);
     timed("exclusive_scan u32", || {
         let (problem, options) = (Scan::exclusive(Sum), ScanOptions::default());
-        let arrays = [input.slice(), output.slice()];
-        gpu.scan_into::<u32, u32, _>(&mut workspace, gpu.stream(), arrays, &problem, &options)?;
+        let (from, to) = (Source::Device(input.slice()), Target::Device(output.slice()));
+        gpu.scan::<u32, u32, _>(&mut workspace, from, to, &problem, &options)?;
         gpu.wait()
     })?;
     timed("inclusive_scan f32", || {
         let (problem, options) = (Scan::inclusive(Sum), ScanOptions::default());
         let (input, output) =
             (Memory::filled(&gpu, 1 << 16, 1.0f32)?, Memory::new::<f32>(&gpu, 1 << 16)?);
-        let arrays = [input.slice(), output.slice()];
-        gpu.scan_into::<f32, f32, _>(&mut workspace, gpu.stream(), arrays, &problem, &options)?;
+        let (from, to) = (Source::Device(input.slice()), Target::Device(output.slice()));
+        gpu.scan::<f32, f32, _>(&mut workspace, from, to, &problem, &options)?;
         gpu.wait()
     })
 }

@@ -6,7 +6,8 @@ use upsweep_core::{
     Element, GpuReduceStrategy, GpuScanStrategy, Number, Operator, Reduce, Result, Scan, Strategy,
     Sum, Widen, f16, reference,
 };
-use upsweep_cuda::{Extreme, Memory, ReduceOptions, ScanOptions, Workspace};
+use upsweep_cuda::{Calls, Extreme, Memory, ReduceOptions, ScanOptions, Workspace};
+use upsweep_gpu::Primitives;
 use upsweep_testing::LastSet;
 
 use crate::Bench;
@@ -105,9 +106,8 @@ impl Bench {
             let mut workspace = Workspace::default();
             let (pool, problem, result) = (&pool, &problem, &result);
             let ours = move |turn| {
-                let (stream, from, to) =
-                    (gpu.stream(), pool.slice_from(first, turn), result.slice());
-                gpu.reduce_into::<T, A, _>(&mut workspace, stream, from, to, problem, &options)
+                let slices = [pool.slice_from(first, turn), result.slice()];
+                gpu.begin(&gpu.bind_reduce::<T, A, _>(&mut workspace, slices, problem, &options)?)
             };
             if let Some(engine) = way.engine(ours)? {
                 assert_eq!(result.to_vec::<A>()?, [expected], "{}: {job} of {n} items", way.name);
@@ -133,11 +133,8 @@ impl Bench {
             let mut workspace = Workspace::default();
             let (pool, result) = (&pool, &result);
             let ours = move |turn| {
-                let (from, to) = (pool.slice(turn), result.slice());
-                let least = Extreme::Smallest;
-                // SAFETY: both live longer than the recording.
-                unsafe { gpu.bind_position::<f32>(&mut workspace, from, to, least, &options) }?
-                    .submit()
+                let (slices, least) = ([pool.slice(turn), result.slice()], Extreme::Smallest);
+                gpu.begin(&gpu.bind_position::<f32>(&mut workspace, slices, least, &options)?)
             };
             if let Some(engine) = way.engine(ours)? {
                 let found = result.to_vec::<u64>()?.first().copied();
@@ -196,8 +193,7 @@ impl Bench {
             let (pool, outputs, problem) = (&pool, &outputs, &problem);
             let ours = move |turn| {
                 let slices = [pool, outputs].map(|pool| pool.slice_from(first, turn));
-                let stream = gpu.stream();
-                gpu.scan_into::<T, U, _>(&mut workspace, stream, slices, problem, &options)
+                gpu.begin(&gpu.bind_scan::<T, U, _>(&mut workspace, slices, problem, &options)?)
             };
             if let Some(engine) = way.engine(ours)? {
                 let mut found = vec![U::default(); n - first];

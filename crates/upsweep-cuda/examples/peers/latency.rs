@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use upsweep_core::{Reduce, Result, Sum};
-use upsweep_cuda::{Memory, ReduceOptions, Source, Workspace};
+use upsweep_cuda::{Calls, Memory, ReduceOptions, Source, Workspace};
 
 use crate::Bench;
 use crate::contest::middle_and_quartiles;

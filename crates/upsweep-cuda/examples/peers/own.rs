@@ -1,10 +1,15 @@
 //! Operators, functions and structures of a caller's own, beside the built-in ones and CUB.
 
+use std::sync::Arc;
+
 use upsweep_core::kernel::Function;
 use upsweep_core::{
     Apply, Element, Formula, Kind, Number, Operator, Recipe, Reduce, Result, Scan, Sum, reference,
 };
-use upsweep_cuda::{Inputs, Memory, ReduceOptions, ScanOptions, Slice, Workspace};
+use upsweep_cuda::{
+    Calls, Gpu, Ingredients, Memory, ReduceOptions, ScanOptions, Slice, Stored, Workspace,
+};
+use upsweep_gpu::Primitives;
 use upsweep_testing::{
     AddedPowers, FloatSum, Powers, Recurrence, Recurs, SumOfBits, SumUpTo, WrappingSum, powers_of,
     product,
@@ -46,6 +51,26 @@ fn recipe(item: Kind, array: Kind, arrays: usize, function: &'static Function) -
     Recipe::of_arrays(item, vec![array; arrays], Formula::Call(function, items))
 }
 
+/// Begins a reduction of what a recipe makes of arrays of as many items each, into one value.
+fn begin_made<A, O>(
+    gpu: &Arc<Gpu>,
+    workspace: &mut Workspace,
+    (recipe, arrays): (&Recipe, &[Slice<'_>]),
+    result: &Memory,
+    problem: &Reduce<A, O>,
+) -> Result<()>
+where
+    A: Element,
+    O: Operator<A>,
+{
+    let items = arrays[0].len() as u64;
+    let arrays: Vec<_> = arrays.iter().map(|slice| Stored::Device(*slice)).collect();
+    let made = Ingredients { recipe, arrays: &arrays, anywhere: &[], words: &[], items };
+    let options = ReduceOptions::default();
+    let bound = gpu.bind_reduce_made(workspace, &made, result.slice(), problem, &options)?;
+    gpu.begin(&bound)
+}
+
 impl Bench {
     /// The built-in sum, and the same as an operator of a caller's.
     fn own_sum<T, O>(&self, job: &str, n: usize, item: fn(u32) -> T, own: O) -> Result<()>
@@ -58,15 +83,15 @@ impl Bench {
         let items = array(n, item);
         let pool = Pool::holding(gpu, &items)?;
         let results = [Memory::new::<T>(gpu, 1)?, Memory::new::<T>(gpu, 1)?];
-        let (stream, options) = (gpu.stream(), ReduceOptions::default());
+        let options = ReduceOptions::default();
         let (mut first, mut second) = (Workspace::default(), Workspace::default());
         let built_in = |turn| {
-            let (from, to, problem) = (pool.slice(turn), results[0].slice(), Reduce::new(Sum));
-            gpu.reduce_into::<T, T, _>(&mut first, stream, from, to, &problem, &options)
+            let (slices, problem) = ([pool.slice(turn), results[0].slice()], Reduce::new(Sum));
+            gpu.begin(&gpu.bind_reduce::<T, T, _>(&mut first, slices, &problem, &options)?)
         };
         let own = |turn| {
-            let (from, to, problem) = (pool.slice(turn), results[1].slice(), Reduce::new(own));
-            gpu.reduce_into::<T, T, _>(&mut second, stream, from, to, &problem, &options)
+            let (slices, problem) = ([pool.slice(turn), results[1].slice()], Reduce::new(own));
+            gpu.begin(&gpu.bind_reduce::<T, T, _>(&mut second, slices, &problem, &options)?)
         };
         let mut engines = [Engine::new("built in", built_in), Engine::new("own", own)];
         engines.iter_mut().try_for_each(|engine| (engine.run)(0))?;
@@ -93,14 +118,7 @@ impl Bench {
     {
         let arrays: Vec<Slice<'_>> =
             (0..recipe.arrays.len()).map(|k| pool.slice(turn + k)).collect();
-        let (problem, options) = (Reduce::new(own), ReduceOptions::default());
-        let inputs = Inputs::of(&arrays, &[]);
-        let made = (recipe, &inputs);
-        // SAFETY: all live longer than the recording.
-        unsafe {
-            self.gpu.bind_reduce_made::<A, O>(workspace, made, result.slice(), &problem, &options)
-        }?
-        .submit()
+        begin_made(&self.gpu, workspace, (recipe, &arrays), result, &Reduce::new(own))
     }
 
     fn dot(&self, job: &str, n: usize) -> Result<()> {
@@ -116,24 +134,9 @@ impl Bench {
         };
         let result = Memory::new::<f32>(gpu, 1)?;
         let recipe = recipe(f32::KIND, f32::KIND, 2, product {}.function());
-        let (problem, options) = (Reduce::new(Sum), ReduceOptions::default());
-        let mut workspace = Workspace::default();
-        let mut ours = |turn| {
-            let arrays = halves(turn);
-            let inputs = Inputs::of(&arrays, &[]);
-            let made = (&recipe, &inputs);
-            // SAFETY: all live longer than the recording.
-            unsafe {
-                gpu.bind_reduce_made::<f32, _>(
-                    &mut workspace,
-                    made,
-                    result.slice(),
-                    &problem,
-                    &options,
-                )
-            }?
-            .submit()
-        };
+        let (problem, mut workspace) = (Reduce::new(Sum), Workspace::default());
+        let mut ours =
+            |turn| begin_made(gpu, &mut workspace, (&recipe, &halves(turn)), &result, &problem);
         ours(0)?;
         let squares: Vec<f32> = items.iter().map(|item| item * item).collect();
         let expected: f32 = reference::specified::reduce(&squares, &problem);
@@ -176,14 +179,12 @@ impl Bench {
         let mut workspace = Workspace::default();
         let mut ours = |turn| {
             let slices = [pool.slice(turn), outputs.slice(turn)];
-            let stream = gpu.stream();
-            gpu.scan_into::<Recurrence, Recurrence, _>(
+            gpu.begin(&gpu.bind_scan::<Recurrence, Recurrence, _>(
                 &mut workspace,
-                stream,
                 slices,
                 &problem,
                 &options,
-            )
+            )?)
         };
         ours(0)?;
         let expected: Vec<Recurrence> = reference::specified::scan(&items, &problem);

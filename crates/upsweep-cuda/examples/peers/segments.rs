@@ -3,7 +3,8 @@
 use upsweep_core::{
     GpuScanStrategy, Reduce, Result, Scan, SegmentedBy, Strategy, Sum, reference::segmented,
 };
-use upsweep_cuda::{Memory, ScanOptions, Workspace};
+use upsweep_cuda::{Calls, Marks, Memory, ScanOptions, Workspace};
+use upsweep_gpu::Primitives;
 
 use crate::Bench;
 use crate::contest::{Engine, Pool};
@@ -64,19 +65,16 @@ impl Bench {
             let (pool, outputs, problem) = (&pool, &outputs, &problem);
             let marks = offsets_there.slice();
             let ours = move |turn| {
-                let slices = [pool.slice(turn), marks, outputs.slice(turn)];
-                // SAFETY: all live longer than the recording.
-                unsafe {
-                    gpu.bind_segmented_reduce::<f32, f32, _>(
-                        &mut workspace,
-                        SegmentedBy::Offsets,
-                        slices,
-                        [None, None],
-                        problem,
-                        &options,
-                    )
-                }?
-                .submit()
+                let slices = [pool.slice(turn), outputs.slice(turn)];
+                let bound = gpu.bind_segmented_reduce::<f32, f32, _>(
+                    &mut workspace,
+                    slices,
+                    Marks { by: SegmentedBy::Offsets, kind: marks.kind(), slice: marks },
+                    [None, None],
+                    problem,
+                    &options,
+                )?;
+                gpu.begin(&bound)
             };
             if let Some(engine) = way.engine(ours)? {
                 let mut found = vec![0.0f32; segments];
@@ -116,18 +114,15 @@ impl Bench {
             let mut workspace = Workspace::default();
             let (pool, outputs, problem, keys) = (&pool, &outputs, &problem, &keys);
             let ours = move |turn| {
-                let slices = [pool.slice(turn), keys.slice(), outputs.slice(turn)];
-                // SAFETY: all live longer than the recording.
-                unsafe {
-                    gpu.bind_segmented_scan::<u32, u32, _>(
-                        &mut workspace,
-                        SegmentedBy::Keys,
-                        slices,
-                        problem,
-                        &options,
-                    )
-                }?
-                .submit()
+                let (slices, keys) = ([pool.slice(turn), outputs.slice(turn)], keys.slice());
+                let bound = gpu.bind_segmented_scan::<u32, u32, _>(
+                    &mut workspace,
+                    slices,
+                    Marks { by: SegmentedBy::Keys, kind: keys.kind(), slice: keys },
+                    problem,
+                    &options,
+                )?;
+                gpu.begin(&bound)
             };
             if let Some(engine) = way.engine(ours)? {
                 let mut found = vec![0u32; n];
@@ -162,20 +157,17 @@ impl Bench {
         let (problem, options) = (Reduce::new(Sum), ScanOptions::default());
         let mut workspace = Workspace::default();
         let mut ours = |turn| {
-            let slices = [pool.slice(turn), keys.slice(), output.slice()];
+            let (slices, keys) = ([pool.slice(turn), output.slice()], keys.slice());
             let asked = [Some(unique.slice()), Some(count.slice())];
-            // SAFETY: all live longer than the recording.
-            unsafe {
-                gpu.bind_segmented_reduce::<u32, u32, _>(
-                    &mut workspace,
-                    SegmentedBy::Keys,
-                    slices,
-                    asked,
-                    &problem,
-                    &options,
-                )
-            }?
-            .submit()
+            let bound = gpu.bind_segmented_reduce::<u32, u32, _>(
+                &mut workspace,
+                slices,
+                Marks { by: SegmentedBy::Keys, kind: keys.kind(), slice: keys },
+                asked,
+                &problem,
+                &options,
+            )?;
+            gpu.begin(&bound)
         };
         ours(0)?;
         let runs = n.div_ceil(8);

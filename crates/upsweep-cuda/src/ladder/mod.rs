@@ -7,13 +7,13 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use upsweep_core::{LadderStep, Pass, Reduce, Result, Rung, Rungs, Sum};
+use upsweep_gpu::{Calls, ReduceOptions};
 
 use crate::backend::Workspace;
 use crate::device::{Facts, Gpu};
 use crate::launch::{Arguments, Kernel, Launch};
 use crate::memory::{Buffer, Memory};
 use crate::probe::Probe;
-use crate::reduce::ReduceOptions;
 
 /// Threads of a workgroup: those of the talk's largest.
 const THREADS: u32 = 256;
@@ -105,14 +105,13 @@ impl Ladder {
         let Self { gpu, input, result, workspace, .. } = self;
         match rung {
             Rung::Step(step) => self.launch_step(step),
-            Rung::Library => gpu.reduce_into::<u32, u32, _>(
-                workspace,
-                gpu.stream(),
-                input.slice(),
-                result.slice(),
-                &Reduce::new(Sum),
-                &ReduceOptions::default(),
-            ),
+            Rung::Library => {
+                let (slices, options) = ([input.slice(), result.slice()], ReduceOptions::default());
+                let problem = Reduce::new(Sum);
+                let bound =
+                    gpu.bind_reduce::<u32, u32, _>(workspace, slices, &problem, &options)?;
+                gpu.begin_in(gpu.stream(), &bound)
+            }
         }
     }
 

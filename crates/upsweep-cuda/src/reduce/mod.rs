@@ -4,7 +4,7 @@
 //! a workgroup folds what its threads have is in `cooperative.cuh`, `shared_memory.cuh` and `raking.cuh`; how the values of
 //! workgroups become one, in `packed.cuh`, `counted.cuh`, `last_block.cuh` and `multi_level.cuh`.
 
-mod calls;
+pub(crate) mod calls;
 #[cfg(test)]
 mod on_device;
 pub(crate) mod policy;
@@ -17,9 +17,8 @@ use upsweep_core::{
     Strategy, Tail, WorkgroupPolicy,
 };
 
-use upsweep_gpu::OperatorValues;
-use upsweep_gpu::bits::Words;
 use upsweep_gpu::layout::width_of;
+use upsweep_gpu::{Init, OperatorValues, ReduceOptions};
 
 use crate::backend::Inputs;
 use crate::device::Gpu;
@@ -30,24 +29,12 @@ use crate::shader::types::access;
 use crate::shader::{Held, Op, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, init_words, made, state};
 use crate::slice::Slice;
 
-/// Strategy and policy of a reduction; what is not given is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReduceOptions {
-    /// Which algorithm, at each level.
-    pub strategy: Option<GpuReduceStrategy>,
-    /// The numbers.
-    pub policy: Option<WorkgroupPolicy>,
-}
-
 /// The strategy and policy of a sum of integers, where none are asked for.
 pub(crate) fn choice(items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy) {
     let kind = Kind::Number(Dtype::U32);
     let types = Types::new(kind, kind, kind, Op::Sum, OperatorValues::none(kind));
     (policy::strategy(&types), policy::policy(items * item_bytes as u64))
 }
-
-/// The words of the start value.
-pub(crate) type Init = Option<Words>;
 
 /// Where a result goes.
 #[derive(Clone, Copy, Debug)]

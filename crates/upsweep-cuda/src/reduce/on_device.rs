@@ -8,9 +8,8 @@ use upsweep_core::{
 };
 use upsweep_testing::{Above, Input, LastOther, Sample};
 
-use super::ReduceOptions;
 use crate::shader::Types;
-use crate::{Gpu, Ingredients, Memory, Source, Stored, Workspace, testing};
+use crate::{Calls, Gpu, Ingredients, Memory, ReduceOptions, Source, Stored, Workspace, testing};
 
 /// Longest first: what a long array leaves in the workspace must not be found by a short one.
 const LENGTHS: [u64; 8] = [300_007, 65_537, 8193, 2049, 2048, 127, 1, 0];

@@ -7,7 +7,9 @@ use upsweep_core::{
 };
 
 use super::shape::{Shape, Waits};
-use super::{Form, Lies};
+use upsweep_gpu::Form;
+
+use super::Lies;
 use crate::device::Facts;
 use crate::mailbox;
 use crate::reduce::{LOOKS, RESULT, policy::packs};

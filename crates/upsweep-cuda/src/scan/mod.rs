@@ -8,7 +8,7 @@
 //! `cooperative.cuh`, `raking.cuh` or `blelloch.cuh` in it; how chunks then learn what comes before them, in
 //! `reduce_then_scan.cuh`, `scan_then_propagate.cuh`, `look_back.cuh` and `in_turn.cuh`.
 
-mod calls;
+pub(crate) mod calls;
 pub(crate) mod launches;
 pub(crate) mod policy;
 mod shape;
@@ -16,35 +16,23 @@ mod shape;
 use std::sync::Arc;
 
 use upsweep_core::{
-    Bounds, Determinism, Direction, Error, GpuScanStrategy, Result, ScanGlobal, ScanLocal,
-    Strategy, WorkgroupPolicy,
+    Direction, Error, GpuScanStrategy, Result, ScanGlobal, ScanLocal, Strategy, WorkgroupPolicy,
 };
-use upsweep_gpu::ErasedScan;
 use upsweep_gpu::bits::{MOST_WORDS, Words};
 use upsweep_gpu::layout::is_whole;
+use upsweep_gpu::{Form, Init, ScanOptions};
 
 use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
 use crate::launch::{Kernel, Launch, Ready};
 use crate::memory::Buffer;
-use crate::reduce::{Init, To, of_inputs, outcome, with_init};
+use crate::reduce::{To, of_inputs, outcome, with_init};
 use crate::shader::types::{access, alignment};
 use crate::shader::{Shader, TOTAL, Types, state};
 use crate::slice::Slice;
 
 use launches::{SPINE_WARPS, Wanted};
 use shape::{Shape, WARP, Waits};
-
-/// Strategy and policy of a scan; what is not given is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScanOptions {
-    /// Which algorithm, at each level.
-    pub strategy: Option<GpuScanStrategy>,
-    /// The numbers.
-    pub policy: Option<WorkgroupPolicy>,
-    /// A chunk that sleeps before it publishes its total, to test what others do: for those that fall back.
-    pub stalled: Option<u32>,
-}
 
 /// The strategy and policy where none are asked for, of words of `packed` items.
 pub(crate) fn choice(
@@ -55,37 +43,6 @@ pub(crate) fn choice(
 ) -> (GpuScanStrategy, WorkgroupPolicy) {
     let policy = policy::policy(items / u64::from(packed), item_bytes * packed as usize);
     (policy::strategy(facts.arch), policy::of_items(policy, packed))
-}
-
-/// What is scanned how, besides its types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Form {
-    pub(crate) bounds: Bounds,
-    pub(crate) direction: Direction,
-    /// Whether the order of summation binds.
-    pub(crate) everywhere: bool,
-    /// Whether nothing is written but what comes out behind the last item.
-    pub(crate) only_total: bool,
-}
-
-impl Form {
-    /// The form of a problem.
-    pub(crate) fn new(problem: &ErasedScan) -> Self {
-        Self {
-            bounds: problem.bounds,
-            direction: problem.direction,
-            everywhere: problem.determinism == Determinism::Everywhere,
-            only_total: false,
-        }
-    }
-
-    /// The form of a reduction in the order of a scan.
-    pub(crate) const TOTAL: Self = Self {
-        bounds: Bounds::Inclusive,
-        direction: Direction::Forward,
-        everywhere: true,
-        only_total: true,
-    };
 }
 
 /// How arrays lie.

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use upsweep_core::Result;
 use upsweep_core::summation::{GROUP, LANES, ROWS, TILE, TILES};
 use upsweep_gpu::layout::is_whole;
+use upsweep_gpu::{Form, Init};
 
 use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
 use crate::launch::{Kernel, Launch, Ready};
 use crate::memory::Buffer;
-use crate::reduce::{Init, of_inputs, with_init};
+use crate::reduce::{of_inputs, with_init};
 use crate::scan::launches::{BULK, GROUPS, HELD, ITEMS, STEPS, texts};
-use crate::scan::{ARCH_OF_BULK_COPIES, Form, Lies};
+use crate::scan::{ARCH_OF_BULK_COPIES, Lies};
 use crate::shader::types::alignment;
 use crate::shader::{Cut, Shader, Types};
 use crate::slice::Slice;

@@ -9,7 +9,7 @@ use super::types::in_memory;
 
 /// How items are cut into segments, and what becomes of these.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Cut {
+pub struct Cut {
     pub(crate) of: Segmentation,
     /// Whether there may be more segments than 32 bits count.
     pub(crate) long: bool,

@@ -7,7 +7,7 @@ use super::{Cut, Types, operator};
 
 /// The language of this backend's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct CudaCpp;
+pub struct CudaCpp;
 
 impl Syntax for CudaCpp {
     const LANGUAGE: Language = Language::Cuda;

@@ -8,7 +8,10 @@ use upsweep_core::{
     Load, Max, Min, Number, Operator, Product, Reduce, ReduceGlobal, ReduceLocal, Scan, ScanGlobal,
     ScanLocal, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16, reference,
 };
-use upsweep_cuda::{Extreme, Gpu, Memory, ReduceOptions, ScanOptions, Source, Target, Workspace};
+use upsweep_cuda::{
+    Calls, Extreme, Gpu, Memory, ReduceOptions, ScanOptions, Source, Target, Workspace,
+};
+use upsweep_gpu::{Primitives, value_of};
 use upsweep_testing::{Input, LastSet, Sample};
 
 /// Longest first: what a long array leaves in the workspace must not be found by a short one. Around groups, rows, tiles,
@@ -226,9 +229,11 @@ where
                 (Source::Host(&items[from..to]), Target::Host(&mut found[from..to]));
             gpu.scan::<T, T, O>(&mut workspace, source, target, &problem, &options)
                 .unwrap_or_else(|error| panic!("{error}"));
-            let carry = gpu.carry::<T>(&workspace, (to - from) as u64);
+            let carry = gpu.carry(&workspace, (to - from) as u64);
             match carry {
-                Ok(carry) => problem.init = Some(carry),
+                Ok(carry) => {
+                    problem.init = Some(value_of(&carry, gpu.id()).expect("a number"));
+                }
                 Err(error) => assert!(windows == 0, "{error}"),
             }
             from = to;

@@ -6,7 +6,7 @@ use upsweep_core::{
     AccessWidth, Arrangement, Determinism, Element, Error, GpuScanStrategy, Load, Number, Operator,
     Scan, ScanGlobal, ScanLocal, Sum, Tail, Widen, WorkgroupPolicy, f16, reference,
 };
-use upsweep_cuda::{Gpu, ScanOptions, Source, Target, Workspace};
+use upsweep_cuda::{Calls, Gpu, ScanOptions, Source, Target, Workspace};
 use upsweep_testing::{Input, LastSet, Sample};
 
 /// Both ends of every field of a policy, what is chosen, and something between.

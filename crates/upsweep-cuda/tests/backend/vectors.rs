@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use upsweep_core::{Element, Operator, Reduce, Scan, Widen};
-use upsweep_cuda::{Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace};
+use upsweep_cuda::{Calls, Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace};
 use upsweep_testing::Sample;
 use upsweep_testing::vectors::{Engine, path, read};
 

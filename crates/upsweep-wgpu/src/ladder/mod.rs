@@ -8,13 +8,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use upsweep_core::{Dtype, Error, LadderStep, Reduce, Result, Rung, Rungs, Sum};
+use upsweep_gpu::{Calls, ReduceOptions};
 use wgpu::BufferUsages;
 
 use crate::backend::Workspace;
 use crate::device::{Facts, Gpu};
 use crate::memory::Memory;
 use crate::record::{Dispatch, Recording, Traffic};
-use crate::reduce::{PARAMETERS, ReduceOptions, floor_power_of_two, grid};
+use crate::reduce::{PARAMETERS, floor_power_of_two, grid};
 use crate::shader::unroll::unroll;
 use crate::slice::{Slice, Window};
 
@@ -83,13 +84,9 @@ impl Ladder {
         let input = Memory::holding(gpu, items)?;
         let result = Memory::new::<u32>(gpu, 1)?;
         let (options, problem) = (ReduceOptions::default(), Reduce::new(Sum));
-        let library = gpu.bind_reduce::<u32, u32, _>(
-            &mut Workspace::default(),
-            input.slice(),
-            result.slice(),
-            &problem,
-            &options,
-        )?;
+        let (slices, workspace) = ([input.slice(), result.slice()], &mut Workspace::default());
+        let library = gpu.bind_reduce::<u32, u32, _>(workspace, slices, &problem, &options)?;
+        let library = gpu.recording(library)?;
         let limit = gpu.probe_read(input.slice(), result.slice())?;
         let steps = steps(gpu, &input.slice(), &result.slice())?;
         Ok(Self { gpu: Arc::clone(gpu), result, steps, library, limit })
@@ -191,10 +188,10 @@ mod tests {
     fn every_rung_gives_the_sum() {
         let mut gpus = crate::testing::gpus(&Folder::default());
         for mut less in crate::testing::gpus(&Folder::default()) {
-            (less.facts.subgroup, less.facts.threads, less.facts.grid) = (1, 128, 60);
+            let facts = &mut crate::testing::own(&mut less).facts;
+            (facts.subgroup, facts.threads, facts.grid) = (1, 128, 60);
             gpus.push(less);
         }
-        let gpus: Vec<Arc<Gpu>> = gpus.into_iter().map(Arc::new).collect();
         let arrays: Vec<_> = upsweep_testing::ladder::arrays().collect();
         let mut cells = Vec::new();
         for gpu in 0..gpus.len() {
@@ -213,7 +210,7 @@ mod tests {
     #[test]
     fn runs_are_timed_where_there_is_a_clock() {
         for gpu in crate::testing::gpus(&Folder::default()) {
-            let mut ladder = Ladder::new(&Arc::new(gpu), &[1; 10_000]).expect("a ladder");
+            let mut ladder = Ladder::new(&gpu, &[1; 10_000]).expect("a ladder");
             for rung in Rung::all() {
                 let times = ladder.time(rung, 3).expect("a time");
                 assert_eq!(times.is_some(), ladder.gpu.limits().timestamps);
@@ -227,8 +224,8 @@ mod tests {
     #[test]
     fn more_than_a_binding_holds_is_refused() {
         for mut gpu in crate::testing::gpus(&Folder::default()) {
-            gpu.facts.binding_bytes = 4096;
-            let refused = Ladder::new(&Arc::new(gpu), &[1; 2000]).map(drop).expect_err("too many");
+            crate::testing::own(&mut gpu).facts.binding_bytes = 4096;
+            let refused = Ladder::new(&gpu, &[1; 2000]).map(drop).expect_err("too many");
             assert!(refused.to_string().contains("items, not 2000"), "{refused}");
         }
     }

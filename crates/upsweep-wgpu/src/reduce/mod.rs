@@ -13,8 +13,8 @@ use upsweep_core::{
     AccessWidth, Arrangement, Dtype, Error, GpuReduceStrategy, GpuScanStrategy, Kind, ReduceGlobal,
     ReduceLocal, Result, ScanGlobal, ScanLocal, Strategy, Tail, WorkgroupPolicy,
 };
-use upsweep_gpu::bits::{MOST_WORDS, Words};
-use upsweep_gpu::{MOST_PARAMETERS, OperatorValues};
+use upsweep_gpu::bits::MOST_WORDS;
+use upsweep_gpu::{Init, MOST_PARAMETERS, OperatorValues, ReduceOptions};
 use wgpu::BufferUsages;
 
 use crate::backend::Inputs;
@@ -26,18 +26,6 @@ use crate::shader::{
     Constants, FusedInput, INPUT, Op, PUBLISHED, STATE, Shader, Types, WORKGROUP, handed, made,
 };
 use crate::slice::{Slice, Window};
-
-/// Strategy and policy of a reduction; what is not given is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ReduceOptions {
-    /// Which algorithm, at each level.
-    pub strategy: Option<GpuReduceStrategy>,
-    /// The numbers.
-    pub policy: Option<WorkgroupPolicy>,
-}
-
-/// The words of a start value.
-pub(crate) type Init = Option<Words>;
 
 /// A reduction of arrays of at most a given length, ready to be recorded.
 #[derive(Debug)]

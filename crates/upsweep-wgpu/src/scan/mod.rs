@@ -5,73 +5,27 @@
 //! `cooperative.wgsl`, `raking.wgsl` and `blelloch.wgsl`; how chunks learn what comes before them, in `look_back.wgsl`
 //! (with `parked.wgsl`) and `aggregates.wgsl` (what they see: `seen.wgsl`), `reduce_then_scan.wgsl` and `scan_then_propagate.wgsl`.
 
-mod calls;
+pub(crate) mod calls;
 pub(crate) mod policy;
 mod shape;
 
 use upsweep_core::summation::WINDOW;
 use upsweep_core::{
-    Bounds, Determinism, Direction, Error, GpuScanStrategy, Result, ScanGlobal, ScanLocal,
-    Strategy, WorkgroupPolicy,
+    Direction, Error, GpuScanStrategy, Result, ScanGlobal, ScanLocal, Strategy, WorkgroupPolicy,
 };
-use upsweep_gpu::ErasedScan;
 use upsweep_gpu::bits::{MOST_WORDS, Words, memory_words};
+use upsweep_gpu::{Form, Init, ScanOptions};
 use wgpu::BufferUsages;
 
 use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording, Traffic};
-use crate::reduce::{self, Arrays, Init, PARAMETERS, bytes, grid, put_parameters};
+use crate::reduce::{self, Arrays, PARAMETERS, bytes, grid, put_parameters};
 use crate::segmented::{self, Beside};
 use crate::shader::types::access;
 use crate::shader::{INPUT, PUBLISHED, STATE, Shader, Types, WORKGROUP, handed};
 use crate::slice::{Slice, Window};
 pub(crate) use shape::{Lies, Shape};
-
-/// Strategy and policy of a scan; what is not given is chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ScanOptions {
-    /// Which algorithm, at each level.
-    pub strategy: Option<GpuScanStrategy>,
-    /// The numbers.
-    pub policy: Option<WorkgroupPolicy>,
-    /// A chunk that sleeps before it publishes its total, and publishes no prefix, to test what others do.
-    pub stalled: Option<u32>,
-}
-
-/// What is scanned how, besides its types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Form {
-    pub(crate) bounds: Bounds,
-    pub(crate) direction: Direction,
-    pub(crate) in_place: bool,
-    /// Whether the order of summation binds.
-    pub(crate) everywhere: bool,
-    /// Whether nothing is written but what comes out behind the last item.
-    pub(crate) only_total: bool,
-}
-
-impl Form {
-    /// The form of a problem.
-    pub(crate) fn new(problem: &ErasedScan, in_place: bool) -> Self {
-        Self {
-            bounds: problem.bounds,
-            direction: problem.direction,
-            in_place,
-            everywhere: problem.determinism == Determinism::Everywhere,
-            only_total: false,
-        }
-    }
-
-    /// The form of a reduction in the order of a scan.
-    pub(crate) const TOTAL: Self = Self {
-        bounds: Bounds::Inclusive,
-        direction: Direction::Forward,
-        in_place: false,
-        everywhere: true,
-        only_total: true,
-    };
-}
 
 /// The strategy and policy of a scan of so many items.
 pub(crate) fn choice(
@@ -175,7 +129,7 @@ impl Scanning {
                 parts.extend([include_str!("shared.wgsl"), include_str!("blelloch.wgsl")]);
             }
         }
-        parts.push(match (form.in_place, lies.shared_words) {
+        parts.push(match (lies.in_place, lies.shared_words) {
             (false, _) if types.made.is_some() => "",
             (false, _) => INPUT,
             (true, false) => include_str!("memory_in_place.wgsl"),
@@ -254,10 +208,7 @@ impl Scanning {
                 vec!["local", "spine", "propagate"]
             }
         };
-        let shader = |types: &Types,
-                      form: Form,
-                      parts: &[&'static str],
-                      entries: Vec<&'static str>| Shader {
+        let shader = |types: &Types, parts: &[&'static str], entries: Vec<&'static str>| Shader {
             width: lies.width,
             out_width: lies.out_width,
             constants: shape.constants(facts, &strategy, form, lies, (types, nests)),
@@ -273,7 +224,6 @@ impl Scanning {
             let made = if *entry == "propagate" {
                 // What was written is read again, and stays where it is.
                 let types = Types { item: types.output, made: None, ..types.clone() };
-                let in_place = Form { in_place: true, ..form };
                 let again = if lies.shared_words {
                     include_str!("memory_in_place_atomic.wgsl")
                 } else {
@@ -281,7 +231,7 @@ impl Scanning {
                 };
                 let parts: Vec<_> =
                     parts.iter().map(|&part| if part == INPUT { again } else { part }).collect();
-                let mut shader = shader(&types, in_place, &parts, vec![*entry]);
+                let mut shader = shader(&types, &parts, vec![*entry]);
                 shader.width = lies.out_width;
                 let aligned = shader
                     .constants
@@ -295,7 +245,7 @@ impl Scanning {
                     .for_each(|c| c.1 = aligned);
                 shader
             } else {
-                shader(types, form, &parts, vec![*entry])
+                shader(types, &parts, vec![*entry])
             };
             shaders.push(made);
         }
@@ -475,10 +425,10 @@ impl Scanning {
                     (2, self.state.as_entire_binding()),
                     (3, gpu.parameter_binding(&parameters, index)),
                 ];
-                if !spine && !propagates && !total && !self.form.in_place {
+                if !spine && !propagates && !total && !self.lies.in_place {
                     bindings.extend(of_arrays.iter().cloned());
                 }
-                if !spine && (!upsweeps || self.form.in_place) {
+                if !spine && (!upsweeps || self.lies.in_place) {
                     bindings.push((1, write.binding(output.buffer)));
                 }
                 if let (Some(cut), Some(beside), false) = (&self.types.cut, beside, spine) {

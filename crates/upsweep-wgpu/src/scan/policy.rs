@@ -4,7 +4,8 @@ use upsweep_core::{
     AccessWidth, Arrangement, GpuScanStrategy, Load, ScanGlobal, ScanLocal, Tail, WorkgroupPolicy,
 };
 
-use super::Form;
+use upsweep_gpu::Form;
+
 use crate::device::Facts;
 use crate::shader::Types;
 

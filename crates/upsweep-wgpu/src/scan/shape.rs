@@ -7,7 +7,9 @@ use upsweep_core::{
 };
 use upsweep_gpu::layout::width_of;
 
-use super::{Form, TICKET_BITS};
+use super::TICKET_BITS;
+use upsweep_gpu::Form;
+
 use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
 use crate::reduce::{LOOKS, floor_power_of_two, lies};
@@ -23,6 +25,8 @@ pub(crate) struct Lies {
     pub(crate) aligned: bool,
     pub(crate) out_aligned: bool,
     pub(crate) shared_words: bool,
+    /// Whether both are one.
+    pub(crate) in_place: bool,
 }
 
 /// The sizes of a kernel, derived from a policy. A policy that does not fit is brought to the nearest that does.
@@ -187,7 +191,7 @@ impl Lies {
     pub(super) fn new(
         gpu: &Gpu,
         types: &Types,
-        form: Form,
+        (form, in_place): (Form, bool),
         inputs: &Inputs<'_>,
         output: &Slice<'_>,
         asked: u32,
@@ -211,7 +215,7 @@ impl Lies {
             Some(input) => input.access(types.item, alignment, narrow as u32),
         };
         let (out_width, _) = output.access(types.output, alignment, asked);
-        let (width, out_width) = if form.in_place {
+        let (width, out_width) = if in_place {
             (width.min(out_width), width.min(out_width))
         } else {
             (width, out_width)
@@ -230,7 +234,7 @@ impl Lies {
             // Neighbours have several writers, and so accesses of their own; or atomics, where a word holds several.
             let size = types.output.size() as u32;
             let (out_width, shared_words) = (width_of(types.output, size.max(4)), size < 4);
-            return Self { width, out_width, aligned, out_aligned: false, shared_words };
+            return Self { width, out_width, aligned, out_aligned: false, shared_words, in_place };
         }
         let out_aligned = turned(output, types.output).is_multiple_of(u64::from(out_width));
         let word_aligned = turned(output, types.output).is_multiple_of(4);
@@ -242,8 +246,9 @@ impl Lies {
                 aligned: aligned && (made || width == 4),
                 out_aligned: false,
                 shared_words: true,
+                in_place,
             };
         }
-        Self { width, out_width, aligned, out_aligned, shared_words: false }
+        Self { width, out_width, aligned, out_aligned, shared_words: false, in_place }
     }
 }

@@ -1,15 +1,18 @@
 //! What no device here is chosen for: workgroups that wait for others, or stay and take one chunk after another; and subgroups that
 //! are wider than they promise.
 
+use std::sync::Arc;
+
 use upsweep_core::reference::segmented;
 use upsweep_core::{
     Dtype, Error, Reduce, Scan, ScanGlobal, ScanLocal, SegmentedBy, Sum, WorkgroupPolicy,
 };
 use upsweep_gpu::Folder;
 
-use super::{Packed, Segments};
 use crate::scan::policy::strategy;
-use crate::{Gpu, ScanOptions, Source, Stored, Target, Workspace, testing};
+use crate::{
+    Calls, Gpu, Packed, ScanOptions, Segments, Source, Stored, Target, Workspace, testing,
+};
 
 /// More than a window of chunks, of which a workgroup that stays takes several.
 const ITEMS: usize = 2048 * 40 + 5;
@@ -58,7 +61,7 @@ impl Runs {
     }
 
     /// Whether all calls were in time; those that were give what is right.
-    fn are_right(&self, gpu: &Gpu, options: &ScanOptions) -> bool {
+    fn are_right(&self, gpu: &Arc<Gpu>, options: &ScanOptions) -> bool {
         let (mut workspace, problem) = (Workspace::default(), Reduce::<u32, _>::new(Sum).init(3));
         let from = Source::Host(&self.items[..]);
         let context = format!("{gpu:?}: {options:?}");
@@ -68,9 +71,8 @@ impl Runs {
             gpu.segmented_reduce::<u32, u32, _, u8>(
                 &mut workspace,
                 from,
-                segments,
-                to,
-                None,
+                &segments,
+                (to, None),
                 &problem,
                 options,
             )
@@ -84,9 +86,8 @@ impl Runs {
             gpu.segmented_reduce(
                 &mut workspace,
                 from,
-                segments,
-                to,
-                Some(packed),
+                &segments,
+                (to, Some(packed)),
                 &problem,
                 options,
             )
@@ -99,7 +100,14 @@ impl Runs {
         let problem = Scan::exclusive(Sum).reverse();
         let scans = is_in_time(|| {
             let (segments, to) = (self.by_offsets(), Target::Host(&mut found[..]));
-            gpu.segmented_scan::<u32, u32, _>(&mut workspace, from, segments, to, &problem, options)
+            gpu.segmented_scan::<u32, u32, _>(
+                &mut workspace,
+                from,
+                &segments,
+                to,
+                &problem,
+                options,
+            )
         });
         let expected: Vec<u32> = segmented::scan(&self.items, &self.begins, &problem);
         assert!(!scans || found == expected, "{context}: a scan");
@@ -119,7 +127,8 @@ fn options(gpu: &Gpu, local: ScanLocal, global: ScanGlobal) -> ScanOptions {
 fn workgroups_that_wait() {
     let runs = Runs::new();
     for mut gpu in testing::gpus(&Folder::of_user()) {
-        (gpu.facts.messages, gpu.facts.forward_progress) = (true, true);
+        let facts = &mut testing::own(&mut gpu).facts;
+        (facts.messages, facts.forward_progress) = (true, true);
         for global in [ScanGlobal::LookBack, ScanGlobal::Aggregates] {
             let options = options(&gpu, ScanLocal::Raking, global);
             let mut found = vec![0u32; ITEMS];
@@ -142,7 +151,7 @@ fn workgroups_that_wait() {
 fn half_of_a_subgroup_is_counted_on() {
     let runs = Runs::new();
     for mut gpu in testing::gpus(&Folder::of_user()) {
-        gpu.facts.subgroup /= 2;
+        testing::own(&mut gpu).facts.subgroup /= 2;
         if gpu.facts.subgroup < 2 {
             continue;
         }

@@ -13,7 +13,7 @@ use crate::slice::{Slice, grain};
 
 /// How items are cut into segments, and which arrays there are for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Cut {
+pub struct Cut {
     pub(crate) of: Segmentation,
     /// Whether the key of each segment is written.
     pub(crate) unique: bool,

@@ -20,7 +20,7 @@ use upsweep_gpu::layout::{width_of, words_stored};
 use upsweep_gpu::{OperatorNames, Syntax};
 
 use crate::backend::Inputs;
-use crate::reduce::Init;
+use upsweep_gpu::Init;
 
 pub(crate) use cut::Cut;
 pub(crate) use items::PACKS_HALVES;

@@ -7,7 +7,7 @@ use super::{Cut, Types, operator};
 
 /// The language of this backend's kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Wgsl;
+pub struct Wgsl;
 
 impl Syntax for Wgsl {
     const LANGUAGE: Language = Language::Wgsl;

@@ -33,6 +33,7 @@ fn translate_all(all: &[Types]) {
                 aligned: true,
                 out_aligned: true,
                 shared_words: false,
+                in_place: false,
             };
             let device = ("none", &facts);
             let made = Scanning::kernels(device, types, strategy, Form::TOTAL, 1 << 20, lies, None);

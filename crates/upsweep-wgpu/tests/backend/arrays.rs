@@ -1,11 +1,15 @@
 //! Arrays in buffers of the caller's: anywhere in them, of every type, longer than a binding; and what is refused.
 
+use std::sync::Arc;
+
 use upsweep_core::{
     ArgMax, BitXor, Dtype, Error, Max, Min, Number, Operator, Product, Reduce, Scan, Sum, Widen,
     bf16, f16, reference,
 };
 use upsweep_testing::{Input, Sample};
-use upsweep_wgpu::{Extreme, Gpu, ReduceOptions, ScanOptions, Slice, Source, Target, Workspace};
+use upsweep_wgpu::{
+    Calls, Extreme, Gpu, ReduceOptions, ScanOptions, Slice, Source, Target, Workspace,
+};
 use wgpu::BufferUsages;
 
 const USAGE: BufferUsages =
@@ -31,7 +35,7 @@ fn slice<'a, T: Number>(buffer: &'a wgpu::Buffer, before: usize, items: usize) -
 }
 
 /// Reductions and scans of a range that begins anywhere; what lies around the output stays.
-fn check_anywhere<T>(gpu: &Gpu)
+fn check_anywhere<T>(gpu: &Arc<Gpu>)
 where
     T: Number + Sample + Widen<T>,
     T: upsweep_core::Element<Acc = T>,
@@ -85,7 +89,7 @@ fn arrays_begin_anywhere() {
     }
 }
 
-fn check_types<T, A, O>(gpu: &Gpu, operator: O)
+fn check_types<T, A, O>(gpu: &Arc<Gpu>, operator: O)
 where
     T: Number + Sample + Widen<A>,
     A: Number + Sample,
@@ -244,7 +248,7 @@ fn a_plain_device_follows_the_order_too() {
         };
         let (device, queue) =
             pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
-        let gpu = Gpu::from_wgpu("plain", &adapter, device, queue);
+        let gpu = Arc::new(Gpu::from_wgpu("plain", &adapter, device, queue));
         assert_eq!(gpu.limits().subgroup_sizes, (1, 1));
         let mut workspace = Workspace::default();
         let items: Vec<f32> = Input::Mixed.array(4, 70_001);

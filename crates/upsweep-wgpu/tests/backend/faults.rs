@@ -1,8 +1,12 @@
 //! What goes wrong outside is an error that says so: no panic, no wait without end, and nothing that looks like a
 //! result.
 
+use std::sync::Arc;
+
 use upsweep_core::{Dtype, Error, Reduce, Result, Scan, Sum};
-use upsweep_wgpu::{Extreme, Gpu, ReduceOptions, ScanOptions, Slice, Source, Target, Workspace};
+use upsweep_wgpu::{
+    Calls, Extreme, Gpu, ReduceOptions, ScanOptions, Slice, Source, Target, Workspace,
+};
 use wgpu::BufferUsages;
 
 const USAGE: BufferUsages =
@@ -13,12 +17,12 @@ fn buffer(gpu: &Gpu, size: u64, usage: BufferUsages) -> wgpu::Buffer {
     gpu.wgpu().0.create_buffer(&descriptor)
 }
 
-fn reduce(gpu: &Gpu, workspace: &mut Workspace, items: Source<'_, u32>) -> Result<u32> {
+fn reduce(gpu: &Arc<Gpu>, workspace: &mut Workspace, items: Source<'_, u32>) -> Result<u32> {
     gpu.reduce(workspace, items, &Reduce::new(Sum), &ReduceOptions::default())
 }
 
 fn scan(
-    gpu: &Gpu,
+    gpu: &Arc<Gpu>,
     workspace: &mut Workspace,
     items: Source<'_, u32>,
     output: Target<'_, u32>,
@@ -36,17 +40,17 @@ fn is_failure<T: core::fmt::Debug>(result: Result<T>, context: &str) {
 }
 
 /// Devices of this test's own, which it may break.
-fn own() -> Vec<(wgpu::Adapter, Gpu)> {
+fn own() -> Vec<(wgpu::Adapter, Arc<Gpu>)> {
     crate::common::gpus();
     let open = |adapter: wgpu::Adapter| {
-        let gpu = Gpu::open("own", &adapter).expect("a device");
+        let gpu = Arc::new(Gpu::open("own", &adapter).expect("a device"));
         (adapter, gpu)
     };
     Gpu::adapters().into_iter().map(open).collect()
 }
 
 /// As [`own`], by the caller's hand and with limits of the caller's.
-fn given(limits: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Vec<Gpu> {
+fn given(limits: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Vec<Arc<Gpu>> {
     crate::common::gpus();
     let open = |adapter: wgpu::Adapter| {
         let descriptor = wgpu::DeviceDescriptor {
@@ -55,14 +59,14 @@ fn given(limits: impl Fn(wgpu::Limits) -> wgpu::Limits) -> Vec<Gpu> {
         };
         let (device, queue) =
             pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
-        Gpu::from_wgpu("given", &adapter, device, queue)
+        Arc::new(Gpu::from_wgpu("given", &adapter, device, queue))
     };
     Gpu::adapters().into_iter().map(open).collect()
 }
 
 #[test]
 fn a_lost_device_is_an_error_for_ever() {
-    let mut gpus: Vec<Gpu> = own().into_iter().map(|(_, gpu)| gpu).collect();
+    let mut gpus: Vec<Arc<Gpu>> = own().into_iter().map(|(_, gpu)| gpu).collect();
     gpus.extend(given(|limits| limits));
     for gpu in gpus {
         let items: Vec<u32> = (0..100_000).collect();
@@ -77,11 +81,11 @@ fn a_lost_device_is_an_error_for_ever() {
         let recording = gpu
             .bind_reduce::<u32, u32, _>(
                 &mut Workspace::default(),
-                slice,
-                Slice::new(&total, Dtype::U32, 0, 1).expect("a slice"),
+                [slice, Slice::new(&total, Dtype::U32, 0, 1).expect("a slice")],
                 &Reduce::new(Sum),
                 &ReduceOptions::default(),
             )
+            .and_then(|bound| gpu.recording(bound))
             .expect("a recording");
         gpu.wgpu().0.destroy();
         for round in 0..2 {
@@ -160,7 +164,7 @@ fn a_device_lost_before_it_is_given_is_an_error() {
         let (device, queue) =
             pollster::block_on(adapter.request_device(&descriptor)).expect("a device");
         device.destroy();
-        let gpu = Gpu::from_wgpu("given", &adapter, device, queue);
+        let gpu = Arc::new(Gpu::from_wgpu("given", &adapter, device, queue));
         is_failure(reduce(&gpu, &mut Workspace::default(), Source::Host(&[1])), "lost");
     }
 }
@@ -192,7 +196,7 @@ fn buffers_of_the_wrong_kind_are_errors() {
 #[test]
 fn arrays_of_another_device_are_errors() {
     for (adapter, gpu) in own() {
-        let other = Gpu::open("other", &adapter).expect("a device");
+        let other = Arc::new(Gpu::open("other", &adapter).expect("a device"));
         let strange = buffer(&other, 4000, USAGE);
         let slice = Slice::new(&strange, Dtype::U32, 0, 1000).expect("a slice");
         let mut workspace = Workspace::default();

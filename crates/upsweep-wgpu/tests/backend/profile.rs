@@ -8,7 +8,7 @@ use upsweep_core::{
     ReduceGlobal, ReduceLocal, Scan, ScanGlobal, ScanLocal, Sum, Tail, WorkgroupPolicy,
 };
 use upsweep_wgpu::{
-    Gpu, Recording, RecordingProfile, ReduceOptions, ScanOptions, Slice, Workspace,
+    Calls, Gpu, Recording, RecordingProfile, ReduceOptions, ScanOptions, Slice, Workspace,
 };
 
 const ITEMS: u64 = 100_001;
@@ -58,14 +58,13 @@ fn launches_of_reductions() {
                 GpuReduceStrategy { load: LOAD, local: ReduceLocal::SharedMemory, global };
             let bound = gpu.bind_reduce::<u32, u32, _>(
                 &mut Workspace::default(),
-                slice(&items, Dtype::U32, ITEMS),
-                slice(&total, Dtype::U32, 1),
+                [slice(&items, Dtype::U32, ITEMS), slice(&total, Dtype::U32, 1)],
                 &Reduce::new(Sum),
                 &ReduceOptions { strategy: Some(strategy), policy: None },
             );
             let recording = match bound {
                 Err(Error::StrategyRefused { .. }) => continue,
-                bound => bound.expect("a recording"),
+                bound => gpu.recording(bound.expect("a recording")).expect("a recording"),
             };
             let Some(profile) = profiled(gpu, &recording) else { continue };
             let mut expected = vec![("reduce", 4 * ITEMS, 0)];
@@ -87,14 +86,13 @@ fn launches_of_scans() {
             let policy = WorkgroupPolicy { threads_per_workgroup: 64, items_per_thread: 1 };
             let bound = gpu.bind_scan::<u8, u32, _>(
                 &mut Workspace::default(),
-                slice(&items, Dtype::U8, ITEMS),
-                slice(&ends, Dtype::U32, ITEMS),
+                [slice(&items, Dtype::U8, ITEMS), slice(&ends, Dtype::U32, ITEMS)],
                 &Scan::inclusive(Sum),
                 &ScanOptions { strategy: Some(strategy), policy: Some(policy), stalled: None },
             );
             let recording = match bound {
                 Err(Error::StrategyRefused { .. }) => continue,
-                bound => bound.expect("a recording"),
+                bound => gpu.recording(bound.expect("a recording")).expect("a recording"),
             };
             let Some(profile) = profiled(gpu, &recording) else { continue };
             let totals = 4 * ITEMS.div_ceil(TILE as u64);
@@ -122,14 +120,13 @@ fn more_runs_than_a_query_set_holds() {
     for gpu in crate::common::gpus() {
         let (items, total) = (buffer(gpu, 4000), buffer(gpu, 4));
         let bind = |length| {
-            gpu.bind_reduce::<u32, u32, _>(
+            let bound = gpu.bind_reduce::<u32, u32, _>(
                 &mut Workspace::default(),
-                slice(&items, Dtype::U32, length),
-                slice(&total, Dtype::U32, 1),
+                [slice(&items, Dtype::U32, length), slice(&total, Dtype::U32, 1)],
                 &Reduce::new(Sum),
                 &ReduceOptions::default(),
-            )
-            .expect("a recording")
+            );
+            gpu.recording(bound.expect("a recording")).expect("a recording")
         };
         let recording = bind(1000);
         for runs in [0, 1, 2049] {

@@ -2,6 +2,7 @@
 
 use core::fmt::Debug;
 use std::hash::Hash;
+use std::sync::Arc;
 
 use upsweep_core::reference::segmented;
 use upsweep_core::{
@@ -10,7 +11,9 @@ use upsweep_core::{
     WorkgroupPolicy, bf16, f16,
 };
 use upsweep_testing::{Input, Joined, Pair, Powers, Random, Recurrence, Recurs, Sample, rotation};
-use upsweep_wgpu::{Gpu, Packed, ScanOptions, Segments, Slice, Source, Stored, Target, Workspace};
+use upsweep_wgpu::{
+    Calls, Gpu, Packed, ScanOptions, Segments, Slice, Source, Stored, Target, Workspace,
+};
 use wgpu::BufferUsages;
 
 /// Longest first: what a long array leaves in the workspace must not be found by a short one. Those of a row lie in memory in one
@@ -122,7 +125,7 @@ impl Placed {
     }
 
     /// That the array begins with these items, and nothing around it has changed.
-    fn check<T: Element + Debug>(&self, gpu: &Gpu, expected: &[T], context: &str) {
+    fn check<T: Element + Debug>(&self, gpu: &Arc<Gpu>, expected: &[T], context: &str) {
         let mut bytes = vec![0u8; self.buffer.size() as usize];
         let all = Slice::new(&self.buffer, Dtype::U8, 0, bytes.len() as u64).expect("a slice");
         gpu.read_back(all, &mut bytes).unwrap_or_else(|error| panic!("{context}: {error}"));
@@ -205,7 +208,7 @@ impl Placed {
 }
 
 /// Scans of one form, of every length and pattern.
-fn check_scans<T, U, O, M>(gpu: &Gpu, cell: &Cell, problem: &Scan<U::Acc, O>)
+fn check_scans<T, U, O, M>(gpu: &Arc<Gpu>, cell: &Cell, problem: &Scan<U::Acc, O>)
 where
     T: Widen<U::Acc> + Sample,
     U: Element + Debug,
@@ -227,7 +230,7 @@ where
             let done = gpu.segmented_scan::<T, U, O>(
                 &mut workspace,
                 Source::Device(input.slice()),
-                marks.segments(by),
+                &marks.segments(by),
                 Target::Device(output.slice()),
                 problem,
                 &cell.options,
@@ -244,7 +247,7 @@ where
 }
 
 /// Reductions of every length and pattern.
-fn check_reductions<T, U, O, M>(gpu: &Gpu, cell: &Cell, problem: &Reduce<U::Acc, O>)
+fn check_reductions<T, U, O, M>(gpu: &Arc<Gpu>, cell: &Cell, problem: &Reduce<U::Acc, O>)
 where
     T: Widen<U::Acc> + Sample,
     U: Element + Debug,
@@ -275,9 +278,8 @@ where
             let done = gpu.segmented_reduce::<T, U, O, M>(
                 &mut workspace,
                 Source::Device(input.slice()),
-                marks.segments(by),
-                Target::Device(output.slice()),
-                packed,
+                &marks.segments(by),
+                (Target::Device(output.slice()), packed),
                 problem,
                 &cell.options,
             );
@@ -302,7 +304,7 @@ where
 }
 
 /// Scans and reductions with one of all forms, with and without a start value.
-fn check<T, U, O, M>(gpu: &Gpu, cell: &Cell, operator: O, init: U::Acc)
+fn check<T, U, O, M>(gpu: &Arc<Gpu>, cell: &Cell, operator: O, init: U::Acc)
 where
     T: Widen<U::Acc> + Sample,
     U: Element + Debug,
@@ -325,7 +327,7 @@ where
 }
 
 /// One of all types and operators, with one of what says where segments begin.
-fn check_types(gpu: &Gpu, cell: &Cell, types: usize) {
+fn check_types(gpu: &Arc<Gpu>, cell: &Cell, types: usize) {
     let pair = Pair { sum: 3, last: -1, parity: 5 };
     match types {
         0 => check::<u32, u32, _, u32>(gpu, cell, Sum, 7),
@@ -348,7 +350,7 @@ fn check_types(gpu: &Gpu, cell: &Cell, types: usize) {
 const ONE_IN: usize = 24;
 
 /// The cells of this run, each with a GPU in turn.
-fn shared<L: Eq + Hash>(levels: &[impl AsRef<[L]>], mut body: impl FnMut(&Gpu, usize)) {
+fn shared<L: Eq + Hash>(levels: &[impl AsRef<[L]>], mut body: impl FnMut(&Arc<Gpu>, usize)) {
     let gpus = crate::common::gpus();
     for (turn, cell) in rotation::chosen(levels, ONE_IN).into_iter().enumerate() {
         if let Some(gpu) = gpus.get(turn % gpus.len().max(1)) {
@@ -420,12 +422,12 @@ fn strategies_are_refused() {
     }
 }
 
-fn refused(gpu: &Gpu, options: &ScanOptions, reason: &str) {
+fn refused(gpu: &Arc<Gpu>, options: &ScanOptions, reason: &str) {
     let offsets: Vec<u8> = [0u32, 2].iter().flat_map(|offset| offset.to_le_bytes()).collect();
     let done = gpu.segmented_scan::<u32, u32, _>(
         &mut Workspace::default(),
         Source::Host(&[1, 2]),
-        Segments {
+        &Segments {
             by: SegmentedBy::Offsets,
             kind: Dtype::U32.into(),
             count: 2,
@@ -468,9 +470,8 @@ fn arrays_of_the_host() {
         gpu.segmented_reduce(
             &mut workspace,
             Source::Host(&[1u32, 2, 3, 4, 5, 6]),
-            marks,
-            Target::Host(&mut values),
-            Some(packed),
+            &marks,
+            (Target::Host(&mut values), Some(packed)),
             &Reduce::<u32, _>::new(Sum),
             &options,
         )
@@ -488,9 +489,8 @@ fn arrays_of_the_host() {
         gpu.segmented_reduce::<u32, u32, _, u32>(
             &mut workspace,
             Source::Host(&[]),
-            empty,
-            Target::Host(&mut values),
-            None,
+            &empty,
+            (Target::Host(&mut values), None),
             &problem,
             &options,
         )
@@ -502,9 +502,8 @@ fn arrays_of_the_host() {
         gpu.segmented_reduce(
             &mut workspace,
             Source::Host(&[] as &[u32]),
-            nothing,
-            Target::Host(&mut [] as &mut [u32]),
-            Some(packed),
+            &nothing,
+            (Target::Host(&mut [] as &mut [u32]), Some(packed)),
             &problem,
             &options,
         )
@@ -535,9 +534,8 @@ fn wrong_offsets_write_nowhere_outside() {
             gpu.segmented_reduce::<u16, u16, _, u32>(
                 &mut workspace,
                 Source::Device(short_input.slice()),
-                marks.segments(SegmentedBy::Offsets),
-                Target::Device(output.slice()),
-                None,
+                &marks.segments(SegmentedBy::Offsets),
+                (Target::Device(output.slice()), None),
                 &Reduce::new(Max),
                 &options,
             )
@@ -545,7 +543,7 @@ fn wrong_offsets_write_nowhere_outside() {
             gpu.segmented_scan::<u32, u32, _>(
                 &mut workspace,
                 Source::Device(input.slice()),
-                marks.segments(SegmentedBy::Offsets),
+                &marks.segments(SegmentedBy::Offsets),
                 Target::Device(scanned.slice()),
                 &Scan::exclusive(Sum).reverse(),
                 &options,
@@ -571,7 +569,7 @@ fn mistakes_are_named() {
             let done = gpu.segmented_scan::<u32, u32, _>(
                 &mut Workspace::default(),
                 Source::Host(&items),
-                segments,
+                &segments,
                 Target::Host(&mut output),
                 &Scan::inclusive(Sum),
                 &ScanOptions::default(),
@@ -591,9 +589,8 @@ fn mistakes_are_named() {
             let done = gpu.segmented_reduce::<u32, u32, _, u16>(
                 &mut Workspace::default(),
                 Source::Host(&[1, 2]),
-                segments,
-                Target::Host(output),
-                packed,
+                &segments,
+                (Target::Host(output), packed),
                 &Reduce::new(Sum),
                 &ScanOptions::default(),
             );
@@ -616,7 +613,7 @@ fn mistakes_are_named() {
         let done = gpu.segmented_scan::<u32, u32, _>(
             &mut Workspace::default(),
             Source::Device(both.slice()),
-            marks(SegmentedBy::Flags, Dtype::U8, 2),
+            &marks(SegmentedBy::Flags, Dtype::U8, 2),
             Target::Device(both.slice()),
             &Scan::inclusive(Sum),
             &ScanOptions::default(),

@@ -2,6 +2,7 @@
 //! are refused with a reason.
 
 use std::hash::Hash;
+use std::sync::Arc;
 
 use upsweep_core::{
     AccessWidth, Arrangement, BitAnd, BitOr, BitXor, Determinism, Dtype, Element, Error,
@@ -10,7 +11,7 @@ use upsweep_core::{
     reference,
 };
 use upsweep_testing::{Input, Sample, rotation};
-use upsweep_wgpu::{Gpu, ReduceOptions, ScanOptions, Slice, Source, Target, Workspace};
+use upsweep_wgpu::{Calls, Gpu, ReduceOptions, ScanOptions, Slice, Source, Target, Workspace};
 use wgpu::BufferUsages;
 
 /// Both ends of every field of a policy, and something between.
@@ -23,7 +24,7 @@ const LENGTHS: [usize; 9] = [150_001, 0, 1, 127, 129, 2047, 2049, 8193, 65_537];
 const ONE_IN: usize = 27;
 
 /// The cells of this run, of which each GPU takes its share.
-fn shared<L: Eq + Hash>(levels: &[impl AsRef<[L]>], mut body: impl FnMut(&Gpu, usize)) {
+fn shared<L: Eq + Hash>(levels: &[impl AsRef<[L]>], mut body: impl FnMut(&Arc<Gpu>, usize)) {
     let gpus = crate::common::gpus();
     for (turn, cell) in rotation::chosen(levels, ONE_IN).into_iter().enumerate() {
         if let Some(gpu) = gpus.get(turn % gpus.len().max(1)) {
@@ -104,7 +105,7 @@ fn reductions_give_the_bits_of_the_order() {
 }
 
 /// A reduction by atomics alone, several times with one total; refused with this reason, if there is one.
-fn check_atomic<T, O>(gpu: &Gpu, operator: O, refusal: Option<&str>)
+fn check_atomic<T, O>(gpu: &Arc<Gpu>, operator: O, refusal: Option<&str>)
 where
     T: Number + Sample + Widen<T> + Element<Acc = T>,
     O: Operator<T>,
@@ -261,12 +262,12 @@ fn runs_are_counted_anew() {
         let problem = Scan::inclusive(Sum);
         let bound = gpu.bind_scan::<u32, u32, _>(
             &mut workspace,
-            slice(&input),
-            slice(&output),
+            [slice(&input), slice(&output)],
             &problem,
             &options,
         );
-        let recording = bound.expect("a recording").repeated(512);
+        let recording = gpu.recording(bound.expect("a recording")).expect("a recording");
+        let recording = recording.repeated(512);
         for round in 0..10 {
             let items = if round % 2 == 0 { &items } else { &other };
             queue.write_buffer(&input, 0, bytemuck::cast_slice(items));

@@ -2,18 +2,19 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use upsweep_core::{Element, Operator, Reduce, Scan, Widen};
 use upsweep_testing::Sample;
 use upsweep_testing::vectors::{Engine, path, read};
-use upsweep_wgpu::{Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace};
+use upsweep_wgpu::{Calls, Gpu, ReduceOptions, ScanOptions, Source, Target, Workspace};
 
 /// Lines with more items than this are left to the CPU: software devices take too long.
 const MOST: usize = 400_000;
 
 /// A GPU, with the workspaces of the problems it has seen.
 struct Device<'a> {
-    gpu: &'a Gpu,
+    gpu: &'a Arc<Gpu>,
     workspaces: RefCell<HashMap<String, Workspace>>,
 }
 

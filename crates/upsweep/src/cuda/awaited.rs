@@ -89,7 +89,7 @@ where
             #[cfg(not(feature = "wgpu"))]
             ScratchMemory::Wgpu(..) => return refused("wgpu"),
         };
-        let BoundArray { slice, memory } = BoundArray::input(gpu, input)?;
+        let BoundArray { slice, memory } = BoundArray::of(gpu, input)?;
         let work = Work::of::<T, A, O, A>();
         let awaited = gpu.reducing(workspace, work, slice.len(), |workspace, options| {
             let (gpu, options) = (gpu.gpu(), options.into());

@@ -1,0 +1,464 @@
+//! What the facade does with GPUs, whoever reaches them.
+
+use upsweep_core::{Extreme, Language, Work};
+use upsweep_gpu::bits::Words;
+use upsweep_gpu::{
+    ErasedPacked, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedSource,
+    ErasedTarget, Ingredients, OnGpu, Primitives, Signature, Source, Stored, Target, segmented,
+    value_of,
+};
+
+use crate::backend::{Record, ViewBackend, wrong_device};
+use crate::erased::{
+    ErasedChunks, ErasedGpu, ErasedItems, ErasedItemsMut, NewReduceState, NewScanState, Packed,
+};
+use crate::memory::Range;
+use crate::view::{Items, ItemsMut};
+use crate::{
+    Element, Number, Operator, Recording, Reduce, Result, Scan, Segments, View, ViewMut, Widen,
+    fused,
+};
+
+/// GPUs of an interface: what is its own of how the facade sees memory and recordings.
+pub(crate) trait Gpu: Primitives<Workspace: 'static> + 'static {
+    /// The slice behind a range of any device's memory, if it is this one's.
+    fn slice_of<'a>(gpu: &OnGpu<Self>, range: Range<'a>) -> Result<Self::Slice<'a>>;
+
+    /// What `bind` binds to the slices behind these ranges, to be run as often as wanted; it keeps what it needs of ours.
+    fn record<'a>(
+        gpu: &OnGpu<Self>,
+        ranges: [Range<'a>; 2],
+        bind: &mut dyn FnMut([Self::Slice<'a>; 2]) -> Result<Self::Bound<'a>>,
+    ) -> Result<Recording>;
+
+    /// So many bytes read.
+    fn record_read(gpu: &OnGpu<Self>, input: Range<'_>, bytes: u64) -> Result<Recording>;
+
+    /// So many bytes copied.
+    fn record_copy(gpu: &OnGpu<Self>, ranges: [Range<'_>; 2], bytes: u64) -> Result<Recording>;
+}
+
+impl<G: Gpu> ViewBackend for OnGpu<G> {
+    fn input<'a, T: Element>(&self, view: View<'a, T>) -> Result<Source<'a, T, G::Slice<'a>>> {
+        Ok(match view.items {
+            Items::Host(items) => Source::Host(items),
+            Items::Device(range) => Source::Device(G::slice_of(self, range)?),
+        })
+    }
+
+    fn output<'a, T: Element>(&self, view: ViewMut<'a, T>) -> Result<Target<'a, T, G::Slice<'a>>> {
+        Ok(match view.items {
+            ItemsMut::Host(items) => Target::Host(items),
+            ItemsMut::Device(range) => Target::Device(G::slice_of(self, range)?),
+        })
+    }
+}
+
+/// Items to read whose type is a value.
+fn source<'a, G: Gpu>(
+    gpu: &OnGpu<G>,
+    items: ErasedItems<'a>,
+) -> Result<ErasedSource<'a, G::Slice<'a>>> {
+    Ok(match items {
+        ErasedItems::Host(items) => ErasedSource::Host(items, 0..items.len()),
+        ErasedItems::Device(range) => ErasedSource::Device(G::slice_of(gpu, range)?),
+    })
+}
+
+/// Items to write whose type is a value.
+fn target<'s, 'a: 's, G: Gpu>(
+    gpu: &OnGpu<G>,
+    items: ErasedItemsMut<'a>,
+) -> Result<ErasedTarget<'s, G::Slice<'s>>> {
+    Ok(match items {
+        ErasedItemsMut::Host(items) => {
+            let all = 0..items.len();
+            ErasedTarget::Host(items, all)
+        }
+        ErasedItemsMut::Device(range) => ErasedTarget::Device(G::slice_of(gpu, range)?),
+    })
+}
+
+/// The items of an array among others.
+fn stored<'a, G: Gpu>(
+    gpu: &OnGpu<G>,
+    source: &'a fused::Source<'_>,
+) -> Result<Stored<'a, G::Slice<'a>>> {
+    Ok(match &source.stored {
+        fused::Stored::Host(bytes) => Stored::Host(bytes),
+        fused::Stored::Device(range) => Stored::Device(G::slice_of(gpu, *range)?),
+    })
+}
+
+/// The items of several.
+fn all_stored<'a, G: Gpu>(
+    gpu: &OnGpu<G>,
+    sources: &'a [fused::Source<'_>],
+) -> Result<Vec<Stored<'a, G::Slice<'a>>>> {
+    sources.iter().map(|source| stored(gpu, source)).collect()
+}
+
+/// An array that says where segments begin.
+fn marks<'a, G: Gpu>(
+    gpu: &OnGpu<G>,
+    segments: &'a Segments<'_>,
+) -> Result<upsweep_gpu::Segments<'a, G::Slice<'a>>> {
+    let (by, count, source) = segments.parts();
+    let stored = stored(gpu, source)?;
+    Ok(upsweep_gpu::Segments { by, kind: source.kind, count, stored })
+}
+
+/// Does `work` with what items are made of.
+fn with_ingredients<G: Gpu, R>(
+    gpu: &OnGpu<G>,
+    made: &fused::Made<'_>,
+    work: impl FnOnce(&Ingredients<'_, G::Slice<'_>>) -> Result<R>,
+) -> Result<R> {
+    let (arrays, anywhere) = (&made.parts.arrays, &made.parts.anywhere);
+    let (arrays, anywhere) = (all_stored(gpu, arrays)?, all_stored(gpu, anywhere)?);
+    work(&Ingredients {
+        recipe: &made.recipe,
+        arrays: &arrays,
+        anywhere: &anywhere,
+        words: &made.parts.words(),
+        items: made.items as u64,
+    })
+}
+
+/// A reduction of items that are made of those of arrays.
+pub(crate) fn reduce_made<G, A, O>(
+    gpu: &OnGpu<G>,
+    made: &fused::Made<'_>,
+    problem: &Reduce<A, O>,
+) -> Result<A>
+where
+    G: Gpu,
+    A: Element,
+    O: Operator<A>,
+{
+    let problem = ErasedReduce::of::<A, A, O>(problem, G::LANGUAGE);
+    value_of(&reduce_made_erased(gpu, made, &problem)?, gpu.id())
+}
+
+fn reduce_made_erased<G: Gpu>(
+    gpu: &OnGpu<G>,
+    made: &fused::Made<'_>,
+    problem: &ErasedReduce,
+) -> Result<Words> {
+    let (mut workspace, options) = (G::Workspace::default(), gpu.options().into());
+    with_ingredients(gpu, made, |made| {
+        upsweep_gpu::reduce::reduce_made(gpu.gpu(), &mut workspace, made, problem, &options)
+    })
+}
+
+/// A scan of items that are made of those of arrays.
+pub(crate) fn scan_made<G, A, U, O>(
+    gpu: &OnGpu<G>,
+    made: &fused::Made<'_>,
+    output: ViewMut<'_, U>,
+    problem: &Scan<A, O>,
+) -> Result<()>
+where
+    G: Gpu,
+    A: Element,
+    U: Element,
+    O: Operator<A>,
+{
+    let problem = ErasedScan::of::<A, A, U, O>(problem, G::LANGUAGE);
+    let mut output = gpu.output(output)?;
+    scan_made_erased(gpu, made, output.erased(), &problem)
+}
+
+fn scan_made_erased<G: Gpu>(
+    gpu: &OnGpu<G>,
+    made: &fused::Made<'_>,
+    output: ErasedTarget<'_, G::Slice<'_>>,
+    problem: &ErasedScan,
+) -> Result<()> {
+    let (mut workspace, options) = (G::Workspace::default(), gpu.options().into());
+    with_ingredients(gpu, made, |made| {
+        upsweep_gpu::scan::scan_made(gpu.gpu(), &mut workspace, made, output, problem, &options)
+    })
+}
+
+/// A recording has no host to copy from.
+fn no_host<G: Gpu>(gpu: &OnGpu<G>) -> crate::Error {
+    wrong_device("cpu", gpu.id())
+}
+
+/// The ranges of two views.
+fn ranges<'a, G: Gpu, T, U>(
+    gpu: &OnGpu<G>,
+    input: View<'a, T>,
+    output: ViewMut<'a, U>,
+) -> Result<[Range<'a>; 2]> {
+    match (input.items, output.items) {
+        (Items::Device(input), ItemsMut::Device(output)) => Ok([input, output]),
+        _ => Err(no_host(gpu)),
+    }
+}
+
+/// The same of views whose types are values.
+fn erased_ranges<'s, 'a: 's, 'b: 's, G: Gpu>(
+    gpu: &OnGpu<G>,
+    input: ErasedItems<'a>,
+    output: ErasedItemsMut<'b>,
+) -> Result<[Range<'s>; 2]> {
+    match (input, output) {
+        (ErasedItems::Device(input), ErasedItemsMut::Device(output)) => Ok([input, output]),
+        _ => Err(no_host(gpu)),
+    }
+}
+
+fn record_reduce<G: Gpu>(
+    gpu: &OnGpu<G>,
+    workspace: &mut G::Workspace,
+    ranges: [Range<'_>; 2],
+    problem: &ErasedReduce,
+) -> Result<Recording> {
+    let (work, items) = (problem.signature.work, ranges[0].len());
+    G::record(gpu, ranges, &mut |slices| {
+        gpu.reducing(workspace, work, items, |workspace, options| {
+            upsweep_gpu::reduce::bind(gpu.gpu(), workspace, slices, problem, &options.into())
+        })
+    })
+}
+
+fn record_scan<G: Gpu>(
+    gpu: &OnGpu<G>,
+    workspace: &mut G::Workspace,
+    ranges: [Range<'_>; 2],
+    problem: &ErasedScan,
+) -> Result<Recording> {
+    let (work, items) = (problem.signature.work, ranges[0].len());
+    G::record(gpu, ranges, &mut |slices| {
+        gpu.scanning(workspace, work, items, |workspace, options| {
+            upsweep_gpu::scan::bind(gpu.gpu(), workspace, slices, problem, &options.into())
+        })
+    })
+}
+
+impl<G: Gpu> Record for OnGpu<G> {
+    fn bind_reduce<T, A, O>(
+        &self,
+        workspace: &mut G::Workspace,
+        input: View<'_, T>,
+        result: ViewMut<'_, A>,
+        problem: &Reduce<A, O>,
+    ) -> Result<Recording>
+    where
+        T: Widen<A>,
+        A: Element,
+        O: Operator<A>,
+    {
+        let problem = ErasedReduce::of::<T, A, O>(problem, G::LANGUAGE);
+        record_reduce(self, workspace, ranges(self, input, result)?, &problem)
+    }
+
+    fn bind_position<T: Number>(
+        &self,
+        workspace: &mut G::Workspace,
+        input: View<'_, T>,
+        result: ViewMut<'_, u64>,
+        extreme: Extreme,
+    ) -> Result<Recording> {
+        let (work, items) = (Some(Work::of_position::<T>(extreme)), input.len());
+        let of = (T::DTYPE, extreme);
+        G::record(self, ranges(self, input, result)?, &mut |slices| {
+            self.reducing(workspace, work, items, |workspace, options| {
+                let options = options.into();
+                upsweep_gpu::reduce::bind_position(self.gpu(), workspace, slices, of, &options)
+            })
+        })
+    }
+
+    fn bind_scan<T, U, O>(
+        &self,
+        workspace: &mut G::Workspace,
+        input: View<'_, T>,
+        output: ViewMut<'_, U>,
+        problem: &Scan<U::Acc, O>,
+    ) -> Result<Recording>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, G::LANGUAGE);
+        record_scan(self, workspace, ranges(self, input, output)?, &problem)
+    }
+
+    fn bind_probe_read<T: Element>(&self, input: View<'_, T>) -> Result<Recording> {
+        let bytes = size_of::<T>() * input.len();
+        match input.items {
+            Items::Device(range) => G::record_read(self, range, bytes as u64),
+            Items::Host(_) => Err(no_host(self)),
+        }
+    }
+
+    fn bind_probe_copy<T: Element, U: Element>(
+        &self,
+        input: View<'_, T>,
+        output: ViewMut<'_, U>,
+    ) -> Result<Recording> {
+        let bytes = size_of::<T>() * input.len();
+        G::record_copy(self, ranges(self, input, output)?, bytes as u64)
+    }
+}
+
+impl<G: Gpu> ErasedGpu for OnGpu<G> {
+    fn language(&self) -> Language {
+        G::LANGUAGE
+    }
+
+    fn can(&self, signature: &Signature) -> bool {
+        self.can_erased(signature)
+    }
+
+    fn reduce(
+        &self,
+        input: ErasedItems<'_>,
+        problem: &ErasedReduce,
+        state: NewReduceState<'_>,
+    ) -> Result<Words> {
+        let mut workspace = G::workspace(input.len() as u64);
+        self.reduce_erased(&mut workspace, &source(self, input)?, problem, state)
+    }
+
+    fn reduce_into(
+        &self,
+        input: ErasedItems<'_>,
+        result: Range<'_>,
+        problem: &ErasedReduce,
+    ) -> Result<()> {
+        let mut workspace = G::workspace(input.len() as u64);
+        let (input, result) = (source(self, input)?, G::slice_of(self, result)?);
+        self.reduce_into_erased(&mut workspace, &input, result, problem)
+    }
+
+    fn scan(
+        &self,
+        input: Option<ErasedItems<'_>>,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedScan,
+        state: NewScanState<'_>,
+    ) -> Result<()> {
+        let input = input.map(|input| source(self, input)).transpose()?;
+        let mut output = target(self, output)?;
+        let mut workspace = G::workspace(output.len() as u64);
+        self.scan_erased(&mut workspace, input.as_ref(), &mut output, problem, state)
+    }
+
+    fn segmented_scan(
+        &self,
+        input: ErasedItems<'_>,
+        segments: &Segments<'_>,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedScan,
+    ) -> Result<()> {
+        let (segments, mut workspace) = (marks(self, segments)?, G::Workspace::default());
+        let (input, output) = (source(self, input)?, target(self, output)?);
+        let options = self.options().into();
+        segmented::scan(self.gpu(), &mut workspace, input, &segments, output, problem, &options)
+    }
+
+    fn segmented_reduce(
+        &self,
+        input: ErasedItems<'_>,
+        segments: &Segments<'_>,
+        output: ErasedItemsMut<'_>,
+        packed: Option<Packed<'_, '_>>,
+        problem: &ErasedReduce,
+    ) -> Result<()> {
+        let (segments, mut workspace) = (marks(self, segments)?, G::Workspace::default());
+        let (input, output) = (source(self, input)?, target(self, output)?);
+        let packed = match packed {
+            Some((unique, count)) => {
+                let unique = match unique {
+                    Some(unique) => Some((target(self, unique.items)?, unique.of)),
+                    None => None,
+                };
+                Some(ErasedPacked { unique, count: target(self, count)? })
+            }
+            None => None,
+        };
+        let (to, options) = ((output, packed), self.options().into());
+        segmented::reduce(self.gpu(), &mut workspace, input, &segments, to, problem, &options)
+    }
+
+    fn segmented_reduce_made(
+        &self,
+        made: &fused::Made<'_>,
+        segments: &Segments<'_>,
+        output: ErasedItemsMut<'_>,
+        count: Option<ErasedItemsMut<'_>>,
+        problem: &ErasedReduce,
+    ) -> Result<()> {
+        let (segments, mut workspace) = (marks(self, segments)?, G::Workspace::default());
+        let output = target(self, output)?;
+        let count = count.map(|count| target(self, count)).transpose()?;
+        let packed = count.map(|count| ErasedPacked { unique: None, count });
+        let (to, options) = ((output, packed), self.options().into());
+        with_ingredients(self, made, |made| {
+            let gpu = self.gpu();
+            segmented::reduce_made(gpu, &mut workspace, made, &segments, to, problem, &options)
+        })
+    }
+
+    fn bind_reduce(
+        &self,
+        items: usize,
+        input: ErasedItems<'_>,
+        result: ErasedItemsMut<'_>,
+        problem: &ErasedReduce,
+    ) -> Result<Recording> {
+        let ranges = erased_ranges(self, input, result)?;
+        record_reduce(self, &mut G::workspace(items as u64), ranges, problem)
+    }
+
+    fn bind_scan(
+        &self,
+        items: usize,
+        input: ErasedItems<'_>,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedScan,
+    ) -> Result<Recording> {
+        let ranges = erased_ranges(self, input, output)?;
+        record_scan(self, &mut G::workspace(items as u64), ranges, problem)
+    }
+
+    fn chunks(&self) -> Box<dyn ErasedChunks> {
+        Box::new(Chunks { gpu: self.clone(), workspace: G::Workspace::default() })
+    }
+}
+
+/// A GPU with scratch memory for an array that comes in chunks.
+struct Chunks<G: Gpu> {
+    gpu: OnGpu<G>,
+    workspace: G::Workspace,
+}
+
+impl<G: Gpu> ErasedChunks for Chunks<G> {
+    fn reduce_next(
+        &mut self,
+        chunk: ErasedItems<'_>,
+        problem: &ErasedReduce,
+        state: &mut dyn ErasedReduceState,
+    ) -> Result<()> {
+        let Self { gpu, workspace } = self;
+        gpu.reduce_next_erased(workspace, &source(gpu, chunk)?, problem, state)
+    }
+
+    fn scan_next(
+        &mut self,
+        chunk: ErasedItems<'_>,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedScan,
+        state: &mut dyn ErasedScanState,
+    ) -> Result<()> {
+        let Self { gpu, workspace } = self;
+        let (chunk, mut output) = (source(gpu, chunk)?, target(gpu, output)?);
+        let problem = problem.clone();
+        gpu.scan_next_erased(workspace, Some(&chunk), &mut output, problem, state)
+    }
+}
