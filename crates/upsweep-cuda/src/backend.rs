@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use upsweep_core::{GpuReduceStrategy, GpuScanStrategy, Kind, Limits, Result, WorkgroupPolicy};
-use upsweep_gpu::bits::Words;
-use upsweep_gpu::segmented::Beside;
-use upsweep_gpu::{Form, Primitives, ReduceOptions, ScanOptions};
+use upsweep_core::{Kind, Limits, Result};
+use upsweep_gpu::{GpuDevice, ReduceOptions, ScanOptions};
 
 use crate::device::Gpu;
 use crate::mailbox::Mailbox;
@@ -13,10 +11,9 @@ use crate::memory::Buffer;
 use crate::record::Bound;
 use crate::reduce::Reduction;
 use crate::scan::Scanning;
-use crate::segmented::{self, ByOffsets};
+use crate::segmented::ByOffsets;
 use crate::shader::CudaCpp;
 use crate::slice::Slice;
-use crate::{reduce, scan};
 
 /// Items to read.
 pub type Source<'a, T> = upsweep_gpu::Source<'a, T, Slice<'a>>;
@@ -64,7 +61,7 @@ impl Workspace {
     }
 }
 
-impl Primitives for Gpu {
+impl GpuDevice for Gpu {
     type Syntax = CudaCpp;
 
     /// Addresses are arguments of a launch.
@@ -83,19 +80,6 @@ impl Primitives for Gpu {
 
     fn limits(&self) -> &Limits {
         Gpu::limits(self)
-    }
-
-    fn reduce_choice(&self, items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy) {
-        reduce::choice(items, item_bytes)
-    }
-
-    fn scan_choice(
-        &self,
-        items: u64,
-        item_bytes: usize,
-        packed: u32,
-    ) -> (GpuScanStrategy, WorkgroupPolicy) {
-        scan::choice(&self.facts, items, item_bytes, packed)
     }
 
     fn workspace(items: u64) -> Workspace {
@@ -136,55 +120,8 @@ impl Primitives for Gpu {
         unsafe { self.copy_out(from.pointer, bytes) }
     }
 
-    fn bind_reduction<'a>(
-        self: &Arc<Self>,
-        workspace: &mut Workspace,
-        job: Job<'_, 'a>,
-        result: Slice<'a>,
-        options: &ReduceOptions,
-    ) -> Result<Bound<'a>> {
-        reduce::calls::bind(self, workspace, job, result, options)
-    }
-
-    fn await_reduction(
-        self: &Arc<Self>,
-        workspace: &mut Workspace,
-        job: Job<'_, '_>,
-        _again: bool,
-        options: &ReduceOptions,
-    ) -> Result<Words> {
-        reduce::calls::value(self, workspace, job, options)
-    }
-
-    fn bind_scanning<'a>(
-        self: &Arc<Self>,
-        workspace: &mut Workspace,
-        job: Job<'_, 'a>,
-        form: Form,
-        output: Slice<'a>,
-        options: &ScanOptions,
-    ) -> Result<Bound<'a>> {
-        scan::calls::bind(self, workspace, job, form, output, options)
-    }
-
-    fn bind_segmented<'a>(
-        self: &Arc<Self>,
-        workspace: &mut Workspace,
-        job: Job<'_, 'a>,
-        form: Form,
-        beside: &Beside<Slice<'a>>,
-        output: Slice<'a>,
-        options: &ScanOptions,
-    ) -> Result<Bound<'a>> {
-        segmented::bind(self, workspace, job, form, beside, output, options)
-    }
-
     fn begin(&self, bound: &Bound<'_>) -> Result<()> {
         self.begin_in(self.stream(), bound)
-    }
-
-    fn carry(&self, workspace: &Workspace, items: u64) -> Result<Words> {
-        scan::calls::carry(self, workspace, items)
     }
 
     fn wait(&self) -> Result<()> {

@@ -1,13 +1,16 @@
 //! What backends of GPUs share on the host's side. No GPU is needed to know any of it.
 //!
-//! - [`Primitives`] is what a backend says of its GPU: how an array that the GPU holds at once is reduced and scanned.
+//! - [`Primitives`] are what a backend says of its GPU: its memory ([`GpuDevice`]), and how kernels of reductions ([`BindReduce`]), scans
+//!   ([`BindScan`]) and segments ([`BindSegmented`]) are bound to arrays there.
+//! - [`reduce`], [`scan`] and [`segmented`] are calls, made with these: what is checked, brought to the device, bound, begun and brought
+//!   back. [`Calls`] are the same with Rust's types. [`ReduceOptions`], [`ScanOptions`] and [`Form`]: what is asked for.
 //! - [`OnGpu`], a GPU and how it is to be used, implements [`Backend`](upsweep_core::Backend) with that: arrays of the host
 //!   that are too long for one piece, and streams.
 //! - [`Source`] and [`Target`] are items of the host or of a device; [`Part`] is what a backend's slice can;
 //!   [`Stored`]: items of one of several arrays; [`Ingredients`]: these and what kernels make of them; [`Inputs`]: the same where a
 //!   launch reads it.
 //! - [`ErasedReduce`] and [`ErasedScan`] are problems whose types are values, [`ErasedSource`] and [`ErasedTarget`] their arrays:
-//!   what [`Primitives`] are called with.
+//!   what calls are made with.
 //! - [`Types`]: the types of a kernel, with [`FusedInput`], how its items are made, and [`Segmentation`], how they are cut into
 //!   segments; they write what a kernel's header has in every language.
 //! - [`Syntax`]: what differs from one language of kernels to another.
@@ -62,7 +65,7 @@ pub use operator_text::{OperatorNames, PositionSearch};
 pub use operator_values::{OperatorValues, Spelled};
 pub use options::{Form, Init, ReduceOptions, ScanOptions};
 pub use packed::{WORD, packed_begin, packed_type};
-pub use primitives::{Job, Primitives};
+pub use primitives::{BindReduce, BindScan, BindSegmented, GpuDevice, Job, Primitives};
 pub use refused::show_refused;
 pub use syntax::Syntax;
 pub use typed::{Calls, Results};

@@ -1,4 +1,4 @@
-//! What a backend says of its GPU.
+//! What a backend says of its GPU, each primitive by itself.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::segmented::Beside;
 use crate::{Syntax, Types};
 
 /// What a launch computes.
-pub struct Job<'i, 'a, G: Primitives> {
+pub struct Job<'i, 'a, G: GpuDevice> {
     /// Of which types.
     pub types: Types<G::Syntax>,
     /// Of what.
@@ -24,9 +24,8 @@ pub struct Job<'i, 'a, G: Primitives> {
     pub init: Init,
 }
 
-/// A GPU: its memory, and kernels that are bound to arrays which it holds at once. What calls do with these, they do alike on every
-/// GPU.
-pub trait Primitives: Send + Sync + Sized {
+/// A GPU: its memory, and how what is bound to arrays in it is launched.
+pub trait GpuDevice: Send + Sync + Sized {
     /// The language of its kernels.
     type Syntax: Syntax;
 
@@ -57,17 +56,6 @@ pub trait Primitives: Send + Sync + Sized {
     /// What the device can do.
     fn limits(&self) -> &Limits;
 
-    /// The strategy and policy of a sum of `items` integers of `item_bytes` bytes, where none are asked for.
-    fn reduce_choice(&self, items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy);
-
-    /// The strategy and policy of a scan, where none are asked for: of words of `packed` items if it can be one of such.
-    fn scan_choice(
-        &self,
-        items: u64,
-        item_bytes: usize,
-        packed: u32,
-    ) -> (GpuScanStrategy, WorkgroupPolicy);
-
     /// Scratch memory for calls with at most `items` items.
     fn workspace(items: u64) -> Self::Workspace;
 
@@ -85,7 +73,7 @@ pub trait Primitives: Send + Sync + Sized {
     /// The types of a kernel, if there can be such a one, though nothing be there to run it on.
     ///
     /// # Errors
-    /// Those of [`Types::checked`] and of [`check`](Primitives::check).
+    /// Those of [`Types::checked`] and of [`check`](GpuDevice::check).
     fn types(&self, signature: &Signature) -> Result<Types<Self::Syntax>> {
         let types = Types::checked(signature, self.id())?;
         self.check(&types)?;
@@ -95,7 +83,7 @@ pub trait Primitives: Send + Sync + Sized {
     /// The types of a kernel whose items are made of those of arrays.
     ///
     /// # Errors
-    /// As [`types`](Primitives::types).
+    /// As [`types`](GpuDevice::types).
     fn types_of_made(&self, recipe: &Recipe, signature: &Signature) -> Result<Types<Self::Syntax>> {
         let types = Types::checked_of_made(recipe, signature, self.id())?;
         self.check(&types)?;
@@ -105,7 +93,7 @@ pub trait Primitives: Send + Sync + Sized {
     /// The types of a search for the position of an extreme.
     ///
     /// # Errors
-    /// Those of [`check`](Primitives::check).
+    /// Those of [`check`](GpuDevice::check).
     fn types_of_position(&self, item: Dtype, extreme: Extreme) -> Result<Types<Self::Syntax>> {
         let types = Types::of_position(item, extreme);
         self.check(&types)?;
@@ -124,7 +112,7 @@ pub trait Primitives: Send + Sync + Sized {
     /// Memory with a copy of these bytes of the host's, which are read when this returns.
     ///
     /// # Errors
-    /// As [`room`](Primitives::room).
+    /// As [`room`](GpuDevice::room).
     fn upload(self: &Arc<Self>, bytes: &[u8]) -> Result<Self::Buffer>;
 
     /// The first `items` items of memory of ours, which are of this kind.
@@ -154,6 +142,24 @@ pub trait Primitives: Send + Sync + Sized {
         Ok(())
     }
 
+    /// Launches what is bound to its arrays, and does not wait.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn begin(&self, bound: &Self::Bound<'_>) -> Result<()>;
+
+    /// Waits for everything that was begun, and says whether it went well.
+    ///
+    /// # Errors
+    /// Those of the device, and of what was begun.
+    fn wait(&self) -> Result<()>;
+}
+
+/// Reductions that are bound to arrays.
+pub trait BindReduce: GpuDevice {
+    /// The strategy and policy of a sum of `items` integers of `item_bytes` bytes, where none are asked for.
+    fn reduce_choice(&self, items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy);
+
     /// A reduction into the one item of `result`, which is apart from what is read.
     ///
     /// # Errors
@@ -170,7 +176,7 @@ pub trait Primitives: Send + Sync + Sized {
     /// A reduction whose value the host gets: its words of memory. Of arrays that may come `again`, what is bound to them may be kept.
     ///
     /// # Errors
-    /// As [`bind_reduction`](Primitives::bind_reduction).
+    /// As [`bind_reduction`](BindReduce::bind_reduction).
     fn await_reduction(
         self: &Arc<Self>,
         workspace: &mut Self::Workspace,
@@ -178,6 +184,17 @@ pub trait Primitives: Send + Sync + Sized {
         again: bool,
         options: &ReduceOptions,
     ) -> Result<Words>;
+}
+
+/// Scans that are bound to arrays.
+pub trait BindScan: GpuDevice {
+    /// The strategy and policy of a scan, where none are asked for: of words of `packed` items if it can be one of such.
+    fn scan_choice(
+        &self,
+        items: u64,
+        item_bytes: usize,
+        packed: u32,
+    ) -> (GpuScanStrategy, WorkgroupPolicy);
 
     /// A scan into `output`, which has as many items, and is apart from what is read or the same array.
     ///
@@ -193,10 +210,23 @@ pub trait Primitives: Send + Sync + Sized {
         options: &ScanOptions,
     ) -> Result<Self::Bound<'a>>;
 
+    /// Says that the [carry](BindScan::carry) of the next scan will be asked for.
+    fn will_carry(_: &mut Self::Workspace) {}
+
+    /// The words of memory of what comes in behind the last scan of this workspace, which was one of `items` items: whole windows.
+    /// Waits for it.
+    ///
+    /// # Errors
+    /// [`ChunkLength`](upsweep_core::Error::ChunkLength) unless they were whole windows, and those of the device.
+    fn carry(&self, workspace: &Self::Workspace, items: u64) -> Result<Words>;
+}
+
+/// Scans within segments, and reductions of them, that are bound to arrays.
+pub trait BindSegmented: GpuDevice {
     /// A scan within segments, or a reduction of them, with the arrays that it has beside items and output, whose lengths are right.
     ///
     /// # Errors
-    /// As [`bind_scanning`](Primitives::bind_scanning).
+    /// As [`bind_scanning`](BindScan::bind_scanning).
     fn bind_segmented<'a>(
         self: &Arc<Self>,
         workspace: &mut Self::Workspace,
@@ -206,26 +236,10 @@ pub trait Primitives: Send + Sync + Sized {
         output: Self::Slice<'a>,
         options: &ScanOptions,
     ) -> Result<Self::Bound<'a>>;
-
-    /// Launches what is bound to its arrays, and does not wait.
-    ///
-    /// # Errors
-    /// Those of the device.
-    fn begin(&self, bound: &Self::Bound<'_>) -> Result<()>;
-
-    /// Says that the [carry](Primitives::carry) of the next scan will be asked for.
-    fn will_carry(_: &mut Self::Workspace) {}
-
-    /// The words of memory of what comes in behind the last scan of this workspace, which was one of `items` items: whole windows.
-    /// Waits for it.
-    ///
-    /// # Errors
-    /// [`ChunkLength`](upsweep_core::Error::ChunkLength) unless they were whole windows, and those of the device.
-    fn carry(&self, workspace: &Self::Workspace, items: u64) -> Result<Words>;
-
-    /// Waits for everything that was begun, and says whether it went well.
-    ///
-    /// # Errors
-    /// Those of the device, and of what was begun.
-    fn wait(&self) -> Result<()>;
 }
+
+/// What a backend says of its GPU: how kernels are bound to arrays which it holds at once. What calls do with these, they do alike on
+/// every GPU.
+pub trait Primitives: BindReduce + BindScan + BindSegmented {}
+
+impl<G: BindReduce + BindScan + BindSegmented> Primitives for G {}

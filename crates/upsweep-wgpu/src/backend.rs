@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use upsweep_core::{GpuReduceStrategy, GpuScanStrategy, Kind, Limits, Result, WorkgroupPolicy};
-use upsweep_gpu::bits::Words;
-use upsweep_gpu::segmented::Beside;
-use upsweep_gpu::{Form, Primitives, ReduceOptions, ScanOptions};
+use upsweep_core::{Kind, Limits, Result};
+use upsweep_gpu::{GpuDevice, ReduceOptions, ScanOptions};
 use wgpu::BufferUsages;
 
 use crate::device::Gpu;
@@ -16,7 +14,6 @@ use crate::reduce::calls::Asked;
 use crate::scan::{RUNS, Scanning};
 use crate::shader::{Types, Wgsl, made};
 use crate::slice::Slice;
-use crate::{reduce, scan, segmented};
 
 /// Items to read.
 pub type Source<'a, T> = upsweep_gpu::Source<'a, T, Slice<'a>>;
@@ -75,7 +72,7 @@ impl Workspace {
     }
 }
 
-impl Primitives for Gpu {
+impl GpuDevice for Gpu {
     type Syntax = Wgsl;
 
     const MOST_ARRAYS: usize = made::MOST_ARRAYS;
@@ -94,19 +91,6 @@ impl Primitives for Gpu {
 
     fn limits(&self) -> &Limits {
         Gpu::limits(self)
-    }
-
-    fn reduce_choice(&self, items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy) {
-        reduce::choice(self, items, item_bytes)
-    }
-
-    fn scan_choice(
-        &self,
-        items: u64,
-        item_bytes: usize,
-        packed: u32,
-    ) -> (GpuScanStrategy, WorkgroupPolicy) {
-        scan::choice(self, items, item_bytes, packed)
     }
 
     fn workspace(items: u64) -> Workspace {
@@ -154,59 +138,8 @@ impl Primitives for Gpu {
         slice.check_copies(written, read)
     }
 
-    fn bind_reduction<'a>(
-        self: &Arc<Self>,
-        workspace: &mut Workspace,
-        job: Job<'_, 'a>,
-        result: Slice<'a>,
-        options: &ReduceOptions,
-    ) -> Result<Bound> {
-        reduce::calls::bind(self, workspace, job, &result, options).map(Bound)
-    }
-
-    fn await_reduction(
-        self: &Arc<Self>,
-        workspace: &mut Workspace,
-        job: Job<'_, '_>,
-        again: bool,
-        options: &ReduceOptions,
-    ) -> Result<Words> {
-        reduce::calls::value(self, workspace, job, again, options)
-    }
-
-    fn bind_scanning<'a>(
-        self: &Arc<Self>,
-        workspace: &mut Workspace,
-        job: Job<'_, 'a>,
-        form: Form,
-        output: Slice<'a>,
-        options: &ScanOptions,
-    ) -> Result<Bound> {
-        scan::calls::bind(self, workspace, job, form, &output, options).map(Bound)
-    }
-
-    fn bind_segmented<'a>(
-        self: &Arc<Self>,
-        workspace: &mut Workspace,
-        job: Job<'_, 'a>,
-        form: Form,
-        beside: &Beside<Slice<'a>>,
-        output: Slice<'a>,
-        options: &ScanOptions,
-    ) -> Result<Bound> {
-        segmented::bind(self, workspace, job, form, beside, &output, options).map(Bound)
-    }
-
     fn begin(&self, Bound(recording): &Bound) -> Result<()> {
         self.submit(recording)
-    }
-
-    fn will_carry(workspace: &mut Workspace) {
-        workspace.count_run();
-    }
-
-    fn carry(&self, workspace: &Workspace, items: u64) -> Result<Words> {
-        scan::calls::carry(self, workspace, items)
     }
 
     fn wait(&self) -> Result<()> {

@@ -7,7 +7,7 @@ use upsweep_core::{
     Sum, Widen, f16, reference,
 };
 use upsweep_cuda::{Calls, Extreme, Memory, ReduceOptions, ScanOptions, Workspace};
-use upsweep_gpu::Primitives;
+use upsweep_gpu::GpuDevice;
 use upsweep_testing::LastSet;
 
 use crate::Bench;

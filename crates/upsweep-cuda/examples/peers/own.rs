@@ -9,7 +9,7 @@ use upsweep_core::{
 use upsweep_cuda::{
     Calls, Gpu, Ingredients, Memory, ReduceOptions, ScanOptions, Slice, Stored, Workspace,
 };
-use upsweep_gpu::Primitives;
+use upsweep_gpu::GpuDevice;
 use upsweep_testing::{
     AddedPowers, FloatSum, Powers, Recurrence, Recurs, SumOfBits, SumUpTo, WrappingSum, powers_of,
     product,

@@ -4,7 +4,7 @@ use upsweep_core::{
     GpuScanStrategy, Reduce, Result, Scan, SegmentedBy, Strategy, Sum, reference::segmented,
 };
 use upsweep_cuda::{Calls, Marks, Memory, ScanOptions, Workspace};
-use upsweep_gpu::Primitives;
+use upsweep_gpu::GpuDevice;
 
 use crate::Bench;
 use crate::contest::{Engine, Pool};

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use upsweep_core::{
-    Element, Error, GpuScanStrategy, Language, Operator, Reduce, ReduceGlobal, ReduceLocal, Result,
-    ScanGlobal, ScanLocal, Strategy, Widen,
+    Element, Error, GpuReduceStrategy, GpuScanStrategy, Language, Operator, Reduce, ReduceGlobal,
+    ReduceLocal, Result, ScanGlobal, ScanLocal, Strategy, Widen, WorkgroupPolicy,
 };
 use upsweep_gpu::bits::Words;
-use upsweep_gpu::{ErasedReduce, Form, Primitives, ReduceOptions, ScanOptions};
+use upsweep_gpu::{BindReduce, ErasedReduce, Form, GpuDevice, ReduceOptions, ScanOptions};
 
 use super::{Reads, Reduction, To, policy};
 use crate::backend::{Inputs, Job, Workspace};
@@ -51,42 +51,48 @@ impl Gpu {
     }
 }
 
-/// A reduction into the one item of `result`.
-pub(crate) fn bind<'a>(
-    gpu: &Arc<Gpu>,
-    workspace: &mut Workspace,
-    job: Job<'_, 'a>,
-    result: Slice<'a>,
-    options: &ReduceOptions,
-) -> Result<Bound<'a>> {
-    let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&job.types));
-    let inputs = job.inputs;
-    let ready = ready(gpu, workspace, job, To::Device(result.pointer()), options)?;
-    let arrays = inputs.all().chain([&result]);
-    Ok(Bound::new(Some(ready), Some(Strategy::GpuReduce(strategy)), arrays))
-}
+impl BindReduce for Gpu {
+    fn reduce_choice(&self, items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy) {
+        super::choice(items, item_bytes)
+    }
 
-/// Begins a reduction and waits for the words of memory of its result: one launch, and no copy.
-pub(crate) fn value(
-    gpu: &Arc<Gpu>,
-    workspace: &mut Workspace,
-    job: Job<'_, '_>,
-    options: &ReduceOptions,
-) -> Result<Words> {
-    let words = job.types.result_words();
-    let mut mailbox = match workspace.mailbox.take() {
-        Some(mailbox) if mailbox.words() == words => mailbox,
-        _ => Mailbox::new(gpu, words)?,
-    };
-    let (address, message) = mailbox.next();
-    let to = To::Mailbox(address, message);
-    let (stream, inputs) = (gpu.stream(), job.inputs);
-    let ready = ready(gpu, workspace, job, to, options)?;
-    gpu.in_order(stream, inputs.all(), || ready.begin(gpu, stream))?;
-    let found = mailbox.wait(stream)?;
-    workspace.mailbox = Some(mailbox);
-    gpu.settle()?;
-    Ok(found)
+    fn bind_reduction<'a>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        job: Job<'_, 'a>,
+        result: Slice<'a>,
+        options: &ReduceOptions,
+    ) -> Result<Bound<'a>> {
+        let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&job.types));
+        let (inputs, to) = (job.inputs, To::Device(result.pointer()));
+        let ready = ready(self, workspace, job, to, options)?;
+        let arrays = inputs.all().chain([&result]);
+        Ok(Bound::new(Some(ready), Some(Strategy::GpuReduce(strategy)), arrays))
+    }
+
+    /// One launch, and no copy of the result.
+    fn await_reduction(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        job: Job<'_, '_>,
+        _again: bool,
+        options: &ReduceOptions,
+    ) -> Result<Words> {
+        let words = job.types.result_words();
+        let mut mailbox = match workspace.mailbox.take() {
+            Some(mailbox) if mailbox.words() == words => mailbox,
+            _ => Mailbox::new(self, words)?,
+        };
+        let (address, message) = mailbox.next();
+        let to = To::Mailbox(address, message);
+        let (stream, inputs) = (self.stream(), job.inputs);
+        let ready = ready(self, workspace, job, to, options)?;
+        self.in_order(stream, inputs.all(), || ready.begin(self, stream))?;
+        let found = mailbox.wait(stream)?;
+        workspace.mailbox = Some(mailbox);
+        self.settle()?;
+        Ok(found)
+    }
 }
 
 /// The launches of a reduction.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use upsweep_core::summation::WINDOW;
-use upsweep_core::{Direction, Error, GpuScanStrategy, Result, Strategy};
+use upsweep_core::{Direction, Error, GpuScanStrategy, Result, Strategy, WorkgroupPolicy};
 use upsweep_gpu::bits::Words;
-use upsweep_gpu::{Form, Part, ScanOptions, packed_begin};
+use upsweep_gpu::{BindScan, Form, Part, ScanOptions, packed_begin};
 
 use super::{Lies, Scanning, policy};
 use crate::backend::{Inputs, Job, Workspace};
@@ -15,24 +15,45 @@ use crate::record::Bound;
 use crate::shader::Types;
 use crate::slice::Slice;
 
-/// A scan into `output`. The two may be one slice.
-pub(crate) fn bind<'a>(
-    gpu: &Arc<Gpu>,
-    workspace: &mut Workspace,
-    job: Job<'_, 'a>,
-    form: Form,
-    output: Slice<'a>,
-    options: &ScanOptions,
-) -> Result<Bound<'a>> {
-    let (types, inputs) = (&job.types, &job.inputs);
-    let may_be_one = types.made.is_none() && types.item == types.output;
-    let mut read = *inputs;
-    if may_be_one && inputs.all().all(|input| input.is(&output)) {
-        read.arrays = &[];
+impl BindScan for Gpu {
+    fn scan_choice(
+        &self,
+        items: u64,
+        item_bytes: usize,
+        packed: u32,
+    ) -> (GpuScanStrategy, WorkgroupPolicy) {
+        super::choice(&self.facts, items, item_bytes, packed)
     }
-    read.all().try_for_each(|input| input.check_apart(&output))?;
-    let (ready, strategy) = ready(gpu, workspace, job, form, &output, &[], options)?;
-    Ok(Bound::new(ready, Some(strategy), read.all().chain([&output])))
+
+    fn bind_scanning<'a>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        job: Job<'_, 'a>,
+        form: Form,
+        output: Slice<'a>,
+        options: &ScanOptions,
+    ) -> Result<Bound<'a>> {
+        let (types, mut read) = (&job.types, job.inputs);
+        let may_be_one = types.made.is_none() && types.item == types.output;
+        if may_be_one && read.all().all(|input| input.is(&output)) {
+            read.arrays = &[];
+        }
+        read.all().try_for_each(|input| input.check_apart(&output))?;
+        let (ready, strategy) = ready(self, workspace, job, form, &output, &[], options)?;
+        Ok(Bound::new(ready, Some(strategy), read.all().chain([&output])))
+    }
+
+    /// Of a scan in the device's own stream.
+    fn carry(&self, workspace: &Workspace, items: u64) -> Result<Words> {
+        if !items.is_multiple_of(WINDOW as u64) {
+            let items = usize::try_from(items).unwrap_or(usize::MAX);
+            return Err(Error::ChunkLength { items, multiple: WINDOW });
+        }
+        let Some((_, scanning)) = &workspace.scanning else {
+            return Err(self.failed("there was no scan that something comes in behind"));
+        };
+        scanning.carry(self)
+    }
 }
 
 /// The launches of a scan of arrays, with what kernels have `beside` them, and its strategy; without items there are none.
@@ -91,19 +112,6 @@ pub(crate) fn scanning<'w>(
         Some((_, scanning)) => Ok(scanning),
         None => Err(gpu.failed("a scan that was just made is gone")),
     }
-}
-
-/// The words of memory of what comes in behind the last scan of this workspace, which was one of `items` items in the device's own
-/// stream. Waits for it.
-pub(crate) fn carry(gpu: &Gpu, workspace: &Workspace, items: u64) -> Result<Words> {
-    if !items.is_multiple_of(WINDOW as u64) {
-        let items = usize::try_from(items).unwrap_or(usize::MAX);
-        return Err(Error::ChunkLength { items, multiple: WINDOW });
-    }
-    let Some((_, scanning)) = &workspace.scanning else {
-        return Err(gpu.failed("there was no scan that something comes in behind"));
-    };
-    scanning.carry(gpu)
 }
 
 /// Types and arrays of the same scan over words of several items, where it is one.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use upsweep_core::summation::GROUP;
 use upsweep_core::{Direction, Result, SegmentedBy};
 use upsweep_gpu::segmented::Beside;
-use upsweep_gpu::{Form, Part, ScanOptions, Segmentation};
+use upsweep_gpu::{BindSegmented, Form, Part, ScanOptions, Segmentation};
 
 pub(crate) use by_offsets::ByOffsets;
 #[cfg(test)]
@@ -23,48 +23,53 @@ use crate::scan;
 use crate::shader::{Cut, Types};
 use crate::slice::Slice;
 
-/// A scan within segments, or a reduction of them.
-pub(crate) fn bind<'a>(
-    gpu: &Arc<Gpu>,
-    workspace: &mut Workspace,
-    job: Job<'_, 'a>,
-    form: Form,
-    beside: &Beside<Slice<'a>>,
-    output: Slice<'a>,
-    options: &ScanOptions,
-) -> Result<Bound<'a>> {
-    let Job { types, inputs, init } = job;
-    let (marks, written) = ([beside.marks.slice], [Some(output), beside.unique, beside.count]);
-    let written: Vec<_> = written.into_iter().flatten().collect();
-    for (number, output) in written.iter().enumerate() {
-        let mut others = inputs.all().chain(&marks).chain(&written[..number]);
-        others.try_for_each(|other| other.check_apart(output))?;
+impl BindSegmented for Gpu {
+    fn bind_segmented<'a>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        job: Job<'_, 'a>,
+        form: Form,
+        beside: &Beside<Slice<'a>>,
+        output: Slice<'a>,
+        options: &ScanOptions,
+    ) -> Result<Bound<'a>> {
+        let Job { types, inputs, init } = job;
+        let (marks, written) = ([beside.marks.slice], [Some(output), beside.unique, beside.count]);
+        let written: Vec<_> = written.into_iter().flatten().collect();
+        for (number, output) in written.iter().enumerate() {
+            let mut others = inputs.all().chain(&marks).chain(&written[..number]);
+            others.try_for_each(|other| other.check_apart(output))?;
+        }
+        let arrays = inputs.all().chain(&marks).chain(&written);
+        if output.items == 0 {
+            return Ok(Bound::new(None, None, arrays));
+        }
+        let cut = cut(beside, form.direction, inputs.items);
+        let types = Types { cut: Some(cut), ..types };
+        let address = |of: Option<Slice<'_>>| of.map_or(0, |slice| slice.pointer);
+        // What stands in `Inputs` beside arrays: `segments.cuh`.
+        let words = [
+            address(Some(marks[0])),
+            beside.segments(),
+            address(beside.unique),
+            address(beside.count),
+        ];
+        if !cut.reduces || cut.packs() {
+            let job = Job { types, inputs, init };
+            let (ready, strategy) =
+                scan::calls::ready(self, workspace, job, form, &output, &words, options)?;
+            return Ok(Bound::new(ready, Some(strategy), arrays));
+        }
+        let (lies, items) = (ByOffsets::lies(&types, &inputs), inputs.items);
+        let known = workspace.by_offsets.take().filter(|known| known.suits(&types, lies, items));
+        let reducing = match known {
+            Some(known) => known,
+            None => ByOffsets::new(self, types, &cut, lies, items.max(workspace.items))?,
+        };
+        let ready = reducing.bind(self, &inputs, &words, output, init);
+        workspace.by_offsets = Some(reducing);
+        Ok(Bound::new(Some(ready?), None, arrays))
     }
-    let arrays = inputs.all().chain(&marks).chain(&written);
-    if output.items == 0 {
-        return Ok(Bound::new(None, None, arrays));
-    }
-    let cut = cut(beside, form.direction, inputs.items);
-    let types = Types { cut: Some(cut), ..types };
-    let address = |of: Option<Slice<'_>>| of.map_or(0, |slice| slice.pointer);
-    // What stands in `Inputs` beside arrays: `segments.cuh`.
-    let words =
-        [address(Some(marks[0])), beside.segments(), address(beside.unique), address(beside.count)];
-    if !cut.reduces || cut.packs() {
-        let job = Job { types, inputs, init };
-        let (ready, strategy) =
-            scan::calls::ready(gpu, workspace, job, form, &output, &words, options)?;
-        return Ok(Bound::new(ready, Some(strategy), arrays));
-    }
-    let (lies, items) = (ByOffsets::lies(&types, &inputs), inputs.items);
-    let known = workspace.by_offsets.take().filter(|known| known.suits(&types, lies, items));
-    let reducing = match known {
-        Some(known) => known,
-        None => ByOffsets::new(gpu, types, &cut, lies, items.max(workspace.items))?,
-    };
-    let ready = reducing.bind(gpu, &inputs, &words, output, init);
-    workspace.by_offsets = Some(reducing);
-    Ok(Bound::new(Some(ready?), None, arrays))
 }
 
 /// How an array cuts `items` items into segments.

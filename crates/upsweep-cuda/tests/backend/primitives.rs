@@ -11,7 +11,7 @@ use upsweep_core::{
 use upsweep_cuda::{
     Calls, Extreme, Gpu, Memory, ReduceOptions, ScanOptions, Source, Target, Workspace,
 };
-use upsweep_gpu::{Primitives, value_of};
+use upsweep_gpu::{BindScan, value_of};
 use upsweep_testing::{Input, LastSet, Sample};
 
 /// Longest first: what a long array leaves in the workspace must not be found by a short one. Around groups, rows, tiles,

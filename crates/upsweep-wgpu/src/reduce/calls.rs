@@ -1,15 +1,17 @@
 //! The calls of reductions.
 
-use upsweep_core::{Error, Result, Strategy};
+use std::sync::Arc;
+
+use upsweep_core::{Error, GpuReduceStrategy, Result, Strategy, WorkgroupPolicy};
 use upsweep_gpu::bits::Words;
-use upsweep_gpu::{Form, Init, ReduceOptions, ScanOptions};
+use upsweep_gpu::{BindReduce, Form, Init, ReduceOptions, ScanOptions};
 
 use super::{Reduction, lies, of_scan, policy};
 use crate::backend::{Job, Workspace};
 use crate::device::Gpu;
 use crate::faults::FAULT;
 use crate::mailbox::Mailbox;
-use crate::record::Recording;
+use crate::record::{Bound, Recording};
 use crate::scan;
 use crate::shader::Types;
 use crate::slice::Slice;
@@ -42,29 +44,44 @@ impl Asked {
     }
 }
 
-/// The words of memory of a result. That of an array that may come `again` keeps its recording.
-pub(crate) fn value(
-    gpu: &Gpu,
-    workspace: &mut Workspace,
-    job: Job<'_, '_>,
-    again: bool,
-    options: &ReduceOptions,
-) -> Result<Words> {
-    let asked = if again { Asked::new(&job, options) } else { None };
-    let mailbox = match workspace.result.take() {
-        Some(mailbox) => mailbox,
-        None => Mailbox::new(gpu)?,
-    };
-    let result = Slice { buffer: &mailbox.device, offset: 0, items: 1 };
-    // Making parameters and bindings anew takes the host longer than a small reduction takes the device.
-    let recording = match workspace.last.take() {
-        Some((last, recording)) if asked.as_ref() == Some(&last) => recording,
-        _ => bind(gpu, workspace, job, &result, options)?,
-    };
-    let found = gpu.await_result(&mailbox, &recording)?;
-    workspace.result = Some(mailbox);
-    workspace.last = asked.map(|asked| (asked, recording));
-    Ok(found)
+impl BindReduce for Gpu {
+    fn reduce_choice(&self, items: u64, item_bytes: usize) -> (GpuReduceStrategy, WorkgroupPolicy) {
+        super::choice(self, items, item_bytes)
+    }
+
+    fn bind_reduction<'a>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        job: Job<'_, 'a>,
+        result: Slice<'a>,
+        options: &ReduceOptions,
+    ) -> Result<Bound> {
+        bind(self, workspace, job, &result, options).map(Bound)
+    }
+
+    fn await_reduction(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        job: Job<'_, '_>,
+        again: bool,
+        options: &ReduceOptions,
+    ) -> Result<Words> {
+        let asked = if again { Asked::new(&job, options) } else { None };
+        let mailbox = match workspace.result.take() {
+            Some(mailbox) => mailbox,
+            None => Mailbox::new(self)?,
+        };
+        let result = Slice { buffer: &mailbox.device, offset: 0, items: 1 };
+        // Making parameters and bindings anew takes the host longer than a small reduction takes the device.
+        let recording = match workspace.last.take() {
+            Some((last, recording)) if asked.as_ref() == Some(&last) => recording,
+            _ => bind(self, workspace, job, &result, options)?,
+        };
+        let found = self.await_result(&mailbox, &recording)?;
+        workspace.result = Some(mailbox);
+        workspace.last = asked.map(|asked| (asked, recording));
+        Ok(found)
+    }
 }
 
 impl Gpu {
@@ -88,7 +105,7 @@ impl Gpu {
 }
 
 /// A reduction into the one item of `result`.
-pub(crate) fn bind(
+fn bind(
     gpu: &Gpu,
     workspace: &mut Workspace,
     job: Job<'_, '_>,

@@ -1,18 +1,55 @@
 //! The calls of scans.
 
+use std::sync::Arc;
+
 use upsweep_core::summation::WINDOW;
-use upsweep_core::{Direction, GpuScanStrategy, Result};
+use upsweep_core::{Direction, GpuScanStrategy, Result, WorkgroupPolicy};
 use upsweep_gpu::bits::Words;
-use upsweep_gpu::{Form, Part, ScanOptions, WORD, packed_begin};
+use upsweep_gpu::{BindScan, Form, Part, ScanOptions, WORD, packed_begin};
 
 use super::{Lies, Scanning, policy};
 use crate::backend::{Inputs, Job, Workspace};
 use crate::device::Gpu;
-use crate::record::Recording;
+use crate::record::{Bound, Recording};
 use crate::reduce::bytes as bytes_of;
 use crate::segmented::Beside;
 use crate::shader::Types;
 use crate::slice::Slice;
+
+impl BindScan for Gpu {
+    fn scan_choice(
+        &self,
+        items: u64,
+        item_bytes: usize,
+        packed: u32,
+    ) -> (GpuScanStrategy, WorkgroupPolicy) {
+        super::choice(self, items, item_bytes, packed)
+    }
+
+    fn bind_scanning<'a>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        job: Job<'_, 'a>,
+        form: Form,
+        output: Slice<'a>,
+        options: &ScanOptions,
+    ) -> Result<Bound> {
+        bind(self, workspace, job, form, &output, options).map(Bound)
+    }
+
+    fn will_carry(workspace: &mut Workspace) {
+        workspace.count_run();
+    }
+
+    fn carry(&self, workspace: &Workspace, items: u64) -> Result<Words> {
+        let Some((_, scanning)) = &workspace.scanning else {
+            return Err(self.failed("a scan that was just made is gone"));
+        };
+        let found = scanning.carry(self, items)?;
+        self.wait()?;
+        Ok(found)
+    }
+}
 
 /// A scan into `output`, or the total into its one item. Of a scan the two may be one slice.
 pub(crate) fn bind(
@@ -72,16 +109,6 @@ pub(crate) fn bind_beside(
         Some((_, scanning)) => scanning.bind(gpu, &inputs, output, beside, absent, init),
         None => Err(gpu.failed("a scan that was just made is gone")),
     }
-}
-
-/// The words of memory of what comes behind the last scan of this workspace, which was one of `items` items: whole windows. Waits.
-pub(crate) fn carry(gpu: &Gpu, workspace: &Workspace, items: u64) -> Result<Words> {
-    let Some((_, scanning)) = &workspace.scanning else {
-        return Err(gpu.failed("a scan that was just made is gone"));
-    };
-    let found = scanning.carry(gpu, items)?;
-    gpu.wait()?;
-    Ok(found)
 }
 
 /// Types and arrays of the same scan over words of several items, where it is one.

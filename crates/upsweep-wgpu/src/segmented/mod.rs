@@ -6,13 +6,15 @@
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
+
 use upsweep_core::{Direction, Dtype, Error, Kind, Result, SegmentedBy};
-use upsweep_gpu::{Form, Part, ScanOptions, Segmentation, segmented};
+use upsweep_gpu::{BindSegmented, Form, Part, ScanOptions, Segmentation};
 use wgpu::BindingResource;
 
 use crate::backend::{Job, Workspace};
 use crate::device::Gpu;
-use crate::record::{Recording, Traffic};
+use crate::record::{Bound, Traffic};
 use crate::scan;
 use crate::shader::cut::Role;
 use crate::shader::made::MOST_ARRAYS;
@@ -106,31 +108,41 @@ fn too_many_arrays(cut: &Cut) -> Error {
     Error::Buffer { reason }
 }
 
-/// A scan within segments, or a reduction of them.
-pub(crate) fn bind(
-    gpu: &Gpu,
-    workspace: &mut Workspace,
-    job: Job<'_, '_>,
-    form: Form,
-    beside: &segmented::Beside<Slice<'_>>,
-    output: &Slice<'_>,
-    options: &ScanOptions,
-) -> Result<Recording> {
-    let segmented::Beside { marks, reduces, unique, count } = *beside;
-    let (by, kind, items) = (marks.by, marks.kind, marks.slice.items);
-    let segments = u32::try_from(beside.segments()).map_err(|_| too_long(gpu, items, kind))?;
-    let beside = Beside { marks: marks.slice, unique, count, segments };
-    let arrays = job.types.made.as_ref().map_or(1, |made| made.recipe.all_arrays());
-    let of = Segmentation { by, kind, wide: false, reduces };
-    let mut cut = Cut { of, unique: unique.is_some(), arrays };
-    cut.of.wide =
-        cut.is_wide(&marks.slice, form.direction == Direction::Reverse, gpu.facts.alignment);
-    if cut.all_arrays() > MOST_ARRAYS {
-        return Err(too_many_arrays(&cut));
+impl BindSegmented for Gpu {
+    fn bind_segmented<'a>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        job: Job<'_, 'a>,
+        form: Form,
+        beside: &upsweep_gpu::segmented::Beside<Slice<'a>>,
+        output: Slice<'a>,
+        options: &ScanOptions,
+    ) -> Result<Bound> {
+        let upsweep_gpu::segmented::Beside { marks, reduces, unique, count } = *beside;
+        let (by, kind, items) = (marks.by, marks.kind, marks.slice.items);
+        let segments = u32::try_from(beside.segments()).map_err(|_| too_long(self, items, kind))?;
+        let beside = Beside { marks: marks.slice, unique, count, segments };
+        let arrays = job.types.made.as_ref().map_or(1, |made| made.recipe.all_arrays());
+        let of = Segmentation { by, kind, wide: false, reduces };
+        let mut cut = Cut { of, unique: unique.is_some(), arrays };
+        cut.of.wide =
+            cut.is_wide(&marks.slice, form.direction == Direction::Reverse, self.facts.alignment);
+        if cut.all_arrays() > MOST_ARRAYS {
+            return Err(too_many_arrays(&cut));
+        }
+        check_arrays(self, &job, &cut, &beside, &output)?;
+        let job = Job { types: Types { cut: Some(cut), ..job.types }, ..job };
+        scan::calls::bind_beside(
+            self,
+            workspace,
+            job,
+            (form, false),
+            &output,
+            Some(&beside),
+            options,
+        )
+        .map(Bound)
     }
-    check_arrays(gpu, &job, &cut, &beside, output)?;
-    let job = Job { types: Types { cut: Some(cut), ..job.types }, ..job };
-    scan::calls::bind_beside(gpu, workspace, job, (form, false), output, Some(&beside), options)
 }
 
 /// Checks that each array is within one binding, that none is read and written, and none written twice.
