@@ -401,8 +401,8 @@ impl on_gpu::Gpu for Gpu {
         [input, output]: [memory::Range<'_>; 2],
         _: u64,
     ) -> Result<Recording> {
-        let probe = Probe::new(gpu.gpu())?;
         let arrays = [BoundArray::new(gpu, input)?, BoundArray::new(gpu, output)?];
+        let probe = Probe::new(gpu.gpu())?;
         let [input, output] = [arrays[0].slice, arrays[1].slice];
         // SAFETY: as above.
         Ok(keeping(unsafe { probe.bind_copy(gpu.gpu(), input, output) }?, arrays))
