@@ -261,6 +261,11 @@ impl Cpu {
         &self.policies
     }
 
+    /// The instruction set.
+    pub(crate) fn level(&self) -> Level {
+        self.level
+    }
+
     /// The same with one thread.
     pub(crate) fn alone(&self) -> Self {
         let Self { limits, policies, level, strategy, .. } = self;

@@ -1,10 +1,11 @@
 //! The CPU backend of upsweep: vectors and threads at the speed of memory.
 //!
 //! - [`Cpu`] is the device; it implements [`Backend`](upsweep_core::Backend).
-//! - `reduce`, `scan` and `segmented` hold the primitives, `simd` the only intrinsics; `fused` makes items as they are read.
+//! - `reduce`, `scan`, `segmented` and `compact` hold the primitives, `simd` the only intrinsics; `fused` makes items as they are read.
 //! - `team` brings several threads to one call; `parts` deals blocks out to them.
 //! - `isa` compiles every kernel once for each instruction set and chooses at run time.
 
+mod compact;
 mod device;
 mod erased;
 mod fused;
@@ -25,6 +26,7 @@ mod signed;
 mod simd;
 mod team;
 
+pub use compact::ItemIndex;
 pub use device::{Cpu, CpuOptions, Workspace};
 #[cfg(not(test))]
 #[doc(hidden)]
