@@ -157,6 +157,14 @@ pub enum Error {
         /// How many items were to be gathered.
         indices: usize,
     },
+    /// The numbers of items are larger than the type holds that they are wanted in.
+    #[error("{items} items have numbers that {dtype} does not hold; take u64")]
+    PositionRange {
+        /// How many items there are.
+        items: usize,
+        /// The type that was asked for.
+        dtype: Dtype,
+    },
     /// Items every 0 items.
     #[error("steps between items are 0; they must be at least 1")]
     NoStep,

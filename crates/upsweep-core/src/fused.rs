@@ -198,7 +198,8 @@ impl Formula {
         self.text_as("Value", functions, terms)
     }
 
-    fn text_as(&self, structure: &str, functions: &Composition, terms: &impl Terms) -> String {
+    /// The same where an item that no function makes is a structure of this name.
+    pub fn text_as(&self, structure: &str, functions: &Composition, terms: &impl Terms) -> String {
         match self {
             Formula::Item(array) => terms.item(*array, structure),
             Formula::Anywhere { array, .. } => terms.anywhere(*array, structure),
@@ -328,6 +329,17 @@ pub struct Recipe {
     pub formula: Formula,
     /// What is written of each prefix that a scan has found, if that is not the prefix.
     pub written: Option<Formula>,
+    /// Which of the items are selected, where not all are wanted.
+    pub condition: Option<Condition>,
+}
+
+/// Of which items something holds.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Condition {
+    /// Those of which a `bool` is true.
+    Holds(Formula),
+    /// Those of which the item of the same number, in the array of this number, has a bit that is set.
+    IsSet(usize),
 }
 
 /// The kind by which items are dealt out that are made of no array.
@@ -337,7 +349,7 @@ impl Recipe {
     /// What is made of the items of arrays that are read in order.
     pub fn of_arrays(item: Kind, arrays: Vec<Kind>, formula: Formula) -> Self {
         let (anywhere, parameters) = (Vec::new(), Vec::new());
-        Self { item, arrays, anywhere, parameters, formula, written: None }
+        Self { item, arrays, anywhere, parameters, formula, written: None, condition: None }
     }
 
     /// The number of the first array, of those that are read in order, with the longest items, which says how the others are read.
@@ -367,6 +379,9 @@ impl Recipe {
     pub fn for_each<'a>(&'a self, body: &mut impl FnMut(&'a Formula)) {
         self.formula.for_each(body);
         self.written.iter().for_each(|written| written.for_each(body));
+        if let Some(Condition::Holds(formula)) = &self.condition {
+            formula.for_each(body);
+        }
     }
 
     /// The functions that it calls.

@@ -252,7 +252,8 @@ fn scans_compile() {
     for (number, types) in spread().iter().enumerate() {
         for (turn, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][(number + turn) % 2];
-            let form = Form { bounds, direction, everywhere: true, only_total: false };
+            let form =
+                Form { bounds, direction, everywhere: true, only_total: false, selecting: None };
             let lies = Lies {
                 width: 16,
                 aligned: number % 4 != 3,
@@ -285,7 +286,8 @@ fn packed_scans_compile() {
             let Some(&arch) = archs.get((number + turn) % archs.len().max(1)) else { return };
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
             let direction = [Direction::Forward, Direction::Reverse][turn / 2 % 2];
-            let form = Form { bounds, direction, everywhere: true, only_total: false };
+            let form =
+                Form { bounds, direction, everywhere: true, only_total: false, selecting: None };
             let (aligned, out_aligned) = (turn % 3 > 0, turn % 4 > 0);
             let lies = Lies { width: 16, aligned, out_aligned, one_by_one: false };
             let facts = Facts { arch, ..testing::facts(arch) };
@@ -423,7 +425,8 @@ fn items_of_parameters_compile() {
             add_segments(&mut all_kernels, &types, &facts, lies, turn + usize::from(one_by_one));
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
             let direction = [Direction::Forward, Direction::Reverse][turn / 2 % 2];
-            let form = Form { bounds, direction, everywhere: true, only_total: false };
+            let form =
+                Form { bounds, direction, everywhere: true, only_total: false, selecting: None };
             let strategy = Some(crate::scan::policy::of_types(arch, &types));
             for form in [form, Form::TOTAL] {
                 let strategy = match form.only_total {
@@ -571,7 +574,8 @@ fn scans_in_registers_compile() {
             let turn = 2 * turn + usize::from(aligned);
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn / 2 % 2];
             let direction = [Direction::Forward, Direction::Reverse][turn / 3 % 2];
-            let form = Form { bounds, direction, everywhere: true, only_total: false };
+            let form =
+                Form { bounds, direction, everywhere: true, only_total: false, selecting: None };
             let lies = Lies { width: 16, aligned, out_aligned: turn % 3 > 0, one_by_one: false };
             let policy = policies()[turn / 2 % 4];
             let options = ScanOptions { policy, ..ScanOptions::default() };

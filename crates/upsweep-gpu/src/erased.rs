@@ -34,6 +34,16 @@ impl ErasedType {
         Self { kind, name: core::any::type_name::<T>(), size, is_described }
     }
 
+    /// That of items of a kind which kernels know.
+    pub(crate) fn of_kind(kind: Kind) -> Self {
+        let name = match kind {
+            Kind::Number(dtype) => dtype.name(),
+            Kind::Struct { name, .. } => name,
+            _ => "a type without fields",
+        };
+        Self { kind, name, size: kind.size(), is_described: kind != Kind::Opaque }
+    }
+
     /// The kind, if kernels of a device of this id have such items.
     ///
     /// # Errors

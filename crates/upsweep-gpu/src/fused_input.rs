@@ -4,9 +4,9 @@ use core::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use upsweep_core::kernel::{Composition, Function, compose};
-use upsweep_core::{Dtype, Language, Recipe};
+use upsweep_core::{Condition, Dtype, Language, Recipe, Terms};
 
-use crate::Op;
+use crate::{Op, Scalar, Syntax};
 
 /// A recipe, and the functions that it calls.
 #[derive(Clone, Debug)]
@@ -64,6 +64,20 @@ impl FusedInput {
     pub fn parameter_words(&self, parameter: usize, word: impl Fn(usize) -> String) -> Vec<String> {
         let [begin, end] = [parameter, parameter + 1].map(|k| self.recipe.word_of(k));
         (begin..end).map(word).collect()
+    }
+
+    /// An expression for an item; or for the structure `Item` of the payload and whether it is selected, where not all are.
+    pub fn item_text<S: Syntax>(&self, terms: &impl Terms) -> String {
+        let Self { recipe, functions } = self;
+        let is_selected = match &recipe.condition {
+            None => return recipe.formula.text(functions, terms),
+            Some(Condition::Holds(formula)) => formula.text(functions, terms),
+            Some(Condition::IsSet(array)) => {
+                let bits = recipe.arrays[*array].number().map_or(Scalar::U32, Scalar::of);
+                format!("({} != {})", terms.item(*array, ""), S::literal(bits, "0"))
+            }
+        };
+        S::structure("Item", &[recipe.formula.text_as("Payload", functions, terms), is_selected])
     }
 
     /// The type of items that a function makes.

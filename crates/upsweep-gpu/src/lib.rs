@@ -1,7 +1,7 @@
 //! What backends of GPUs share on the host's side. No GPU is needed to know any of it.
 //!
 //! - [`Primitives`] are what a backend says of its GPU: its memory ([`GpuDevice`]), and how kernels of reductions ([`BindReduce`]), scans
-//!   ([`BindScan`]) and segments ([`BindSegmented`]) are bound to arrays there.
+//!   ([`BindScan`]), segments ([`BindSegmented`]) and selections ([`BindSelect`]) are bound to arrays there.
 //! - [`reduce`], [`scan`] and [`segmented`] are calls, made with these: what is checked, brought to the device, bound, begun and brought
 //!   back. [`Calls`] are the same with Rust's types. [`ReduceOptions`], [`ScanOptions`] and [`Form`]: what is asked for.
 //! - [`OnGpu`], a GPU and how it is to be used, implements [`Backend`](upsweep_core::Backend) with that: arrays of the host
@@ -42,6 +42,7 @@ pub mod reduce;
 mod refused;
 pub mod scan;
 pub mod segmented;
+pub mod select;
 mod syntax;
 mod typed;
 mod types;
@@ -65,8 +66,9 @@ pub use operator_text::{OperatorNames, PositionSearch};
 pub use operator_values::{OperatorValues, Spelled};
 pub use options::{Form, Init, ReduceOptions, ScanOptions};
 pub use packed::{WORD, packed_begin, packed_type};
-pub use primitives::{BindReduce, BindScan, BindSegmented, GpuDevice, Job, Primitives};
+pub use primitives::{BindReduce, BindScan, BindSegmented, BindSelect, GpuDevice, Job, Primitives};
 pub use refused::show_refused;
+pub use select::Selecting;
 pub use syntax::Syntax;
 pub use typed::{Calls, Results};
 pub use types::{Segmentation, Types};

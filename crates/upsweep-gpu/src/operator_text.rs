@@ -61,7 +61,10 @@ impl<S: Syntax> Types<S> {
         let both = [("left", *acc), ("right", *acc)];
         let [identity, padding] =
             [&values.identity, &values.padding].map(|words| held.value_of_words::<S>(words));
-        text += &S::function(acc, &format!("{of}enter"), &[item, index], &hold(&self.widened()));
+        if !self.selects() {
+            let enters = hold(&self.widened());
+            text += &S::function(acc, &format!("{of}enter"), &[item, index], &enters);
+        }
         text += &S::function(acc, &format!("{of}combine"), &both, &returning(&combined));
         text += &S::function(acc, &format!("{of}identity"), &[], &hold(&identity));
         text += &S::function(acc, &format!("{of}padding"), &[], &hold(&padding));

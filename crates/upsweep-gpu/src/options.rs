@@ -4,8 +4,8 @@ use upsweep_core::{
     Bounds, Determinism, Direction, GpuOptions, GpuReduceStrategy, GpuScanStrategy, WorkgroupPolicy,
 };
 
-use crate::ErasedScan;
 use crate::bits::Words;
+use crate::{ErasedScan, Selecting};
 
 /// Strategy and policy of a reduction; what is not given is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,6 +53,8 @@ pub struct Form {
     pub everywhere: bool,
     /// Whether nothing is written but what comes out behind the last item.
     pub only_total: bool,
+    /// What becomes of items of which some are selected.
+    pub selecting: Option<Selecting>,
 }
 
 impl Form {
@@ -63,6 +65,7 @@ impl Form {
             direction: problem.direction,
             everywhere: problem.determinism == Determinism::Everywhere,
             only_total: false,
+            selecting: None,
         }
     }
 
@@ -72,7 +75,13 @@ impl Form {
         direction: Direction::Forward,
         everywhere: true,
         only_total: true,
+        selecting: None,
     };
+
+    /// The form of a scan that counts how many items are selected in front of each.
+    pub fn of_selection(selecting: Selecting) -> Self {
+        Self { only_total: false, selecting: Some(selecting), ..Self::TOTAL }
+    }
 
     /// The form of a reduction of segments, of which each leaves a value.
     pub fn of_segments(determinism: Determinism) -> Self {

@@ -238,8 +238,26 @@ pub trait BindSegmented: GpuDevice {
     ) -> Result<Self::Bound<'a>>;
 }
 
+/// Selections that are bound to arrays.
+pub trait BindSelect: GpuDevice {
+    /// A selection into `output`, of items that are only counted into none. Their number goes to the one item of `count`, or, of those that
+    /// are partitioned, is there.
+    ///
+    /// # Errors
+    /// As [`bind_scanning`](BindScan::bind_scanning).
+    fn bind_selection<'a>(
+        self: &Arc<Self>,
+        workspace: &mut Self::Workspace,
+        job: Job<'_, 'a, Self>,
+        form: Form,
+        output: Option<Self::Slice<'a>>,
+        count: Self::Slice<'a>,
+        options: &ScanOptions,
+    ) -> Result<Self::Bound<'a>>;
+}
+
 /// What a backend says of its GPU: how kernels are bound to arrays which it holds at once. What calls do with these, they do alike on
 /// every GPU.
-pub trait Primitives: BindReduce + BindScan + BindSegmented {}
+pub trait Primitives: BindReduce + BindScan + BindSegmented + BindSelect {}
 
-impl<G: BindReduce + BindScan + BindSegmented> Primitives for G {}
+impl<G: BindReduce + BindScan + BindSegmented + BindSelect> Primitives for G {}

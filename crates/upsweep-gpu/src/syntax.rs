@@ -53,6 +53,9 @@ pub trait Syntax: Copy + Debug + Eq + Hash {
     /// An integer type's number of these hexadecimal digits.
     fn literal(scalar: Scalar, digits: &str) -> String;
 
+    /// A declaration: a structure with fields of these names and types.
+    fn structure_type(name: &str, fields: &[(&str, &str)]) -> String;
+
     /// A structure of these fields.
     fn structure(name: &str, fields: &[String]) -> String;
 

@@ -3,6 +3,7 @@
 use upsweep_core::{Dtype, Extreme, Kind, Recipe, Result, SegmentedBy};
 
 use crate::bits::check;
+use crate::layout::field_names;
 use crate::{FusedInput, Held, Op, OperatorValues, Scalar, Signature, Syntax, WORD, packed_type};
 
 /// The types of one kernel.
@@ -166,9 +167,14 @@ impl<S: Syntax> Types<S> {
         self.op.is_exact(self.acc)
     }
 
-    /// Whether values of segments are written, and not those of items.
+    /// Whether what is written is not one value for each item: values of segments, or items that are selected.
     pub fn emits(&self) -> bool {
-        self.cut.as_ref().is_some_and(|cut| cut.reduces)
+        self.selects() || self.cut.as_ref().is_some_and(|cut| cut.reduces)
+    }
+
+    /// Whether some items are selected, and it is counted how many.
+    pub fn selects(&self) -> bool {
+        self.made.as_ref().is_some_and(|made| made.recipe.condition.is_some())
     }
 
     /// Whether something else is written than what is combined.
@@ -212,10 +218,29 @@ impl<S: Syntax> Types<S> {
         }
     }
 
-    /// The declarations of the types `Item`, `Value` and `Stored`.
+    /// The declarations of the types `Item`, `Value` and `Stored`; of `Payload` too, where items are selected.
     pub fn type_aliases(&self) -> String {
-        let aliases = ["Item", "Value", "Stored"].into_iter().zip(self.type_names());
-        aliases.map(|(alias, name)| S::alias(alias, name)).collect()
+        let [item, value, stored] = self.type_names();
+        let others = S::alias("Value", value) + &S::alias("Stored", stored);
+        if !self.selects() {
+            return S::alias("Item", item) + &others;
+        }
+        let fields = [("payload", "Payload"), ("is_selected", "bool")];
+        self.payload(item) + &S::structure_type("Item", &fields) + &others
+    }
+
+    /// The declaration of the type `Payload`, of what may be selected.
+    fn payload(&self, item: &str) -> String {
+        let made = self.made.as_ref();
+        match made.filter(|made| made.item().is_none()).map(|made| made.recipe.item) {
+            Some(kind @ Kind::Struct { fields, .. }) => {
+                let names: Vec<String> = field_names(kind).collect();
+                let types = fields.iter().map(|(.., dtype)| Scalar::of(*dtype).name());
+                let fields: Vec<_> = names.iter().map(String::as_str).zip(types).collect();
+                S::structure_type("Payload", &fields)
+            }
+            _ => S::alias("Payload", item),
+        }
     }
 
     /// The names of the types of items, of values and of what is written.
@@ -230,7 +255,11 @@ impl<S: Syntax> Types<S> {
             Some(made) => made.item().unwrap_or(name(made.recipe.item)),
             None => name(self.item),
         };
-        let stored = made.and_then(FusedInput::stored).unwrap_or(name(self.output));
+        let stored = match made.and_then(FusedInput::stored) {
+            Some(stored) => stored,
+            None if self.selects() => "Payload",
+            None => name(self.output),
+        };
         [item, name(self.acc), stored]
     }
 }

@@ -57,6 +57,7 @@ mod record;
 mod reduce;
 mod scan;
 mod segmented;
+mod select;
 mod shader;
 mod slice;
 #[cfg(test)]

@@ -153,6 +153,19 @@ pub(crate) trait ErasedGpu {
         problem: &ErasedReduce,
     ) -> Result<()>;
 
+    /// The items that are made of which the recipe's condition holds, in their order, and how many there are. If it `partitions`, the
+    /// others follow behind them.
+    fn select(
+        &self,
+        made: &fused::Made<'_>,
+        partitions: bool,
+        output: ErasedItemsMut<'_>,
+        count: ErasedItemsMut<'_>,
+    ) -> Result<()>;
+
+    /// Of how many it holds.
+    fn count(&self, made: &fused::Made<'_>, count: ErasedItemsMut<'_>) -> Result<()>;
+
     /// The reduction that arrays of so many items get, of a shorter one into the one item of `result`, to be run as often as wanted.
     fn bind_reduce(
         &self,

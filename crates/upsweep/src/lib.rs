@@ -64,6 +64,7 @@
 //! | one value of all items | [`reduce`], [`reduce_as`], [`mean`], [`argmin`], [`argmax`]; [`Reduce`] has start values |
 //! | all prefixes | [`inclusive_scan`], [`exclusive_scan`] and their `_into` and `_in_place` forms; [`Scan`] has start values and directions |
 //! | neighbours that are combined apart from others | [`Segments`], [`segmented_reduce`], [`segmented_scan`], [`segmented_argmin`], [`reduce_by_key`], [`inclusive_scan_by_key`] |
+//! | items that are kept, one behind another | [`select`], [`partition`], [`positions`], [`Fused::filter`] |
 //! | items that are made as they are read | [`Fused`], [`counting`], [`constant`] |
 //! | calls without allocation, in a command stream of the caller's | [`ReducePlan`], [`ScanPlan`], [`Recording`] |
 //! | arrays that come in chunks | [`ReduceStream`], [`ScanStream`] |
@@ -101,6 +102,7 @@ mod recording;
 mod reduce;
 mod scan;
 mod segmented;
+mod select;
 pub mod strategy;
 mod stream;
 mod view;
@@ -114,8 +116,9 @@ pub use cuda::Awaited;
 pub use cudarc;
 pub use device::{Absent, CpuOptions, Device, DeviceInfo, DeviceList, InstructionSet};
 pub use fused::{
-    Constant, Count, Counting, Fused, Gathered, Mapped, Reversed, Strided, Zipped, constant,
-    counting, segmented_argmax, segmented_argmax_into, segmented_argmin, segmented_argmin_into,
+    Constant, Count, Counting, Filtered, Fused, Gathered, Mapped, Reversed, Strided, Zipped,
+    constant, counting, segmented_argmax, segmented_argmax_into, segmented_argmin,
+    segmented_argmin_into,
 };
 #[cfg(feature = "wgpu")]
 pub use gpu::{DispatchProfile, RecordingProfile};
@@ -133,6 +136,9 @@ pub use segmented::{
     GatherIndex, Offset, Segments, exclusive_scan_by_key, inclusive_scan_by_key, reduce_by_key,
     reduce_by_key_into, segmented_reduce, segmented_reduce_into, segmented_reduce_with,
     segmented_scan, segmented_scan_into,
+};
+pub use select::{
+    Compacted, partition, partition_into, positions, positions_into, select, select_into,
 };
 pub use stream::{ReduceStream, ScanStream};
 /// What the annotations write down of functions.

@@ -149,6 +149,20 @@ impl ErasedGpu for NoGpu {
         match self.0 {}
     }
 
+    fn select(
+        &self,
+        _: &fused::Made<'_>,
+        _: bool,
+        _: ErasedItemsMut<'_>,
+        _: ErasedItemsMut<'_>,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn count(&self, _: &fused::Made<'_>, _: ErasedItemsMut<'_>) -> Result<()> {
+        match self.0 {}
+    }
+
     fn bind_reduce(
         &self,
         _: usize,

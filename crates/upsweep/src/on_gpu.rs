@@ -5,7 +5,7 @@ use upsweep_gpu::bits::Words;
 use upsweep_gpu::{
     ErasedPacked, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedSource,
     ErasedTarget, Ingredients, OnGpu, Primitives, Signature, Source, Stored, Target, segmented,
-    value_of,
+    select, value_of,
 };
 
 use crate::backend::{Record, ViewBackend, wrong_device};
@@ -402,6 +402,29 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         with_ingredients(self, made, |made| {
             let gpu = self.gpu();
             segmented::reduce_made(gpu, &mut workspace, made, &segments, to, problem, &options)
+        })
+    }
+
+    fn select(
+        &self,
+        made: &fused::Made<'_>,
+        partitions: bool,
+        output: ErasedItemsMut<'_>,
+        count: ErasedItemsMut<'_>,
+    ) -> Result<()> {
+        let (outputs, options) = ([target(self, output)?, target(self, count)?], self.options());
+        let mut workspace = G::Workspace::default();
+        with_ingredients(self, made, |made| {
+            let (gpu, options) = (self.gpu(), options.into());
+            select::select(gpu, &mut workspace, made, partitions, outputs, &options)
+        })
+    }
+
+    fn count(&self, made: &fused::Made<'_>, count: ErasedItemsMut<'_>) -> Result<()> {
+        let (count, options) = (target(self, count)?, self.options().into());
+        let mut workspace = G::Workspace::default();
+        with_ingredients(self, made, |made| {
+            select::count(self.gpu(), &mut workspace, made, count, &options)
         })
     }
 

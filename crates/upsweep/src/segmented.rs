@@ -20,7 +20,7 @@ impl Offset for i32 {}
 impl Offset for i64 {}
 
 /// A number that says where an item is among others.
-pub trait GatherIndex: Offset {
+pub trait GatherIndex: Offset + upsweep_cpu::ItemIndex {
     /// The number; the largest one if there are none so large.
     #[doc(hidden)]
     fn number(self) -> usize;

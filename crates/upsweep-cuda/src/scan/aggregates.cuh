@@ -169,7 +169,11 @@ struct Work {
             for (u32 r = 0; r < ROWS; ++r) {
                 const u32 row = warp * ROWS + r;
                 const Group scanned = scan_row(chunk.staged(row, lane), shuffled(carries, r), lane);
-                chunk.store(row, lane, scanned, shared.exchange[warp], kept);
+                if (EMITS) {
+                    emit_row(chunk.scan, chunk.number_of(row, lane), scanned, 0, shared.exchange[warp], lane);
+                } else {
+                    chunk.store(row, lane, scanned, shared.exchange[warp], kept);
+                }
             }
         } else {
             Kept unused;
@@ -177,7 +181,9 @@ struct Work {
             for (u32 r = 0; r < ROWS; ++r) {
                 const u32 row = warp * ROWS + r;
                 const Group scanned = scan_row(chunk.staged_part(row, lane), shuffled(carries, r), lane);
-                if (OUT_ALIGNED && chunk.has((row + 1) * ROW)) {
+                if (EMITS) {
+                    emit_row(chunk.scan, chunk.number_of(row, lane), scanned, 0, shared.exchange[warp], lane);
+                } else if (OUT_ALIGNED && chunk.has((row + 1) * ROW)) {
                     chunk.store(row, lane, scanned, shared.exchange[warp], unused);
                 } else {
                     chunk.store_items(row, lane, scanned);

@@ -26,9 +26,9 @@ constexpr u32 LINE = 128;
 constexpr u32 GAP = STAGED && !ALIGNED ? LINE / sizeof(InMemory) : 0;
 constexpr u32 STAGE = CHUNK + (ALIGNED ? LINE / sizeof(InMemory) : WARPS * GAP);
 
-/// Where a warp puts a row in another order, if a lane has two accesses of it.
+/// Where a warp puts a row in another order: if a lane has two accesses of it, or some of its items are left out.
 struct Exchange {
-    OutAccess out[OUT_ACCESSES == 1 ? 1 : OUT_ACCESSES * SUBGROUP];
+    OutAccess out[OUT_ACCESSES == 1 && !SELECTS ? 1 : OUT_ACCESSES * SUBGROUP];
 };
 
 /// Moves words that hold items of SIZE bytes so many bytes down, a multiple of that, to the first COUNT.

@@ -5,6 +5,12 @@ struct Group {
     Acc at[GROUP];
 };
 
+/// Puts an item into a group.
+inline void hold(Group& group, u32 k, const Item& item) { group.at[k] = enter(item, 0); }
+
+/// Puts padding there, if there is no item.
+inline void hold_if(Group& group, u32 k, bool is_there) { group.at[k] = chosen(padding(), group.at[k], is_there); }
+
 inline Acc total_of(const Group& group) {
     return then(then(group.at[0], group.at[1]), then(group.at[2], group.at[3]));
 }
@@ -33,3 +39,6 @@ inline Group prefixes(const Group& group, Acc into) {
 
 /// Writes an item.
 inline void write_value(OutMemory* to, Acc item, u32) { *to = pack_one(stored(item)); }
+
+/// Writes what an exclusive scan begins with.
+inline void write_identity(OutMemory* to) { *to = pack_one(stored(identity())); }

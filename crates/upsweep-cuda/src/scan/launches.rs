@@ -6,10 +6,10 @@ use upsweep_core::{
     SegmentedBy, Tail,
 };
 
-use super::shape::{Shape, Waits};
-use upsweep_gpu::Form;
+use upsweep_gpu::{Form, Selecting};
 
 use super::Lies;
+use super::shape::{Shape, Waits};
 use crate::device::Facts;
 use crate::mailbox;
 use crate::reduce::{LOOKS, RESULT, policy::packs};
@@ -108,9 +108,17 @@ impl Wanted<'_> {
         let carries = include_str!("carries.cuh");
         let own: &[_] = match self.types.cut {
             Some(_) => &[STEPS, LANES_KNOWN, SEGMENTS, carries],
+            None if self.types.selects() => {
+                let selected = include_str!("../select/selected.cuh");
+                &[include_str!("lanes.cuh"), selected, carries]
+            }
             None => &[include_str!("lanes.cuh"), UNSEGMENTED, carries],
         };
-        let values = if self.types.packed > 1 { include_str!("packed.cuh") } else { ITEMS };
+        let values = match () {
+            () if self.types.packed > 1 => include_str!("packed.cuh"),
+            () if self.types.selects() => include_str!("../select/items.cuh"),
+            () => ITEMS,
+        };
         texts(values, &[own, parts].concat())
     }
 
@@ -162,8 +170,15 @@ impl Wanted<'_> {
             ("SUMS_WORDS", u64::from(packs(types))),
             ("PACKED", u64::from(types.packed)),
             ("LOOKS", LOOKS),
+            ("SELECTS", u64::from(types.selects())),
             ("KNOWS_BEGINNINGS", u64::from(types.cut.as_ref().is_some_and(|cut| !cut.packs()))),
         ]);
+        if let Some(selecting) = form.selecting {
+            constants.extend([
+                ("WRITES_SELECTED", u64::from(selecting != Selecting::Counted)),
+                ("PARTITIONS", u64::from(selecting == Selecting::Partitioned)),
+            ]);
+        }
         if let Some(cut) = &types.cut {
             let least = alignment(cut.kind);
             let width = if cut.wide { (GROUP * cut.kind.size()).min(16) as u64 } else { least };

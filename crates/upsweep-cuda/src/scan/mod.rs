@@ -137,7 +137,8 @@ impl Scanning {
                  allows it",
             ));
         }
-        if strategy.global == ScanGlobal::ScanThenPropagate && types.writes_other() {
+        let writes_other = types.writes_other() || types.selects();
+        if strategy.global == ScanGlobal::ScanThenPropagate && writes_other {
             return Err(refused("what is written is not what is combined"));
         }
         if strategy.global == ScanGlobal::ScanThenPropagate && !types.reads_one() {

@@ -8,6 +8,12 @@ struct Group {
     u32 at[GROUP];
 };
 
+/// Puts an item into a group.
+inline void hold(Group& group, u32 k, const Item& item) { group.at[k] = enter(item, 0); }
+
+/// Puts padding there, if there is no item.
+inline void hold_if(Group& group, u32 k, bool is_there) { group.at[k] = chosen(padding(), group.at[k], is_there); }
+
 /// The sum of `acc` and the items of a word.
 inline Acc add_items(Acc acc, u32 word) {
     return PACKED == 4 ? __dp4a(word, 0x01010101u, acc) : __dp2a_lo(word, 0x0101u, acc);
@@ -71,3 +77,6 @@ inline void write_value(OutMemory* to, u32 word, u32 items) {
         }
     }
 }
+
+/// Writes what an exclusive scan begins with.
+inline void write_identity(OutMemory* to) { *to = pack_one(stored(identity())); }

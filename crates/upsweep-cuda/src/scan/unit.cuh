@@ -74,7 +74,7 @@ struct Chunk {
         Group group = staged(row, lane);
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
-            group.at[k] = chosen(padding(), group.at[k], row * ROW + lane * GROUP + k < left());
+            hold_if(group, k, row * ROW + lane * GROUP + k < left());
         }
         return group;
     }
@@ -91,7 +91,7 @@ struct Chunk {
         for (u32 k = 0; k < GROUP; ++k) {
             const u32 number = REVERSE ? GROUP - 1 - k : k, a = number / ACCESS_ITEMS, v = number % ACCESS_ITEMS;
             const Item item = ACCESSES == 2 && turn ? items[a ^ (ACCESSES - 1)].at[v] : items[a].at[v];
-            group.at[k] = enter(item, 0);
+            hold(group, k, item);
         }
         return group;
     }
@@ -110,7 +110,8 @@ struct Chunk {
         Group group;
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
-            group.at[k] = chosen(padding(), enter(unpack_one(items[k]), 0), behind + k < left());
+            hold(group, k, unpack_one(items[k]));
+            hold_if(group, k, behind + k < left());
         }
         return group;
     }
@@ -191,7 +192,7 @@ struct Chunk {
         if (!INCLUSIVE && !PADS_WITH_IDENTITY && first == 0 && !scan.has_init) {
             __syncwarp();
             if (lane == 0) {
-                scan.output[place(0)] = pack_one(stored(identity()));
+                write_identity(scan.output + place(0));
             }
         }
     }

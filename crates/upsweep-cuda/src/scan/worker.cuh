@@ -48,7 +48,7 @@ __forceinline__ void store(const Chunk& chunk, bool is_whole, const Group (&rows
         Group scanned = prefixes(rows[r], then(shuffled(carries, r), before[r]));
         cut(chunk.scan, marks.of_row[r], scanned);
         if (EMITS) {
-            emit(chunk.scan, chunk.number_of(warp * ROWS + r, lane), scanned, marks.of_row[r]);
+            emit_row(chunk.scan, chunk.number_of(warp * ROWS + r, lane), scanned, marks.of_row[r], exchange, lane);
         } else if (is_whole) {
             chunk.store(warp * ROWS + r, lane, scanned, exchange, kept);
         } else {

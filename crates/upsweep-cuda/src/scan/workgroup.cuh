@@ -94,7 +94,7 @@ __forceinline__ Acc leave_total(const Group (&held)[ROWS], Thread thread, Shared
     Acc totals[ROWS];
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
-        totals[r] = SCANNED ? held[r].at[GROUP - 1] : total_of(held[r]);
+        totals[r] = SCANNED ? scanned_total(held[r]) : total_of(held[r]);
     }
     const Acc rows = BLOCKED ? fold_runs(totals, thread.lane) : fold_rows(totals, thread.lane);
     const Acc upto = scan_lanes<ROWS>(rows, thread.lane);
@@ -118,7 +118,7 @@ __forceinline__ void finish(const Chunk& chunk, Group (&held)[ROWS], Acc upto, c
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
         held[r] = SCANNED ? held[r] : scan_group(held[r]);
-        before[r] = held[r].at[GROUP - 1];
+        before[r] = scanned_total(held[r]);
     }
     before_in_rows(before, thread.lane, own.values);
     const Acc carries = carries_of_rows(shared.totals, shared.tile_carries, upto, thread.warp, thread.lane);

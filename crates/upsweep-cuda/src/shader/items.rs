@@ -25,8 +25,11 @@ impl Shader {
         }
         let made = self.types.made.as_ref().and_then(made::written);
         let stored = made.unwrap_or_else(|| "Stored(leave(acc))".to_owned());
-        format!("inline Stored stored(Acc acc) {{ return {stored}; }}\n")
-            + &output(self.types.output, self.out_width)
+        let function = match self.types.selects() {
+            true => "inline Stored stored(const Payload& item) { return item; }\n".to_owned(),
+            false => format!("inline Stored stored(Acc acc) {{ return {stored}; }}\n"),
+        };
+        function + &output(self.types.output, self.out_width)
     }
 }
 
@@ -89,6 +92,10 @@ fn extra_inputs(types: &Types) -> ExtraInputs {
     if types.cut.is_some() {
         fields += "const Mark* marks; u64 segments; Mark* unique; u64* count; ";
         passed_on.extend(["inputs.marks", "inputs.segments", "inputs.unique", "inputs.count"]);
+    }
+    if types.selects() {
+        fields += "u64* count; ";
+        passed_on.push("inputs.count");
     }
     if given_words(types) > 0 {
         fields += "Given given; ";

@@ -136,8 +136,7 @@ impl ItemReader<'_> {
 
     /// Expressions for the items in the structure, which is a variable of this name.
     fn unpacked(&self, of: &str) -> String {
-        let FusedInput { recipe, functions } = self.made;
-        let items = self.terms(of).map(|terms| recipe.formula.text(functions, &terms));
+        let items = self.terms(of).map(|terms| self.made.item_text::<CudaCpp>(&terms));
         items.collect::<Vec<_>>().join(", ")
     }
 

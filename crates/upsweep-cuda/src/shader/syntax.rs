@@ -69,6 +69,11 @@ impl Syntax for CudaCpp {
         format!("{digits}{suffix}")
     }
 
+    fn structure_type(name: &str, fields: &[(&str, &str)]) -> String {
+        let fields = fields.iter().map(|(field, of)| format!("{of} {field}; "));
+        format!("struct {name} {{ {}}};\n", fields.collect::<String>())
+    }
+
     fn structure(name: &str, fields: &[String]) -> String {
         format!("{name}{{{}}}", fields.join(", "))
     }

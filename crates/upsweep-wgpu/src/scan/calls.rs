@@ -5,14 +5,13 @@ use std::sync::Arc;
 use upsweep_core::summation::WINDOW;
 use upsweep_core::{Direction, GpuScanStrategy, Result, WorkgroupPolicy};
 use upsweep_gpu::bits::Words;
-use upsweep_gpu::{BindScan, Form, Part, ScanOptions, WORD, packed_begin};
+use upsweep_gpu::{BindScan, Form, Part, ScanOptions, Selecting, WORD, packed_begin};
 
-use super::{Lies, Scanning, policy};
+use super::{Lies, Others, Scanning, policy};
 use crate::backend::{Inputs, Job, Workspace};
 use crate::device::Gpu;
 use crate::record::{Bound, Recording};
 use crate::reduce::bytes as bytes_of;
-use crate::segmented::Beside;
 use crate::shader::Types;
 use crate::slice::Slice;
 
@@ -65,18 +64,18 @@ pub(crate) fn bind(
     bind_beside(gpu, workspace, job, (form, in_place), output, None, options)
 }
 
-/// The same, with what kernels of segments have beside its arrays.
+/// The same, with what kernels have beside its arrays.
 pub(crate) fn bind_beside(
     gpu: &Gpu,
     workspace: &mut Workspace,
     job: Job<'_, '_>,
     (form, in_place): (Form, bool),
     output: &Slice<'_>,
-    beside: Option<&Beside<'_>>,
+    others: Option<Others<'_>>,
     options: &ScanOptions,
 ) -> Result<Recording> {
     let Job { types, inputs, init } = job;
-    if !in_place {
+    if !in_place && form.selecting != Some(Selecting::Counted) {
         inputs.all().try_for_each(|input| input.check_apart(output))?;
     }
     let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&gpu.facts));
@@ -106,7 +105,7 @@ pub(crate) fn bind_beside(
         workspace.scanning = Some((*options, made));
     }
     match &workspace.scanning {
-        Some((_, scanning)) => scanning.bind(gpu, &inputs, output, beside, absent, init),
+        Some((_, scanning)) => scanning.bind(gpu, &inputs, output, others, absent, init),
         None => Err(gpu.failed("a scan that was just made is gone")),
     }
 }

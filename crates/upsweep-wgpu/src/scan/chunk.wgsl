@@ -10,7 +10,7 @@
 // blocked loads there is one unit, of all the thread's items.
 //
 // `scan_chunk`, or its parts, scans every level from the smallest up: S of the items of each group, S of the groups of
-// each row, of the rows of each tile, leaving the totals of tiles in `tile_totals`. `finish_chunk` brings a carry down
+// each row, of the rows of each tile, leaving the totals of tiles in `tile_totals`. `finish_chunk` (`finish.wgsl`) brings a carry down
 // again, so that each item takes part in one operation after the carry is known. What comes into tiles, one subgroup
 // finds out: `slots.wgsl`.
 //
@@ -45,7 +45,6 @@ struct Parameters {
     init: array<vec4<u32>, INIT_VECTORS>,
 }
 
-@group(0) @binding(1) var<storage, read_write> output: array<OutWord>;
 @group(0) @binding(3) var<uniform> parameters: Parameters;
 
 /// What a thread holds of a chunk.
@@ -56,6 +55,22 @@ var<workgroup> row_totals: array<Acc, CHUNK_ROWS>;
 var<workgroup> rows_before: array<Acc, CHUNK_ROWS>;
 var<workgroup> tile_totals: array<Acc, CHUNK_TILES>;
 var<workgroup> tile_carries: array<Acc, CHUNK_TILES>;
+
+/// The place in the array of item `i` from the end that the scan starts at.
+fn place(i: u32) -> u32 {
+    if (REVERSE == 1u) {
+        return parameters.items - 1u - i;
+    }
+    return i;
+}
+
+/// The operator, the left operand being the one nearer to the start of the scan.
+fn then(left: Acc, right: Acc) -> Acc {
+    if (REVERSE == 1u) {
+        return combine(right, left);
+    }
+    return combine(left, right);
+}
 
 /// The number in the chunk of a thread's unit r.
 fn unit_of(thread: u32, r: u32) -> u32 {
@@ -126,36 +141,6 @@ fn scan_rows(thread: u32) -> Acc {
         total = row_totals[thread];
     }
     return scan_across(total, thread, ROWS);
-}
-
-/// Writes the chunk, once all threads know that `tile_carries` hold what comes into each tile.
-fn finish_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
-    if (EMITS == 1u) {
-        for (var r = 0u; r < UNITS; r++) { // unrolled
-            let at = unit_of(thread, r) * UNIT;
-            emit(finished(chunk, thread, r, (*held)[r]), first_of(chunk) + at, at);
-        }
-        emit_empty(chunk, thread);
-    } else if (OUT_ALIGNED == 1u && is_whole(chunk)) {
-        for (var r = 0u; r < UNITS; r++) { // unrolled
-            store_unit(first_of(chunk) + unit_of(thread, r) * UNIT, finished(chunk, thread, r, (*held)[r]));
-        }
-    } else {
-        for (var r = 0u; r < UNITS; r++) { // unrolled
-            store_items(first_of(chunk) + unit_of(thread, r) * UNIT, finished(chunk, thread, r, (*held)[r]));
-        }
-    }
-}
-
-/// A thread's unit r with all that comes before it.
-fn finished(chunk: u32, thread: u32, r: u32, unit: Unit) -> Unit {
-    let row = unit_of(thread, r) / ROW_THREADS;
-    let carry = then(tile_carries[row / ROWS], rows_before[row]);
-    let scanned = with_carry(unit, carry, r == 0u && thread == 0u && chunk == 0u);
-    if (SEGMENTED == 1u) {
-        return cut(scanned);
-    }
-    return scanned;
 }
 
 /// What comes into the first window.

@@ -14,7 +14,7 @@ use upsweep_core::{
     Direction, Error, GpuScanStrategy, Result, ScanGlobal, ScanLocal, Strategy, WorkgroupPolicy,
 };
 use upsweep_gpu::bits::{MOST_WORDS, Words, memory_words};
-use upsweep_gpu::{Form, Init, ScanOptions};
+use upsweep_gpu::{Form, Init, ScanOptions, Selecting};
 use wgpu::BufferUsages;
 
 use crate::backend::Inputs;
@@ -22,6 +22,8 @@ use crate::device::{Facts, Gpu};
 use crate::record::{Dispatch, Recording, Traffic};
 use crate::reduce::{self, Arrays, PARAMETERS, bytes, grid, put_parameters};
 use crate::segmented::{self, Beside};
+use crate::select;
+use crate::shader::made::BINDINGS;
 use crate::shader::types::access;
 use crate::shader::{INPUT, PUBLISHED, STATE, Shader, Types, WORKGROUP, handed};
 use crate::slice::{Slice, Window};
@@ -52,6 +54,15 @@ pub(crate) const RUNS: u32 = 1 << (u32::BITS - TICKET_BITS);
 
 /// Words in front of what workgroups publish; `state.wgsl`.
 const STATE_HEADER: u64 = 8;
+
+/// What kernels have beside items and outputs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Others<'a> {
+    /// Of segments.
+    Segments(Beside<'a>),
+    /// The number of items that are selected.
+    Count(Slice<'a>),
+}
 
 /// A scan of arrays of at most a given length, ready to be recorded.
 #[derive(Debug)]
@@ -102,14 +113,25 @@ impl Scanning {
         let shape = Shape::new(facts, types, &strategy, lies, policy);
         let mut parts = vec![
             include_str!("chunk.wgsl"),
-            include_str!("unit.wgsl"),
-            if types.packed > 1 { include_str!("packed.wgsl") } else { include_str!("items.wgsl") },
             include_str!("slots.wgsl"),
             include_str!("total.wgsl"),
             WORKGROUP,
             STATE,
         ];
-        parts.extend(segmented::parts(types));
+        if types.selects() {
+            parts.extend(select::parts(form));
+        } else {
+            parts.extend([
+                include_str!("unit.wgsl"),
+                include_str!("finish.wgsl"),
+                if types.packed > 1 {
+                    include_str!("packed.wgsl")
+                } else {
+                    include_str!("items.wgsl")
+                },
+            ]);
+            parts.extend(segmented::parts(types));
+        }
         match strategy.local {
             ScanLocal::Cooperative if facts.subgroup == 1 => {
                 return Err(refused("the device has no subgroup operations".to_owned()));
@@ -135,10 +157,11 @@ impl Scanning {
             (true, false) => include_str!("memory_in_place.wgsl"),
             (true, true) => include_str!("memory_in_place_atomic.wgsl"),
         });
-        parts.push(if lies.shared_words {
-            include_str!("write_atomic.wgsl")
-        } else {
-            include_str!("write_whole.wgsl")
+        let writes = form.selecting != Some(Selecting::Counted);
+        parts.push(match (writes, lies.shared_words) {
+            (false, _) => "",
+            (true, true) => include_str!("write_atomic.wgsl"),
+            (true, false) => include_str!("write_whole.wgsl"),
         });
         let waits = matches!(strategy.global, ScanGlobal::LookBack | ScanGlobal::Aggregates);
         if waits && !facts.forward_progress {
@@ -158,7 +181,7 @@ impl Scanning {
                     PUBLISHED,
                     include_str!("tickets.wgsl"),
                     include_str!("seen.wgsl"),
-                    include_str!("parked.wgsl"),
+                    if types.selects() { "" } else { include_str!("parked.wgsl") },
                     include_str!("look_back.wgsl"),
                 ]);
                 vec!["scan"]
@@ -189,7 +212,7 @@ impl Scanning {
                     "what is written does not say where segments begin".to_owned(),
                 ));
             }
-            ScanGlobal::ScanThenPropagate if types.writes_other() => {
+            ScanGlobal::ScanThenPropagate if types.writes_other() || types.selects() => {
                 return Err(refused("what is written is not what is combined".to_owned()));
             }
             ScanGlobal::ScanThenPropagate if nests => {
@@ -214,7 +237,7 @@ impl Scanning {
             constants: shape.constants(facts, &strategy, form, lies, (types, nests)),
             parts: parts.to_vec(),
             entries,
-            writes: true,
+            writes,
             shared_words: lies.shared_words,
             atomic: None,
             types: types.clone(),
@@ -296,22 +319,27 @@ impl Scanning {
         self.types == *types && self.form == form && items <= self.items && lies == self.lies
     }
 
-    /// Everything for a scan of arrays into `output`, which is as long. In place they are the same. Kernels of segments have
-    /// other arrays `beside`; those of words are told how many items are `absent` from the last.
+    /// Everything for a scan of arrays into `output`, which is as long. In place they are the same. Some kernels have `others`; those of
+    /// words are told how many items are `absent` from the last.
     pub(crate) fn bind(
         &self,
         gpu: &Gpu,
         inputs: &Inputs<'_>,
         output: &Slice<'_>,
-        beside: Option<&Beside<'_>>,
+        others: Option<Others<'_>>,
         absent: u32,
         init: Init,
     ) -> Result<Recording> {
         let facts = &gpu.facts;
         let chunk = u64::from(self.shape.chunk());
-        // What is cut into segments is not cut into windows, and so need not be whole ones.
-        let is_cut = self.types.cut.is_some();
-        let multiple = if is_cut { 1 } else { WINDOW as u64 };
+        let (beside, count) = match &others {
+            Some(Others::Segments(beside)) => (Some(beside), None),
+            Some(Others::Count(count)) => (None, Some(count)),
+            None => (None, None),
+        };
+        // What is cut into segments, or selected, is not cut into windows, and so need not be whole ones.
+        let is_whole = self.types.cut.is_some() || self.types.selects();
+        let multiple = if is_whole { 1 } else { WINDOW as u64 };
         let only_total = self.form.only_total;
         let all = Arrays::of(&self.types, inputs);
         let input = all.widest();
@@ -326,9 +354,9 @@ impl Scanning {
         let of_input = wide.is_none() || (reads_wide && input.is_some());
         let turned = self.form.direction == Direction::Reverse;
         let tickets = MOST_TICKETS * chunk;
-        if is_cut && self.waits() && inputs.items > tickets {
+        if is_whole && self.waits() && inputs.items > tickets {
             let reason = format!(
-                "workgroups that wait for others count at most {tickets} items in segments, not {}; take {}",
+                "workgroups that wait for others count at most {tickets} items in one launch, not {}; take {}",
                 inputs.items,
                 ScanGlobal::ReduceThenScan
             );
@@ -336,14 +364,15 @@ impl Scanning {
         }
         let windows = match wide {
             Some((kind, slice)) => {
-                let counted = if is_cut { u64::MAX } else { tickets * kind.size() as u64 };
+                let counted = if is_whole { u64::MAX } else { tickets * kind.size() as u64 };
                 let most = facts.binding_bytes.min(counted);
                 slice.windows_of(kind, most, facts.alignment, multiple, turned)
             }
             None => Window::of_nothing(inputs.items, tickets, multiple, turned),
         };
-        if is_cut && windows.len() > 1 {
-            return Err(segmented::too_long(gpu, inputs.items, self.types.item));
+        if is_whole && windows.len() > 1 {
+            let too_long = if count.is_some() { select::too_long } else { segmented::too_long };
+            return Err(too_long(gpu, inputs.items, self.types.item));
         }
         let chunks = inputs.items.div_ceil(chunk).max(1);
         let prefixes = chunks.next_multiple_of(WINDOW as u64 / chunk);
@@ -402,6 +431,10 @@ impl Scanning {
             if let (Some(cut), Some(beside)) = (&self.types.cut, beside) {
                 beside.set_starts(cut, facts.alignment, &mut starts);
             }
+            if let Some(count) = count {
+                let place = select::place(&self.types);
+                starts[place] = select::window_of(count, facts.alignment).start;
+            }
             put_parameters(
                 &mut bytes,
                 index,
@@ -428,8 +461,14 @@ impl Scanning {
                 if !spine && !propagates && !total && !self.lies.in_place {
                     bindings.extend(of_arrays.iter().cloned());
                 }
-                if !spine && (!upsweeps || self.lies.in_place) {
+                let writes = self.form.selecting != Some(Selecting::Counted);
+                if !spine && writes && (!upsweeps || self.lies.in_place) {
                     bindings.push((1, write.binding(output.buffer)));
+                }
+                if let (Some(count), false) = (count, spine || upsweeps) {
+                    let window = select::window_of(count, facts.alignment);
+                    let binding = BINDINGS[select::place(&self.types)];
+                    bindings.push((binding, window.binding(count.buffer)));
                 }
                 if let (Some(cut), Some(beside), false) = (&self.types.cut, beside, spine) {
                     bindings.extend(beside.bound(cut, facts.alignment, !upsweeps));

@@ -8,7 +8,7 @@ use upsweep_core::{
 use upsweep_gpu::layout::width_of;
 
 use super::TICKET_BITS;
-use upsweep_gpu::Form;
+use upsweep_gpu::{Form, Scalar, Selecting};
 
 use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
@@ -48,15 +48,15 @@ impl Shape {
     ) -> Self {
         // What is known of offsets in a chunk takes a quarter at most.
         let of_offsets = if by_offsets(types) { facts.shared_bytes / 4 } else { 0 };
+        let least_unit = (lies.width / types.item.size() as u32)
+            .max(lies.out_width / types.output.size() as u32)
+            .max(GROUP as u32);
         let shared = facts.shared_bytes.saturating_sub(SHARED_OF_TILES + of_offsets)
-            / shared_of_thread(types);
+            / (shared_of_thread(types) + least_unit * shared_of_selected(types));
         let most = floor_power_of_two(facts.threads.min(shared).min(1024));
         // Most subgroups have at most 64 threads, and one of them looks.
         let least = facts.subgroup.max(64).min(most);
         let threads = floor_power_of_two(policy.threads_per_workgroup.clamp(least, most));
-        let least_unit = (lies.width / types.item.size() as u32)
-            .max(lies.out_width / types.output.size() as u32)
-            .max(GROUP as u32);
         let least = (TILE as u32 / threads).max(least_unit);
         let most_chunk = match by_offsets(types) {
             true => floor_power_of_two(of_offsets / OF_OFFSETS * u32::BITS).min(WINDOW as u32),
@@ -65,7 +65,8 @@ impl Shape {
         let most_items = (most_chunk / threads).min(LANES as u32).max(least);
         let items = floor_power_of_two(policy.items_per_thread.max(1)).clamp(least, most_items);
         let blocked = strategy.load.arrangement == Arrangement::Blocked;
-        let unit = if blocked { items } else { least_unit };
+        // A word has a bit for each item of a unit of which some are selected.
+        let unit = if blocked && !types.selects() { items } else { least_unit };
         Self { threads, items, unit }
     }
 
@@ -146,6 +147,18 @@ impl Shape {
             ("SEGMENTED", u32::from(types.cut.is_some())),
             ("EMITS", u32::from(types.emits())),
         ];
+        if let Some(selecting) = form.selecting {
+            let room =
+                facts.shared_bytes - SHARED_OF_TILES - self.threads * shared_of_thread(types);
+            let each = self.threads * self.unit;
+            let staged = room.min(MOST_STAGED_BYTES) / shared_of_selected(types).max(1) / each;
+            let staged = floor_power_of_two(staged.clamp(1, units));
+            constants.extend([
+                ("STAGED_UNITS", staged),
+                ("STAGED_ITEMS", staged * each),
+                ("PARTITIONS", u32::from(selecting == Selecting::Partitioned)),
+            ]);
+        }
         if let Some(cut) = &types.cut {
             constants.extend([
                 ("BY_KEYS", u32::from(cut.by == SegmentedBy::Keys)),
@@ -168,6 +181,19 @@ const OF_OFFSETS: u32 = 20;
 fn shared_of_thread(types: &Types) -> u32 {
     20 * types.words_in_arrays()
 }
+
+/// And for each item that may be selected: numbers in the types that kernels compute with, each at a multiple of its size.
+fn shared_of_selected(types: &Types) -> u32 {
+    if !types.selects() {
+        return 0;
+    }
+    let sizes = types.output.numbers().map(|(_, of)| 4 * Scalar::of(of).words());
+    let most = sizes.clone().max().unwrap_or(4);
+    most * sizes.count() as u32
+}
+
+/// Bytes of items that wait there at once to be written one behind another: as many as let several workgroups share a multiprocessor.
+const MOST_STAGED_BYTES: u32 = 1 << 14;
 
 /// And those that tiles need beside.
 const SHARED_OF_TILES: u32 = 1 << 10;

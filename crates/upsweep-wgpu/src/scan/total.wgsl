@@ -73,20 +73,6 @@ fn chosen(first: Acc, second: Acc, is_second: bool) -> Acc {
     return first;
 }
 
-fn total_of_unit(unit: Unit) -> Acc {
-    var groups: array<Acc, UNIT_GROUPS>;
-    for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
-        const i = 4u * g;
-        groups[g] = then(then(unit.items[i], unit.items[i + 1u]), then(unit.items[i + 2u], unit.items[i + 3u]));
-    }
-    for (var width = 1u; width < UNIT_GROUPS; width *= 2u) { // unrolled
-        for (var g = 0u; g < UNIT_GROUPS; g += 2u * width) { // unrolled
-            groups[g] = then(groups[g], groups[g + width]);
-        }
-    }
-    return groups[0];
-}
-
 /// The total by a tree over `row_totals`, for the subgroup that looks.
 fn total_of_rows() -> Acc {
     var totals: array<Acc, LANE_ROWS>;

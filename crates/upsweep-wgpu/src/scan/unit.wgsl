@@ -1,21 +1,5 @@
 // Neighbouring items of one thread: loading, S over their row, storing. What is done with them: `items.wgsl`, `packed.wgsl`.
 
-/// The place in the array of item `i` from the end that the scan starts at.
-fn place(i: u32) -> u32 {
-    if (REVERSE == 1u) {
-        return parameters.items - 1u - i;
-    }
-    return i;
-}
-
-/// The operator, the left operand being the one nearer to the start of the scan.
-fn then(left: Acc, right: Acc) -> Acc {
-    if (REVERSE == 1u) {
-        return combine(right, left);
-    }
-    return combine(left, right);
-}
-
 /// The items from number `first` of the scan on. Where units are whole accesses, anything behind the end.
 fn load_unit(first: u32) -> Unit {
     var unit: Unit;
@@ -111,4 +95,18 @@ fn scan_row(loaded: Unit, thread: u32, number: u32, leaves: bool) -> Unit {
         row_totals[number / ROW_THREADS] = upto[UNIT_GROUPS - 1u];
     }
     return scanned_row(unit);
+}
+
+fn total_of_unit(unit: Unit) -> Acc {
+    var groups: array<Acc, UNIT_GROUPS>;
+    for (var g = 0u; g < UNIT_GROUPS; g++) { // unrolled
+        const i = 4u * g;
+        groups[g] = then(then(unit.items[i], unit.items[i + 1u]), then(unit.items[i + 2u], unit.items[i + 3u]));
+    }
+    for (var width = 1u; width < UNIT_GROUPS; width *= 2u) { // unrolled
+        for (var g = 0u; g < UNIT_GROUPS; g += 2u * width) { // unrolled
+            groups[g] = then(groups[g], groups[g + width]);
+        }
+    }
+    return groups[0];
 }

@@ -2,6 +2,8 @@
 
 alias OutWord = atomic<u32>;
 
+@group(0) @binding(1) var<storage, read_write> output: array<OutWord>;
+
 fn write_access(at: u32, access: OutAccess) {
     atomicStore(&output[at], access);
 }

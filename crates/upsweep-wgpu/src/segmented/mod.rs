@@ -132,16 +132,8 @@ impl BindSegmented for Gpu {
         }
         check_arrays(self, &job, &cut, &beside, &output)?;
         let job = Job { types: Types { cut: Some(cut), ..job.types }, ..job };
-        scan::calls::bind_beside(
-            self,
-            workspace,
-            job,
-            (form, false),
-            &output,
-            Some(&beside),
-            options,
-        )
-        .map(Bound)
+        let (form, others) = ((form, false), Some(scan::Others::Segments(beside)));
+        scan::calls::bind_beside(self, workspace, job, form, &output, others, options).map(Bound)
     }
 }
 

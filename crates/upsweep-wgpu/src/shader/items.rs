@@ -45,11 +45,12 @@ impl Shader {
         format!(
             "alias OutAccess = {};\n\
              const OUT_ACCESS_ITEMS = {items}u;\n\
-             fn stored(acc: Acc) -> Stored {{ return {}; }}\n\
+             fn stored({}) -> Stored {{ return {}; }}\n\
              fn pack(items: array<Stored, OUT_ACCESS_ITEMS>) -> OutAccess {{\n{}\
              \x20   return {};\n}}\n\
              {one}",
             if self.is_read_as(&name) { "Access" } else { &name },
+            if self.types.selects() { "item: Payload" } else { "acc: Acc" },
             self.stored(),
             self.packed_halves(output, &values),
             pack(output, &values),
@@ -62,9 +63,12 @@ impl Shader {
         self.types.made.is_none() && read.is_some_and(|(read, _)| read == name)
     }
 
-    /// An expression for what is written of a value `acc`.
+    /// An expression for what is written of a value `acc`, or of an `item` that is selected.
     fn stored(&self) -> String {
         let [_, value, stored] = self.types.type_names();
+        if self.types.selects() {
+            return "item".to_owned();
+        }
         let made = self.types.made.as_ref();
         match made.and_then(|made| made::written(made, first_word(&self.types))) {
             Some(written) => written,

@@ -53,7 +53,7 @@ pub(super) fn text(made: &FusedInput, items: u32, first_word: usize) -> String {
     let arrays = Arrays::of(made, items);
     let terms = |v| ItemTerms { made, arrays: &arrays, v, first_word, is_read: true };
     let all: Vec<ItemTerms<'_>> = (0..items as usize).map(terms).collect();
-    let unpacked = all.iter().map(|terms| made.recipe.formula.text(&made.functions, terms));
+    let unpacked = all.iter().map(|terms| made.item_text::<Wgsl>(terms));
     let (fields, fetch) = fetch(made, &arrays, &all);
     format!(
         "const ACCESS_ITEMS = {items}u;\n\

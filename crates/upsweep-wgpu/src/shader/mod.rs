@@ -20,6 +20,7 @@ use upsweep_gpu::layout::{width_of, words_stored};
 use upsweep_gpu::{OperatorNames, Syntax};
 
 use crate::backend::Inputs;
+use crate::select;
 use upsweep_gpu::Init;
 
 pub(crate) use cut::Cut;
@@ -171,6 +172,9 @@ impl Shader {
         text += &self.input();
         if self.writes {
             text += &self.output();
+        }
+        if types.selects() {
+            text += &select::count_text(types);
         }
         if let Some(function) = self.atomic {
             text += &types.total_text(function);

@@ -66,6 +66,12 @@ impl Syntax for Wgsl {
         format!("{digits}{suffix}")
     }
 
+    fn structure_type(name: &str, fields: &[(&str, &str)]) -> String {
+        let fields: Vec<String> =
+            fields.iter().map(|(field, of)| format!("{field}: {of}")).collect();
+        format!("struct {name} {{ {} }}\n", fields.join(", "))
+    }
+
     fn structure(name: &str, fields: &[String]) -> String {
         format!("{name}({})", fields.join(", "))
     }

@@ -4,6 +4,7 @@
 //! it is handed at each launch. `places.rs` says at which numbers arrays are read, `values.rs` what lies in no array; `positions.rs`
 //! makes ranks with their numbers, to find positions within segments on GPUs.
 
+mod filter;
 mod places;
 mod positions;
 mod values;
@@ -11,7 +12,7 @@ mod values;
 use core::ops::Range;
 use std::borrow::Cow;
 
-use upsweep_core::{Arguments, Formula, Make, Parameter, Recipe};
+use upsweep_core::{Arguments, Condition, Formula, Index, Make, Parameter, Recipe};
 
 use crate::backend::{Kind, ViewBackend, wrong_device};
 use crate::view::Items;
@@ -19,6 +20,7 @@ use crate::{
     Apply, Array, Device, Dtype, Element, Error, GatherIndex, Operator, Reduce, Result, Scan,
     Segments, View, ViewMut, Widen, cuda, gpu, memory, segmented,
 };
+pub use filter::Filtered;
 pub(crate) use places::Place;
 pub use places::{Gathered, Reversed, Strided};
 #[cfg(feature = "any")]
@@ -90,6 +92,31 @@ pub trait Fused<'a>: Copy {
         F: Apply<<Self::Item as Arguments>::Tuple, Output: Arguments>,
     {
         Mapped { input: self, function }
+    }
+
+    /// The items of which a predicate holds, to be selected, counted, or told apart from the others.
+    ///
+    /// A predicate is a function with [`#[upsweep::function]`](macro@crate::function) that takes an item and gives a `bool`.
+    ///
+    /// ```
+    /// use upsweep::{Device, Fused, counting};
+    ///
+    /// #[upsweep::function]
+    /// fn is_odd(number: u32) -> bool {
+    ///     number % 2 == 1
+    /// }
+    ///
+    /// let odd = counting(0u32..10).filter(is_odd {});
+    /// assert_eq!(odd.select(&Device::cpu())?.into_vec()?, [1, 3, 5, 7, 9]);
+    /// assert_eq!(odd.count(&Device::cpu())?, 5);
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
+    fn filter<P>(self, predicate: P) -> Filtered<Self, P>
+    where
+        Self: Fused<'a, Item: Element>,
+        P: Apply<(Self::Item,), Output = bool>,
+    {
+        Filtered::new(self, predicate)
     }
 
     /// Items of the same number in pairs, as many as the shorter one has.
@@ -430,15 +457,7 @@ pub trait Fused<'a>: Copy {
     {
         let mut parts = Parts::default();
         let formula = self.formulas(&Place::OWN, &mut parts).pop().unwrap_or(Formula::Item(0));
-        let kinds = |sources: &[Source<'_>]| sources.iter().map(|source| source.kind).collect();
-        let recipe = Recipe {
-            item: <Self::Item as Element>::KIND,
-            arrays: kinds(&parts.arrays),
-            anywhere: kinds(&parts.anywhere),
-            parameters: parts.kinds(),
-            formula,
-            written: None,
-        };
+        let recipe = parts.recipe(<Self::Item as Element>::KIND, formula);
         Made { recipe, parts, items: self.len() }
     }
 }
@@ -466,7 +485,20 @@ pub struct Made<'a> {
     pub(crate) items: usize,
 }
 
-impl Made<'_> {
+impl<'a> Made<'a> {
+    /// Items of this kind of which those are selected that a condition holds of.
+    pub(crate) fn selecting(
+        items: usize,
+        item: upsweep_core::Kind,
+        formula: Formula,
+        condition: Condition,
+        parts: Parts<'a>,
+    ) -> Self {
+        let mut made = Self { recipe: parts.recipe(item, formula), parts, items };
+        made.recipe.condition = Some(condition);
+        made
+    }
+
     /// The GPU on which the first array is that is on one.
     pub(crate) fn home(&self) -> Option<Device> {
         let mut arrays = self.parts.arrays.iter().chain(&self.parts.anywhere);
@@ -493,6 +525,33 @@ impl<'a> Parts<'a> {
     fn parameter(&mut self, parameter: Parameter) -> usize {
         self.parameters.push(parameter);
         self.parameters.len() - 1
+    }
+
+    /// Adds an array that is read in order: its item.
+    pub(crate) fn array(&mut self, array: Source<'a>) -> Formula {
+        self.arrays.push(array);
+        Formula::Item(self.arrays.len() - 1)
+    }
+
+    /// The numbers of items, counted from 0.
+    pub(crate) fn numbers(&mut self, of: Dtype) -> Formula {
+        let words = vec![0; of.size() / 4];
+        let start = self.parameter(Parameter { kind: of.into(), words });
+        Formula::Counted(of, start, Box::new(Index::Own))
+    }
+
+    /// The recipe of items of this kind, made of what was added.
+    fn recipe(&self, item: upsweep_core::Kind, formula: Formula) -> Recipe {
+        let kinds = |sources: &[Source<'_>]| sources.iter().map(|source| source.kind).collect();
+        Recipe {
+            item,
+            arrays: kinds(&self.arrays),
+            anywhere: kinds(&self.anywhere),
+            parameters: self.kinds(),
+            formula,
+            written: None,
+            condition: None,
+        }
     }
 
     /// A call of a function, with its fields in front of these arguments.
@@ -536,6 +595,19 @@ impl<'a> Source<'a> {
             Items::Device(range) => Stored::Device(range),
         };
         Self { kind: T::KIND, stored }
+    }
+
+    /// Numbers as unsigned integers of the same bits: what is only moved, or compared with nothing but itself.
+    pub(crate) fn bits(self) -> Self {
+        match self.kind {
+            upsweep_core::Kind::Number(dtype) => self.bits_as(match dtype.size() {
+                1 => Dtype::U8,
+                2 => Dtype::U16,
+                4 => Dtype::U32,
+                _ => Dtype::U64,
+            }),
+            _ => self,
+        }
     }
 
     /// The same bits as numbers of another type of the same size.

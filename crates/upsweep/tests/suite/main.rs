@@ -29,6 +29,7 @@ mod scan_floats;
 mod scan_signed;
 mod scan_unsigned;
 mod segmented;
+mod select;
 mod share;
 mod streams;
 mod structures;

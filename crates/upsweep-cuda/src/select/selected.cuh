@@ -1,0 +1,87 @@
+// Where selected items go: one behind another. Partitioned, the others follow behind all of them.
+
+/// Whether not every item is written where it was.
+constexpr bool EMITS = true;
+
+struct Marks {
+    u32 of_row[ROWS];
+};
+
+/// Segments there are none.
+struct Heads {
+    void find(const Scan&, u32) {}
+};
+
+inline bool begins_in(const Acc&) { return false; }
+inline u32 cuts_of(const Scan&, const Heads&, u64) { return 0; }
+inline void find_cuts(const Scan&, const Heads&, u64, u32, Marks& cuts) {
+#pragma unroll
+    for (u32 r = 0; r < ROWS; ++r) {
+        cuts.of_row[r] = 0;
+    }
+}
+inline void mark(const Scan&, u64, u32, Group&) {}
+inline void cut(const Scan&, u32, Group&) {}
+
+/// The number of items of a group that there are, the first of which is number `at`.
+inline u32 there_are(const Scan& scan, u64 at) { return at < scan.items ? u32(min(scan.items - at, u64(GROUP))) : 0; }
+
+/// Leaves how many are selected in all, which the group with the last item knows. A partition was told.
+inline void leave_count(const Scan& scan, u64 at, const Group& group) {
+    if (!PARTITIONS && at < scan.items && scan.items - at <= GROUP) {
+        *scan.inputs.count = u64(group.before) + __popc(group.selected);
+    }
+}
+
+/// Writes the items of a group, the first of which is number `at`, one by one.
+inline void emit(const Scan& scan, u64 at, const Group& group, u32) {
+    const u64 border = PARTITIONS ? *scan.inputs.count : 0;
+    u64 to = group.before;
+#pragma unroll
+    for (u32 k = 0; k < GROUP; ++k) {
+        const bool is_selected = group.selected >> k & 1;
+        if (WRITES_SELECTED && is_selected) {
+            write_value(scan.output + to, group.at[k], 1);
+        } else if (PARTITIONS && !is_selected && k < there_are(scan, at)) {
+            write_value(scan.output + (border + at + k - to), group.at[k], 1);
+        }
+        to += is_selected ? 1 : 0;
+    }
+    leave_count(scan, at, group);
+}
+
+/// The same of all lanes of the warp that has a row: items go to neighbours in shared memory first, and from there in whole accesses of the
+/// warp.
+inline void emit_row(const Scan& scan, u64 at, const Group& group, u32, Exchange& exchange, u32 lane) {
+    if constexpr (WRITES_SELECTED) {
+        OutMemory* staged = (OutMemory*)exchange.out;
+        const u64 first = __shfl_sync(ALL_LANES, group.before, 0);
+        // Items of the row in front of this lane's that are selected, and all that are.
+        const u32 own = u32(group.before - first);
+        const u32 count = __shfl_sync(ALL_LANES, own + __popc(group.selected), SUBGROUP - 1);
+        u32 to = own, other = count + lane * GROUP - own;
+        __syncwarp();
+#pragma unroll
+        for (u32 k = 0; k < GROUP; ++k) {
+            const bool is_selected = group.selected >> k & 1;
+            if (is_selected || (PARTITIONS && k < there_are(scan, at))) {
+                staged[is_selected ? to : other] = pack_one(stored(group.at[k]));
+            }
+            to += is_selected ? 1 : 0;
+            other += is_selected ? 0 : 1;
+        }
+        __syncwarp();
+        for (u32 k = lane; k < count; k += SUBGROUP) {
+            scan.output[first + k] = staged[k];
+        }
+        if constexpr (PARTITIONS) {
+            const u64 row = at - lane * GROUP;
+            const u32 rest = row < scan.items ? u32(min(scan.items - row, u64(ROW))) - count : 0;
+            OutMemory* others = scan.output + (*scan.inputs.count + row - first);
+            for (u32 k = lane; k < rest; k += SUBGROUP) {
+                others[k] = staged[count + k];
+            }
+        }
+    }
+    leave_count(scan, at, group);
+}

@@ -1,0 +1,17 @@
+// How many items are selected.
+
+/// How many items are selected in front of the units of this number; or, behind the last, up to the end of the chunk.
+fn selected_in_front(r: u32) -> u32 {
+    let row = unit_of(0u, r) / ROW_THREADS;
+    if (row < CHUNK_ROWS) {
+        return tile_carries[row / ROWS] + rows_before[row];
+    }
+    return tile_carries[CHUNK_TILES - 1u] + tile_totals[CHUNK_TILES - 1u];
+}
+
+/// The last chunk says how many there are.
+fn leave_count(chunk: u32, thread: u32) {
+    if (chunk + 1u == parameters.chunks && thread == 0u) {
+        write_count(selected_in_front(UNITS));
+    }
+}

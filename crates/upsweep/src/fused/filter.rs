@@ -1,0 +1,247 @@
+//! Items of which a predicate holds.
+
+use upsweep_core::{Condition, Formula, Make};
+
+use super::{Fused, Made, Parts, Place};
+use crate::backend::ViewBackend;
+use crate::erased::Erased;
+use crate::select::{Compacted, check_outputs, check_positions};
+use crate::{Apply, Array, Device, Element, GatherIndex, Result, ViewMut};
+
+/// The items of which a predicate holds, which are found out as they are read; see [`Fused::filter`].
+#[derive(Clone, Copy, Debug)]
+pub struct Filtered<E, P> {
+    items: E,
+    predicate: P,
+}
+
+impl<E, P> Filtered<E, P> {
+    pub(super) fn new(items: E, predicate: P) -> Self {
+        Self { items, predicate }
+    }
+}
+
+impl<'a, E, P> Filtered<E, P>
+where
+    E: Fused<'a, Item: Element>,
+    P: Apply<(E::Item,), Output = bool>,
+{
+    /// The items of which the predicate holds, in their order.
+    ///
+    /// # Result
+    /// On the device, in memory for as many items as there are; see [`Compacted`].
+    ///
+    /// # Cost
+    /// Every array is read once, and what is selected is written once. On a GPU it returns when the work has been begun.
+    ///
+    /// # Errors
+    /// Those of [`Fused::reduce`]. On a GPU every array must fit in its memory, and with wgpu in one binding; else
+    /// [`Error::Buffer`](crate::Error::Buffer) says so.
+    ///
+    /// # Examples
+    /// ```
+    /// use upsweep::{Device, Element, Fused, View};
+    ///
+    /// /// Numbers above a threshold.
+    /// #[derive(Clone, Copy, Debug, PartialEq, Element)]
+    /// #[repr(C)]
+    /// struct Above {
+    ///     threshold: f32,
+    /// }
+    ///
+    /// #[upsweep::function]
+    /// impl Above {
+    ///     fn apply(self, value: f32) -> bool {
+    ///         value > self.threshold
+    ///     }
+    /// }
+    ///
+    /// let items = View::from(&[1.0f32, 4.5, 2.0, 9.0]);
+    /// let found = items.filter(Above { threshold: 3.5 }).select(&Device::cpu())?;
+    /// assert_eq!(found.into_vec()?, [4.5, 9.0]);
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
+    pub fn select(&self, device: &Device) -> Result<Compacted<E::Item>> {
+        let device = &*device.at_home(|| self.items.made().home());
+        let mut found = Compacted::with_room(device, self.items.len(), || self.first())?;
+        let (output, count) = found.targets();
+        self.take(device, false, output, count)?;
+        Ok(found)
+    }
+
+    /// The same into memory of the caller's, which has room for as many items as there are. How many are selected is written to the one
+    /// item of `count`; what lies behind them holds anything.
+    ///
+    /// # Cost
+    /// As of [`select`](Filtered::select); it waits for nothing that is written on a GPU.
+    ///
+    /// # Errors
+    /// Those of [`select`](Filtered::select), and before anything is written
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) and [`Error::ResultLength`](crate::Error::ResultLength).
+    pub fn select_into<'b, 'c>(
+        &self,
+        device: &Device,
+        output: impl Into<ViewMut<'b, E::Item>>,
+        count: impl Into<ViewMut<'c, u64>>,
+    ) -> Result<()> {
+        self.take(device, false, output.into(), count.into())
+    }
+
+    /// All items: those of which the predicate holds, in their order, and behind them the others, in theirs. How many come first is the
+    /// second result.
+    ///
+    /// # Cost
+    /// Every array is read twice, the first time to count. On a GPU it waits for the count.
+    ///
+    /// # Errors
+    /// Those of [`select`](Filtered::select).
+    pub fn partition(&self, device: &Device) -> Result<(Array<E::Item>, usize)> {
+        let device = &*device.at_home(|| self.items.made().home());
+        let mut all = Compacted::with_room(device, self.items.len(), || self.first())?;
+        let (output, count) = all.targets();
+        self.take(device, true, output, count)?;
+        all.into_parts()
+    }
+
+    /// The same into memory of the caller's, which has as many items; how many come first is written to the one item of `count`.
+    ///
+    /// # Cost
+    /// As of [`partition`](Filtered::partition); it waits for nothing that is written on a GPU.
+    ///
+    /// # Errors
+    /// Those of [`select_into`](Filtered::select_into).
+    pub fn partition_into<'b, 'c>(
+        &self,
+        device: &Device,
+        output: impl Into<ViewMut<'b, E::Item>>,
+        count: impl Into<ViewMut<'c, u64>>,
+    ) -> Result<()> {
+        self.take(device, true, output.into(), count.into())
+    }
+
+    /// The numbers of the items of which the predicate holds, counted from 0, as `u32` or `u64`.
+    ///
+    /// # Cost
+    /// As of [`select`](Filtered::select).
+    ///
+    /// # Errors
+    /// Those of [`select`](Filtered::select); [`Error::PositionRange`](crate::Error::PositionRange) where the type does not hold the last
+    /// number.
+    pub fn positions<I: GatherIndex>(&self, device: &Device) -> Result<Compacted<I>> {
+        let device = &*device.at_home(|| self.items.made().home());
+        let mut found = Compacted::with_room(device, self.items.len(), || Ok(I::default()))?;
+        let (output, count) = found.targets();
+        self.positions_into(device, output, count)?;
+        Ok(found)
+    }
+
+    /// The same into memory of the caller's, which has room for as many numbers as there are items. How many there are is written to the
+    /// one item of `count`; what lies behind them holds anything.
+    ///
+    /// # Cost
+    /// As of [`select`](Filtered::select); it waits for nothing that is written on a GPU.
+    ///
+    /// # Errors
+    /// Those of [`positions`](Filtered::positions) and of [`select_into`](Filtered::select_into).
+    pub fn positions_into<'b, 'c, I: GatherIndex>(
+        &self,
+        device: &Device,
+        output: impl Into<ViewMut<'b, I>>,
+        count: impl Into<ViewMut<'c, u64>>,
+    ) -> Result<()> {
+        let (mut output, mut count) = (output.into(), count.into());
+        self.items.check()?;
+        check_positions::<I>(self.items.len())?;
+        check_outputs(self.items.len(), &output, &count)?;
+        let device = device.at_home(|| self.items.made().home().or_else(|| output.home()));
+        match device.kind().erased() {
+            Erased::Cpu(cpu) => {
+                let (items, output) = (self.items.on_host()?, cpu.output(output)?);
+                let found = cpu.positions_made(items, self.keeps(), output)?;
+                cpu.output(count)?[0] = found as u64;
+                Ok(())
+            }
+            Erased::Gpu(gpu) => {
+                let made = self.made(I::KIND, |_, parts| parts.numbers(I::DTYPE));
+                let (output, count) = (output.erased().items, count.erased().items);
+                gpu.select(&made, false, output, count)
+            }
+        }
+    }
+
+    /// How many there are: `count_if` of other libraries. Waits for the number.
+    ///
+    /// # Cost
+    /// Every array is read once, and nothing is written.
+    ///
+    /// # Errors
+    /// Those of [`Fused::reduce`].
+    pub fn count(&self, device: &Device) -> Result<u64> {
+        self.items.check()?;
+        let device = device.at_home(|| self.items.made().home());
+        match device.kind().erased() {
+            Erased::Cpu(cpu) => cpu.count_made(self.items.on_host()?, self.keeps()),
+            Erased::Gpu(gpu) => {
+                let mut count = [0];
+                let made = self.made(<E::Item as Element>::KIND, |formula, _| formula);
+                gpu.count(&made, ViewMut::from(&mut count).erased().items)?;
+                Ok(count[0])
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn take(
+        &self,
+        device: &Device,
+        partitions: bool,
+        mut output: ViewMut<'_, E::Item>,
+        mut count: ViewMut<'_, u64>,
+    ) -> Result<()> {
+        self.items.check()?;
+        check_outputs(self.items.len(), &output, &count)?;
+        let device = device.at_home(|| self.items.made().home().or_else(|| output.home()));
+        match device.kind().erased() {
+            Erased::Cpu(cpu) => {
+                let (items, output) = (self.items.on_host()?, cpu.output(output)?);
+                let found = match partitions {
+                    false => cpu.select_made(items, self.keeps(), output)?,
+                    true => cpu.partition_made(items, self.keeps(), output)?,
+                };
+                cpu.output(count)?[0] = found as u64;
+                Ok(())
+            }
+            Erased::Gpu(gpu) => {
+                let made = self.made(<E::Item as Element>::KIND, |formula, _| formula);
+                gpu.select(&made, partitions, output.erased().items, count.erased().items)
+            }
+        }
+    }
+
+    /// The predicate for the host.
+    fn keeps(&self) -> impl Fn(E::Item) -> bool + Copy + Send + Sync + use<'a, E, P> {
+        let predicate = self.predicate;
+        #[inline(always)]
+        move |item| predicate.apply((item,))
+    }
+
+    /// What kernels are made for, of which `written`, of this kind, is what is written of an item.
+    fn made(
+        &self,
+        kind: upsweep_core::Kind,
+        written: impl FnOnce(Formula, &mut Parts<'a>) -> Formula,
+    ) -> Made<'a> {
+        let mut parts = Parts::default();
+        let formula = self.items.formulas(&Place::OWN, &mut parts).pop();
+        let formula = formula.unwrap_or(Formula::Item(0));
+        let condition = parts.call(&self.predicate, |_| vec![formula.clone()]);
+        let written = written(formula, &mut parts);
+        Made::selecting(self.items.len(), kind, written, Condition::Holds(condition), parts)
+    }
+
+    /// The first item, on the host.
+    fn first(&self) -> Result<E::Item> {
+        self.items.check()?;
+        Ok(self.items.on_host()?.item(0))
+    }
+}

@@ -1,0 +1,339 @@
+//! Stream compaction: items that are kept, one behind another.
+
+use upsweep_core::Condition;
+
+use crate::backend::{Kind, ViewBackend, wrong_device};
+use crate::erased::Erased;
+use crate::fused::{Made, Parts, Source};
+use crate::view::Items;
+use crate::{Array, Device, Element, Error, GatherIndex, Number, Result, View, ViewMut};
+
+/// What a compaction has kept: an array, and how many of its first items that are.
+///
+/// On a GPU the number lies in the device's memory, where whoever goes on there can read it ([`count`](Compacted::count)). To ask the host for
+/// it is to wait for the work; nothing else here does.
+///
+/// ```
+/// use upsweep::{Device, select};
+/// let kept = select(&Device::cpu(), &[10u32, 20, 30, 40], &[0u8, 1, 1, 0])?;
+/// assert_eq!((kept.capacity(), kept.len()?), (4, 2));
+/// assert_eq!(kept.into_vec()?, [20, 30]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Compacted<T> {
+    items: Array<T>,
+    count: Array<u64>,
+}
+
+impl<T: Element> Compacted<T> {
+    /// Room for as many items as are looked at. On the CPU an array has items from the start, of which `first` gives one.
+    pub(crate) fn with_room(
+        device: &Device,
+        len: usize,
+        first: impl FnOnce() -> Result<T>,
+    ) -> Result<Self> {
+        let items = match device.kind() {
+            Kind::Cpu(_) if len == 0 => Array::from_slice(device, &[])?,
+            Kind::Cpu(_) => Array::filled(device, len, first()?)?,
+            _ => Array::with_room(device, len)?,
+        };
+        Ok(Self { items, count: Array::filled(device, 1, 0)? })
+    }
+
+    /// Where the items go, and their number.
+    pub(crate) fn targets(&mut self) -> (ViewMut<'_, T>, ViewMut<'_, u64>) {
+        (self.items.view_mut(), self.count.view_mut())
+    }
+
+    /// How many items were kept. Waits for the work on a GPU.
+    ///
+    /// # Errors
+    /// Those of the device; none on the CPU.
+    #[expect(clippy::len_without_is_empty, reason = "to know it is to wait")]
+    pub fn len(&self) -> Result<usize> {
+        let count = match self.count.as_slice() {
+            Some(count) => count.first().copied(),
+            None => self.count.to_vec()?.first().copied(),
+        };
+        Ok(count.and_then(|count| usize::try_from(count).ok()).unwrap_or(0).min(self.capacity()))
+    }
+
+    /// The items that were kept, as an array of so many. Waits for the work on a GPU, where the array stays in the same memory.
+    ///
+    /// # Errors
+    /// Those of the device; none on the CPU.
+    pub fn into_array(self) -> Result<Array<T>> {
+        let len = self.len()?;
+        Ok(self.items.truncated(len))
+    }
+
+    /// The items that were kept, in the host's memory. Waits for the work on a GPU.
+    ///
+    /// # Errors
+    /// Those of the device; none on the CPU.
+    pub fn into_vec(self) -> Result<Vec<T>> {
+        self.into_array()?.into_vec()
+    }
+
+    /// All items, and how many of them were kept.
+    pub(crate) fn into_parts(self) -> Result<(Array<T>, usize)> {
+        let len = self.len()?;
+        Ok((self.items, len))
+    }
+}
+
+impl<T> Compacted<T> {
+    /// How many items it has room for: as many as were looked at.
+    pub fn capacity(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The memory of the items; those behind the kept ones hold anything.
+    pub fn items(&self) -> &Array<T> {
+        &self.items
+    }
+
+    /// How many were kept, as the one item of an array on the device.
+    pub fn count(&self) -> &Array<u64> {
+        &self.count
+    }
+}
+
+/// The items whose flags are not 0, in their order.
+///
+/// # Arguments
+/// - `items`: any number of items.
+/// - `flags`: a number for each of them. It is 0 if all of its bytes are: so −0 selects.
+///
+/// # Result
+/// On the device, in memory for as many items as there are; see [`Compacted`]. The same on every device, bit for bit.
+///
+/// # Cost
+/// Reads both arrays once and writes what is selected once. On a GPU it returns when the work has been begun.
+///
+/// # Errors
+/// [`Error::LengthMismatch`], [`Error::OutOfMemory`], and those of the device. On a GPU every array must fit in its memory, and with wgpu
+/// in one binding; else [`Error::Buffer`] says so.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, select};
+/// let kept = select(&Device::cpu(), &['a', 'b', 'c'].map(|c| c as u32), &[1u8, 0, 1])?;
+/// assert_eq!(kept.into_vec()?, [97, 99]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+///
+/// # Source
+/// G. Blelloch, *Prefix Sums and Their Applications* (1990): the place of an item is the number of selected ones in front of it.
+pub fn select<'a, 'b, T: Element, F: Number>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    flags: impl Into<View<'b, F>>,
+) -> Result<Compacted<T>> {
+    let (items, flags) = (items.into(), flags.into());
+    let device = &*device.at_home(|| items.home().or_else(|| flags.home()));
+    let mut kept = Compacted::with_room(device, items.len(), || first_of(items))?;
+    let (output, count) = kept.targets();
+    by_flags(device, items, flags, (false, output, count))?;
+    Ok(kept)
+}
+
+/// As [`select`], into memory of the caller's, which has room for as many items as there are. How many are selected is written to the one
+/// item of `count`; what lies behind them holds anything.
+///
+/// # Cost
+/// As of [`select`]; it waits for nothing that is written on a GPU.
+///
+/// # Errors
+/// Those of [`select`], and before anything is written [`Error::LengthMismatch`] and [`Error::ResultLength`].
+pub fn select_into<'a, 'b, 'c, 'd, T: Element, F: Number>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    flags: impl Into<View<'b, F>>,
+    output: impl Into<ViewMut<'c, T>>,
+    count: impl Into<ViewMut<'d, u64>>,
+) -> Result<()> {
+    let into = (false, output.into(), count.into());
+    by_flags(device, items.into(), flags.into(), into)
+}
+
+/// All items: those whose flags are not 0, in their order, and behind them the others, in theirs; and how many come first.
+///
+/// # Cost
+/// Reads flags twice and items once, and writes all of them once. On a GPU it waits for the number.
+///
+/// # Errors
+/// Those of [`select`].
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, partition};
+/// let (all, border) = partition(&Device::cpu(), &[1u32, 2, 3, 4], &[0u8, 1, 0, 1])?;
+/// assert_eq!((all.into_vec()?, border), (vec![2, 4, 1, 3], 2));
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn partition<'a, 'b, T: Element, F: Number>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    flags: impl Into<View<'b, F>>,
+) -> Result<(Array<T>, usize)> {
+    let (items, flags) = (items.into(), flags.into());
+    let device = &*device.at_home(|| items.home().or_else(|| flags.home()));
+    let mut all = Compacted::with_room(device, items.len(), || first_of(items))?;
+    let (output, count) = all.targets();
+    by_flags(device, items, flags, (true, output, count))?;
+    all.into_parts()
+}
+
+/// As [`partition`], into memory of the caller's, which has as many items; how many come first is written to the one item of `count`.
+///
+/// # Cost
+/// As of [`partition`]; it waits for nothing that is written on a GPU.
+///
+/// # Errors
+/// Those of [`select_into`].
+pub fn partition_into<'a, 'b, 'c, 'd, T: Element, F: Number>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    flags: impl Into<View<'b, F>>,
+    output: impl Into<ViewMut<'c, T>>,
+    count: impl Into<ViewMut<'d, u64>>,
+) -> Result<()> {
+    let into = (true, output.into(), count.into());
+    by_flags(device, items.into(), flags.into(), into)
+}
+
+/// The numbers of the items that are not 0, counted from 0, as `u32` or `u64`. An item is 0 if all of its bytes are.
+///
+/// # Errors
+/// Those of [`select`]; [`Error::PositionRange`] where the type does not hold the last number.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, positions};
+/// let found = positions::<u32, _>(&Device::cpu(), &[0.0f32, 2.5, 0.0, 1.0])?;
+/// assert_eq!(found.into_vec()?, [1, 3]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn positions<'a, I: GatherIndex, F: Number>(
+    device: &Device,
+    flags: impl Into<View<'a, F>>,
+) -> Result<Compacted<I>> {
+    let flags = flags.into();
+    let device = &*device.at_home(|| flags.home());
+    let mut found = Compacted::with_room(device, flags.len(), || Ok(I::default()))?;
+    let (output, count) = found.targets();
+    find_positions(device, flags, output, count)?;
+    Ok(found)
+}
+
+/// As [`positions`], into memory of the caller's, which has room for as many numbers as there are items. How many there are is written to
+/// the one item of `count`; what lies behind them holds anything.
+///
+/// # Cost
+/// As of [`select`]; it waits for nothing that is written on a GPU.
+///
+/// # Errors
+/// Those of [`positions`] and of [`select_into`].
+pub fn positions_into<'a, 'b, 'c, I: GatherIndex, F: Number>(
+    device: &Device,
+    flags: impl Into<View<'a, F>>,
+    output: impl Into<ViewMut<'b, I>>,
+    count: impl Into<ViewMut<'c, u64>>,
+) -> Result<()> {
+    find_positions(device, flags.into(), output.into(), count.into())
+}
+
+/// Whether items are partitioned, where they go, and where their number does.
+type Destination<'a, 'b, T> = (bool, ViewMut<'a, T>, ViewMut<'b, u64>);
+
+#[inline(never)]
+fn by_flags<T: Element, F: Number>(
+    device: &Device,
+    items: View<'_, T>,
+    flags: View<'_, F>,
+    (partitions, mut output, mut count): Destination<'_, '_, T>,
+) -> Result<()> {
+    check_length(items.len(), flags.len())?;
+    check_outputs(items.len(), &output, &count)?;
+    let device = device.at_home(|| items.home().or_else(|| output.home()));
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            let (items, flags, output) =
+                (cpu.input(items)?, cpu.input(flags)?, cpu.output(output)?);
+            let found = match partitions {
+                false => cpu.select(items, flags, output)?,
+                true => cpu.partition(items, flags, output)?,
+            };
+            cpu.output(count)?[0] = found as u64;
+            Ok(())
+        }
+        Erased::Gpu(gpu) => {
+            let mut parts = Parts::default();
+            let source = Source::of(items).bits();
+            let kind = source.kind;
+            let item = parts.array(source);
+            parts.array(Source::of(flags).bits());
+            let made = Made::selecting(items.len(), kind, item, Condition::IsSet(1), parts);
+            gpu.select(&made, partitions, output.erased().items, count.erased().items)
+        }
+    }
+}
+
+#[inline(never)]
+fn find_positions<I: GatherIndex, F: Number>(
+    device: &Device,
+    flags: View<'_, F>,
+    mut output: ViewMut<'_, I>,
+    mut count: ViewMut<'_, u64>,
+) -> Result<()> {
+    check_positions::<I>(flags.len())?;
+    check_outputs(flags.len(), &output, &count)?;
+    let device = device.at_home(|| flags.home().or_else(|| output.home()));
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            let found = cpu.positions(cpu.input(flags)?, cpu.output(output)?)?;
+            cpu.output(count)?[0] = found as u64;
+            Ok(())
+        }
+        Erased::Gpu(gpu) => {
+            let mut parts = Parts::default();
+            parts.array(Source::of(flags).bits());
+            let number = parts.numbers(I::DTYPE);
+            let made = Made::selecting(flags.len(), I::KIND, number, Condition::IsSet(0), parts);
+            let (output, count) = (output.erased().items, count.erased().items);
+            gpu.select(&made, false, output, count)
+        }
+    }
+}
+
+/// The first item, where the host can see it.
+fn first_of<T: Element>(items: View<'_, T>) -> Result<T> {
+    match items.items {
+        Items::Host(items) => Ok(items[0]),
+        Items::Device(range) => Err(wrong_device(range.device(), "cpu")),
+    }
+}
+
+/// That there is an output for each item, and one for their number.
+pub(crate) fn check_outputs<T>(
+    items: usize,
+    output: &ViewMut<'_, T>,
+    count: &ViewMut<'_, u64>,
+) -> Result<()> {
+    check_length(items, output.len())?;
+    if count.len() == 1 { Ok(()) } else { Err(Error::ResultLength { items: count.len() }) }
+}
+
+/// That a type holds the numbers of so many items.
+pub(crate) fn check_positions<I: Number>(items: usize) -> Result<()> {
+    if size_of::<I>() < 8 && items as u64 > 1 << 32 {
+        return Err(Error::PositionRange { items, dtype: I::DTYPE });
+    }
+    Ok(())
+}
+
+fn check_length(input: usize, output: usize) -> Result<()> {
+    if input == output { Ok(()) } else { Err(Error::LengthMismatch { input, output }) }
+}
