@@ -6,16 +6,16 @@ use std::collections::HashSet;
 
 use upsweep_core::{
     AccessWidth, Apply, Arrangement, BitXor, Bounds, Direction, Dtype, Element, Extreme, Formula,
-    GpuReduceStrategy, GpuScanStrategy, Kind, Load, Max, Number, Operator, Product, Recipe,
-    ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, SegmentedBy, Strategy, Sum, Tail, Widen,
-    WorkgroupPolicy, bf16, f16,
+    GpuReduceStrategy, GpuScanStrategy, Kind, Language, Load, Max, Number, Operator, Product,
+    Recipe, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, SegmentedBy, Strategy, Sum, Tail,
+    Widen, WorkgroupPolicy, bf16, f16,
 };
 
-use upsweep_gpu::{Form, ReduceOptions, ScanOptions, Segmentation};
+use upsweep_gpu::{Form, ReduceOptions, ScanOptions, Segmentation, Selecting};
 use upsweep_testing::{
     AddedPowers, Around, BothTagged, Capped, Extent, Joined, LargestStretch, LastOther, Pair,
     Powers, Products, Quadratic, Recurrence, Recurs, Stretch, SumUpTo, Tagged, Wide, WideSum,
-    is_odd, powers_of, product, recipes, rotation, stretch_of,
+    is_odd, powers_of, product, recipes, rotation, selections, stretch_of,
 };
 
 use crate::bytes;
@@ -503,6 +503,39 @@ fn made_items_compile() {
     all_kernels.compile(ONE_IN);
 }
 
+/// Selections of every kind, by each way in which chunks learn what comes before them.
+#[test]
+fn selections_compile() {
+    let mut all_kernels = Kernels::default();
+    let archs = archs(80);
+    let strategies = [
+        None,
+        "striped-16-exact/cooperative/reduce-then-scan".parse().ok(),
+        "blocked-16-checked/raking/look-back-fallback".parse().ok(),
+        "striped-16-exact/blelloch/aggregates".parse().ok(),
+    ];
+    let ways = [Selecting::Selected, Selecting::Partitioned, Selecting::Counted];
+    for (number, recipe) in selections().iter().enumerate() {
+        for (turn, strategy) in strategies.iter().enumerate() {
+            let turn = number + turn;
+            let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
+            let items = if turn % 5 == 4 { 1 << 33 } else { 1 << 28 };
+            let signature = upsweep_gpu::select::signature(recipe, items, Language::Cuda);
+            let types = Types::of_made(recipe, &signature).expect("it has a text");
+            let facts = Facts { arch, ..testing::facts(arch) };
+            let strategy = strategy.unwrap_or(crate::scan::policy::of_types(arch, &types));
+            let options = ScanOptions { strategy: Some(strategy), ..ScanOptions::default() };
+            let (device, one_by_one) = (("cuda:0", &facts), turn % 3 == 2);
+            let lies = Lies { width: 16, aligned: true, out_aligned: turn % 2 == 0, one_by_one };
+            let form = Form::of_selection(ways[turn % ways.len()]);
+            let kernels = Scanning::kernels(device, &types, form, items, lies, &options);
+            let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
+            shaders.iter().for_each(|shader| all_kernels.add(shader, arch));
+        }
+    }
+    all_kernels.compile(1);
+}
+
 /// Scans and reductions of segments, said in every way, of every kind of value.
 #[test]
 fn segments_compile() {
@@ -544,7 +577,7 @@ fn segments_compile() {
                 let direction = [Direction::Forward, Direction::Reverse][turn / 2 % 2];
                 let form = match reduces {
                     true => Form { only_total: false, ..Form::TOTAL },
-                    false => Form { bounds, direction, everywhere: true, only_total: false },
+                    false => Form { bounds, direction, only_total: false, ..Form::TOTAL },
                 };
                 let (aligned, out_aligned) = (turn % 5 != 4, reduces || turn % 3 != 2);
                 let lies = Lies { width: 16, aligned, out_aligned, one_by_one: false };
@@ -607,7 +640,7 @@ fn scans_without_a_serving_warp_compile() {
             }
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
             let direction = [Direction::Forward, Direction::Reverse][turn / 2 % 2];
-            let form = Form { bounds, direction, everywhere, only_total: false };
+            let form = Form { bounds, direction, everywhere, only_total: false, selecting: None };
             let lies = Lies {
                 width: bytes(load.width),
                 aligned: turn % 7 != 6,

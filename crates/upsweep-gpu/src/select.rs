@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use upsweep_core::{Dtype, Error, Kind, Recipe, Result, Sum};
+use upsweep_core::{Dtype, Error, Kind, Language, Recipe, Result, Sum};
 
 use crate::arrays::{ErasedTarget, Ingredients, check_lengths};
 use crate::erased::{ErasedType, Signature};
@@ -28,10 +28,10 @@ pub enum Selecting {
 const COUNT: Kind = Kind::Number(Dtype::U64);
 
 /// The types of a kernel that selects items of this recipe: it counts them in as many bits as their number takes.
-fn signature<G: Primitives>(recipe: &Recipe, items: u64) -> Signature {
+pub fn signature(recipe: &Recipe, items: u64, language: Language) -> Signature {
     let signature = match u32::try_from(items) {
-        Ok(_) => Signature::of::<u32, u32, u32, Sum>(&Sum, G::LANGUAGE),
-        Err(_) => Signature::of::<u64, u64, u64, Sum>(&Sum, G::LANGUAGE),
+        Ok(_) => Signature::of::<u32, u32, u32, Sum>(&Sum, language),
+        Err(_) => Signature::of::<u64, u64, u64, Sum>(&Sum, language),
     };
     let item = ErasedType::of_kind(recipe.item);
     Signature { item, output: item, ..signature }
@@ -114,7 +114,8 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
         selecting: Selecting,
         options: &ScanOptions,
     ) -> Result<()> {
-        let types = gpu.types_of_made(made.recipe, &signature::<G>(made.recipe, made.items))?;
+        let types =
+            gpu.types_of_made(made.recipe, &signature(made.recipe, made.items, G::LANGUAGE))?;
         let count = self.count.slice()?;
         if made.items == 0 {
             return gpu.to_device(&count, &[0; 8]);

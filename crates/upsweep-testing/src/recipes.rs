@@ -1,8 +1,8 @@
 //! Recipes for kernels, of every kind of part.
 
-use upsweep_core::{Apply, Dtype, Element, Formula, Index, Kind, Recipe};
+use upsweep_core::{Apply, Condition, Dtype, Element, Formula, Index, Kind, Recipe};
 
-use crate::{Above, product};
+use crate::{Above, Stretch, Wide, is_near, product};
 
 /// Recipes of what lies elsewhere or nowhere, and of functions with fields; the last one is of what a scan writes.
 #[must_use]
@@ -34,5 +34,39 @@ pub fn recipes() -> Vec<Recipe> {
         of(float, &[], &[float], &[integer, long, long], anywhere(0, mixed, 2)),
         of(float, &[], &[], &[float], Formula::Value(0)),
         Recipe { written, ..plain },
+    ]
+}
+
+/// Recipes of items of which some are selected: of every size, by flags and by a predicate, and of their numbers.
+#[must_use]
+pub fn selections() -> Vec<Recipe> {
+    let number = |dtype: Dtype| Kind::Number(dtype);
+    let by_flags = |item: Kind, flags: Dtype| Recipe {
+        condition: Some(Condition::IsSet(1)),
+        ..Recipe::of_arrays(item, vec![item, number(flags)], Formula::Item(0))
+    };
+    let near = |of: Formula| Condition::Holds(Formula::Call(is_near {}.function(), vec![of]));
+    let float = number(Dtype::F32);
+    let products = Formula::Call(product {}.function(), vec![Formula::Item(0), Formula::Item(1)]);
+    let counted = Formula::Counted(Dtype::U32, 0, Box::new(Index::Own));
+    vec![
+        by_flags(number(Dtype::U32), Dtype::U8),
+        by_flags(number(Dtype::U64), Dtype::U16),
+        by_flags(number(Dtype::U8), Dtype::U8),
+        by_flags(Stretch::KIND, Dtype::U32),
+        by_flags(Wide::KIND, Dtype::U64),
+        Recipe {
+            condition: Some(near(Formula::Item(0))),
+            ..Recipe::of_arrays(float, vec![float], Formula::Item(0))
+        },
+        Recipe {
+            condition: Some(near(products.clone())),
+            ..Recipe::of_arrays(float, vec![float; 2], products)
+        },
+        Recipe {
+            condition: Some(Condition::IsSet(0)),
+            parameters: vec![number(Dtype::U32)],
+            ..Recipe::of_arrays(number(Dtype::U32), vec![number(Dtype::U16)], counted)
+        },
     ]
 }

@@ -165,6 +165,12 @@ pub fn product(left: f32, right: f32) -> f32 {
     left * right
 }
 
+/// Whether a number is nearer than 1 to 0.
+#[upsweep::function]
+pub fn is_near(value: f32) -> bool {
+    value.abs() < 1.0
+}
+
 /// Whether a byte is odd, to be counted.
 #[upsweep::function]
 pub fn is_odd(item: u8) -> u32 {

@@ -5,7 +5,7 @@ use upsweep_core::summation::{GROUP, LANES, ROWS, TILES};
 
 use super::Lies;
 use crate::device::Facts;
-use crate::shader::{Constants, Types};
+use crate::shader::{Constants, Scalar, Types};
 
 /// Threads of a warp.
 pub(super) const WARP: u32 = 32;
@@ -22,6 +22,12 @@ fn shared_besides(types: &Types) -> u32 {
     let bytes = types.output.size() as u32;
     let exchange = if bytes > 4 { 16 * LANES as u32 * bytes } else { 0 };
     (8 << 10) + exchange
+}
+
+/// Words of an item that may be selected; 0 if all are written.
+fn payload_words(types: &Types) -> u32 {
+    let words = types.output.numbers().map(|(_, of)| Scalar::of(of).words()).sum();
+    if types.selects() { words } else { 0 }
 }
 
 /// Bytes of a line of memory. A staged chunk has as much room more, or each worker's rows if they begin where no copy may.
@@ -164,9 +170,15 @@ impl Shape {
         let more = more + of_marks * (types.words() - of_values);
         let (words, all_words) = (of_values.min(2), of_values);
         // A thread has 255 registers at most, and half of those of a multiprocessor are enough for a workgroup.
-        let (mut warps, mut rows) = warps_and_rows(policy, (most_rows / types.words()).max(4));
-        // The more rows there are, the more is on its way between registers.
-        let of_rows = |rows: u32| (GROUP as u32 + 1) * rows + 3 * (rows - 4);
+        let payload = payload_words(types);
+        let most_rows = most_rows / types.words().max(payload);
+        let (mut warps, mut rows) = warps_and_rows(policy, most_rows.max(4));
+        // The more rows there are, the more is on its way between registers. What may be selected waits beside which of it is, and how
+        // many items are in front.
+        let of_rows = |rows: u32| match payload {
+            0 => (GROUP as u32 + 1) * rows + 3 * (rows - 4),
+            words => (GROUP as u32 * words + 2) * rows + GROUP as u32 * words,
+        };
         let structure = |rows: u32| all_words.saturating_sub(2) * of_rows(rows);
         let registers = |rows: u32| words * (own + of_rows(rows)) + structure(rows) + more;
         while registers(rows) * WARP * (warps + 1) > facts.registers_of_each

@@ -13,7 +13,7 @@ impl Shader {
         let item = self.types.item;
         let extra = extra_inputs(&self.types);
         match &self.types.made {
-            Some(made) => made::text(made, self.width / item.size() as u32, &extra),
+            Some(made) => made::text(made, (self.width / item.size() as u32).max(1), &extra),
             None => input(item, self.width, &extra),
         }
     }

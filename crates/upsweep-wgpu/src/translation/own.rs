@@ -1,10 +1,11 @@
 //! What is the caller's own: structures, operators with fields, items that are made as they are read.
 
 use upsweep_core::{Apply, Recipe};
+use upsweep_gpu::Selecting;
 use upsweep_testing::{
     AddedPowers, Around, BothTagged, Capped, Extent, Joined, LargestStretch, LastOther, Modulo,
     Pair, Powers, Products, Quadratic, Recurrence, Recurs, Stretch, SumUpTo, Tagged, Wide, WideSum,
-    is_odd, powers_of, product, recipes, stretch_of,
+    is_odd, powers_of, product, recipes, selections, stretch_of,
 };
 
 use super::*;
@@ -131,4 +132,31 @@ fn items_that_are_made() {
         });
     }
     translate_all(&all);
+}
+
+/// Selections of every kind, by each way in which chunks learn what comes before them.
+#[test]
+fn selections_of_every_kind() {
+    let mut translator = Translator::new();
+    let ways = [Selecting::Selected, Selecting::Partitioned, Selecting::Counted];
+    for (number, recipe) in selections().iter().enumerate() {
+        let signature = upsweep_gpu::select::signature(recipe, 1 << 20, Language::Wgsl);
+        let types = Types::of_made(recipe, &signature).expect("it has a text");
+        for (turn, device) in DEVICES.into_iter().enumerate() {
+            let facts = facts(device);
+            let form = Form::of_selection(ways[(number + turn) % ways.len()]);
+            let strategy = scan::policy::strategy(&facts);
+            let made = scan_kernels(
+                &mut translator,
+                &facts,
+                &types,
+                strategy,
+                (form, false),
+                (true, true),
+                None,
+            );
+            made.unwrap_or_else(|error| panic!("{types:?}: {error}"));
+        }
+    }
+    translator.translate(1);
 }
