@@ -4,7 +4,7 @@ use core::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use upsweep_core::kernel::{Composition, Function, compose};
-use upsweep_core::{Condition, Dtype, Language, Recipe, Terms};
+use upsweep_core::{Condition, Dtype, Kind, Language, Recipe, Terms};
 
 use crate::{Op, Scalar, Syntax};
 
@@ -48,6 +48,14 @@ impl FusedInput {
             op => (compose(language, &recipe.functions()).ok()?, op),
         };
         Some((Self { recipe: recipe.clone(), functions }, op))
+    }
+
+    /// Of what the array is, if there is one and its items are asked for in their order and nothing else is.
+    pub fn reads_in_order(&self) -> Option<Kind> {
+        match self.recipe.arrays[..] {
+            [kind] if self.recipe.anywhere.is_empty() && !self.recipe.is_numbered() => Some(kind),
+            _ => None,
+        }
     }
 
     /// The functions' text.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use upsweep_core::{Dtype, Error, Kind, Language, Recipe, Result, Sum};
 
-use crate::arrays::{ErasedTarget, Ingredients, check_lengths};
+use crate::arrays::{ErasedTarget, Ingredients, Part, check_lengths};
 use crate::erased::{ErasedType, Signature};
 use crate::on_device::{self, Written};
 use crate::options::{Form, ScanOptions};
@@ -65,6 +65,34 @@ pub fn select<G: Primitives>(
     outputs.finish(gpu, items, partitions)
 }
 
+/// A selection of items that are made of arrays of the device's into the first slice, whose number goes to the one item of the second.
+///
+/// # Errors
+/// As [`select`].
+pub fn bind<'a, G: Primitives>(
+    gpu: &Arc<G>,
+    workspace: &mut G::Workspace,
+    made: &Ingredients<'_, G::Slice<'a>>,
+    [output, count]: [G::Slice<'a>; 2],
+    options: &ScanOptions,
+) -> Result<G::Bound<'a>> {
+    let items = usize::try_from(made.items).unwrap_or(usize::MAX);
+    check_lengths(items, output.len())?;
+    check_count(count.len())?;
+    let types = gpu.types_of_made(made.recipe, &signature(made.recipe, made.items, G::LANGUAGE))?;
+    if items == 0 {
+        // Runs have nothing to do.
+        gpu.to_device(&count, &[0; 8])?;
+    }
+    let outputs = (Some(output), count);
+    bind_types(gpu, workspace, (made, &[]), types, Selecting::Selected, outputs, options)
+}
+
+/// That there is one item for a number.
+fn check_count(items: usize) -> Result<()> {
+    if items == 1 { Ok(()) } else { Err(Error::ResultLength { items }) }
+}
+
 /// Writes of how many items the recipe's condition holds to the one item of `count`.
 ///
 /// # Errors
@@ -94,9 +122,7 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
         items: Option<ErasedTarget<'a, G::Slice<'b>>>,
         count: ErasedTarget<'a, G::Slice<'b>>,
     ) -> Result<Self> {
-        if count.len() != 1 {
-            return Err(Error::ResultLength { items: count.len() });
-        }
+        check_count(count.len())?;
         let is_read = items.as_ref().is_some_and(ErasedTarget::is_on_host);
         let items = items.map(|items| Written::new(gpu, items, recipe.item)).transpose()?;
         let count = Written::new(gpu, count, COUNT)?;
@@ -123,7 +149,9 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
         let uploaded = on_device::upload_all(gpu, made)?;
         let items = self.items.as_ref().filter(|_| selecting != Selecting::Counted);
         let items = items.map(Written::slice).transpose()?;
-        begin::<G>(gpu, workspace, (made, &uploaded), types, selecting, (items, count), options)
+        let (made, outputs) = ((made, &uploaded[..]), (items, count));
+        let bound = bind_types(gpu, workspace, made, types, selecting, outputs, options)?;
+        gpu.begin(&bound)
     }
 
     /// Copies to the host what is wanted there, as much as there is, and waits for it.
@@ -141,8 +169,8 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
     }
 }
 
-/// Begins a selection whose arrays are all in the device's memory.
-fn begin<'a, 'b: 'a, G: Primitives>(
+/// A selection whose arrays are all in the device's memory.
+fn bind_types<'a, 'b: 'a, G: Primitives>(
     gpu: &Arc<G>,
     workspace: &mut G::Workspace,
     (made, uploaded): (&Ingredients<'_, G::Slice<'b>>, &'a [Option<G::Buffer>]),
@@ -150,13 +178,12 @@ fn begin<'a, 'b: 'a, G: Primitives>(
     selecting: Selecting,
     (items, count): (Option<G::Slice<'a>>, G::Slice<'a>),
     options: &ScanOptions,
-) -> Result<()> {
+) -> Result<G::Bound<'a>> {
     made.check(G::MOST_ARRAYS)?;
     let slices = on_device::stored_all::<G>(made, uploaded)?;
     let words = [made.words, &types.values.handed()].concat();
     let inputs = on_device::inputs(made, &slices, &words);
     let job = Job { types, inputs, init: None };
     let form = Form::of_selection(selecting);
-    let bound = gpu.bind_selection(workspace, job, form, items, count, options)?;
-    gpu.begin(&bound)
+    gpu.bind_selection(workspace, job, form, items, count, options)
 }

@@ -365,9 +365,9 @@ impl<'a> BoundArray<'a> {
 }
 
 /// A recording that keeps these arrays.
-fn keeping<const N: usize>(
+fn keeping<'a>(
     recording: upsweep_cuda::Recording,
-    arrays: [BoundArray<'_>; N],
+    arrays: impl IntoIterator<Item = BoundArray<'a>>,
 ) -> Recording {
     let recording = recording.keeping(arrays.into_iter().filter_map(|array| array.memory));
     Recording { bound: recording::Bound::Cuda(Bound(recording)) }
@@ -380,11 +380,13 @@ impl on_gpu::Gpu for Gpu {
 
     fn record<'a>(
         gpu: &Cuda,
-        [input, output]: [memory::Range<'a>; 2],
-        bind: &mut dyn FnMut([Slice<'a>; 2]) -> Result<upsweep_cuda::Bound<'a>>,
+        ranges: &[memory::Range<'a>],
+        bind: &mut dyn FnMut(&[Slice<'a>]) -> Result<upsweep_cuda::Bound<'a>>,
     ) -> Result<Recording> {
-        let arrays = [BoundArray::new(gpu, input)?, BoundArray::new(gpu, output)?];
-        let bound = bind([arrays[0].slice, arrays[1].slice])?;
+        let arrays = ranges.iter().map(|range| BoundArray::new(gpu, *range));
+        let arrays = arrays.collect::<Result<Vec<_>>>()?;
+        let slices: Vec<_> = arrays.iter().map(|array| array.slice).collect();
+        let bound = bind(&slices)?;
         // SAFETY: arrays of ours are kept, those of the caller's were promised to be there.
         Ok(keeping(unsafe { gpu.gpu().recording(bound) }, arrays))
     }

@@ -163,6 +163,14 @@ pub(crate) trait ErasedGpu {
         count: ErasedItemsMut<'_>,
     ) -> Result<()>;
 
+    /// The selection of items that are made of arrays of the device's, to be run as often as wanted.
+    fn bind_select(
+        &self,
+        made: &fused::Made<'_>,
+        output: ErasedItemsMut<'_>,
+        count: ErasedItemsMut<'_>,
+    ) -> Result<Recording>;
+
     /// Of how many it holds.
     fn count(&self, made: &fused::Made<'_>, count: ErasedItemsMut<'_>) -> Result<()>;
 

@@ -345,11 +345,12 @@ impl on_gpu::Gpu for Gpu {
 
     fn record<'a>(
         gpu: &Wgpu,
-        [input, output]: [memory::Range<'a>; 2],
-        bind: &mut dyn FnMut([Slice<'a>; 2]) -> Result<upsweep_wgpu::Bound>,
+        ranges: &[memory::Range<'a>],
+        bind: &mut dyn FnMut(&[Slice<'a>]) -> Result<upsweep_wgpu::Bound>,
     ) -> Result<Recording> {
-        let slices = [Self::slice_of(gpu, input)?, Self::slice_of(gpu, output)?];
-        Ok(bound(gpu, gpu.gpu().recording(bind(slices)?)?))
+        let slices = ranges.iter().map(|range| Self::slice_of(gpu, *range));
+        let slices = slices.collect::<Result<Vec<_>>>()?;
+        Ok(bound(gpu, gpu.gpu().recording(bind(&slices)?)?))
     }
 
     /// Of a part of a buffer, all of it is read.

@@ -159,6 +159,15 @@ impl ErasedGpu for NoGpu {
         match self.0 {}
     }
 
+    fn bind_select(
+        &self,
+        _: &fused::Made<'_>,
+        _: ErasedItemsMut<'_>,
+        _: ErasedItemsMut<'_>,
+    ) -> Result<Recording> {
+        match self.0 {}
+    }
+
     fn count(&self, _: &fused::Made<'_>, _: ErasedItemsMut<'_>) -> Result<()> {
         match self.0 {}
     }

@@ -27,8 +27,8 @@ pub(crate) trait Gpu: Primitives<Workspace: 'static> + 'static {
     /// What `bind` binds to the slices behind these ranges, to be run as often as wanted; it keeps what it needs of ours.
     fn record<'a>(
         gpu: &OnGpu<Self>,
-        ranges: [Range<'a>; 2],
-        bind: &mut dyn FnMut([Self::Slice<'a>; 2]) -> Result<Self::Bound<'a>>,
+        ranges: &[Range<'a>],
+        bind: &mut dyn FnMut(&[Self::Slice<'a>]) -> Result<Self::Bound<'a>>,
     ) -> Result<Recording>;
 
     /// So many bytes read.
@@ -210,6 +210,18 @@ fn erased_ranges<'s, 'a: 's, 'b: 's, G: Gpu>(
     }
 }
 
+/// The same of two ranges.
+fn record_pair<'a, G: Gpu>(
+    gpu: &OnGpu<G>,
+    ranges: [Range<'a>; 2],
+    bind: &mut dyn FnMut([G::Slice<'a>; 2]) -> Result<G::Bound<'a>>,
+) -> Result<Recording> {
+    G::record(gpu, &ranges, &mut |slices| match *slices {
+        [input, output] => bind([input, output]),
+        _ => Err(no_host(gpu)),
+    })
+}
+
 fn record_reduce<G: Gpu>(
     gpu: &OnGpu<G>,
     workspace: &mut G::Workspace,
@@ -217,7 +229,7 @@ fn record_reduce<G: Gpu>(
     problem: &ErasedReduce,
 ) -> Result<Recording> {
     let (work, items) = (problem.signature.work, ranges[0].len());
-    G::record(gpu, ranges, &mut |slices| {
+    record_pair(gpu, ranges, &mut |slices| {
         gpu.reducing(workspace, work, items, |workspace, options| {
             upsweep_gpu::reduce::bind(gpu.gpu(), workspace, slices, problem, &options.into())
         })
@@ -231,7 +243,7 @@ fn record_scan<G: Gpu>(
     problem: &ErasedScan,
 ) -> Result<Recording> {
     let (work, items) = (problem.signature.work, ranges[0].len());
-    G::record(gpu, ranges, &mut |slices| {
+    record_pair(gpu, ranges, &mut |slices| {
         gpu.scanning(workspace, work, items, |workspace, options| {
             upsweep_gpu::scan::bind(gpu.gpu(), workspace, slices, problem, &options.into())
         })
@@ -264,7 +276,7 @@ impl<G: Gpu> Record for OnGpu<G> {
     ) -> Result<Recording> {
         let (work, items) = (Some(Work::of_position::<T>(extreme)), input.len());
         let of = (T::DTYPE, extreme);
-        G::record(self, ranges(self, input, result)?, &mut |slices| {
+        record_pair(self, ranges(self, input, result)?, &mut |slices| {
             self.reducing(workspace, work, items, |workspace, options| {
                 let options = options.into();
                 upsweep_gpu::reduce::bind_position(self.gpu(), workspace, slices, of, &options)
@@ -417,6 +429,38 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         with_ingredients(self, made, |made| {
             let (gpu, options) = (self.gpu(), options.into());
             select::select(gpu, &mut workspace, made, partitions, outputs, &options)
+        })
+    }
+
+    fn bind_select(
+        &self,
+        made: &fused::Made<'_>,
+        output: ErasedItemsMut<'_>,
+        count: ErasedItemsMut<'_>,
+    ) -> Result<Recording> {
+        let (ErasedItemsMut::Device(output), ErasedItemsMut::Device(count)) = (output, count)
+        else {
+            return Err(no_host(self));
+        };
+        let sources = made.parts.arrays.iter().chain(&made.parts.anywhere);
+        let mut ranges = vec![output, count];
+        for source in sources {
+            match source.stored {
+                fused::Stored::Device(range) => ranges.push(range),
+                fused::Stored::Host(_) => return Err(no_host(self)),
+            }
+        }
+        let (words, options) = (made.parts.words(), self.options().into());
+        let mut workspace = G::Workspace::default();
+        G::record(self, &ranges, &mut |slices| {
+            let ([output, count], read) =
+                slices.split_first_chunk().ok_or_else(|| no_host(self))?;
+            let stored: Vec<_> = read.iter().map(|slice| Stored::Device(*slice)).collect();
+            let (arrays, anywhere) = stored.split_at(made.parts.arrays.len());
+            let (recipe, items) = (&made.recipe, made.items as u64);
+            let made = Ingredients { recipe, arrays, anywhere, words: &words, items };
+            let outputs = [*output, *count];
+            select::bind(self.gpu(), &mut workspace, &made, outputs, &options)
         })
     }
 

@@ -6,7 +6,7 @@ use crate::backend::{Kind, ViewBackend, wrong_device};
 use crate::erased::Erased;
 use crate::fused::{Made, Parts, Source};
 use crate::view::Items;
-use crate::{Array, Device, Element, Error, GatherIndex, Number, Result, View, ViewMut};
+use crate::{Array, Device, Element, Error, GatherIndex, Number, Recording, Result, View, ViewMut};
 
 /// What a compaction has kept: an array, and how many of its first items that are.
 ///
@@ -158,6 +158,24 @@ pub fn select_into<'a, 'b, 'c, 'd, T: Element, F: Number>(
     by_flags(device, items.into(), flags.into(), into)
 }
 
+/// As [`select_into`], from arrays to others in a GPU's memory, to be begun as often as wanted. Everything that it needs is made here.
+///
+/// # Errors
+/// Those of [`select_into`] and of [`ReducePlan::bind`](crate::ReducePlan::bind).
+pub fn bind_select<'a, 'b, 'c, 'd, T: Element, F: Number>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    flags: impl Into<View<'b, F>>,
+    output: impl Into<ViewMut<'c, T>>,
+    count: impl Into<ViewMut<'d, u64>>,
+) -> Result<Recording> {
+    let (items, flags) = (items.into(), flags.into());
+    let (mut output, mut count) = (output.into(), count.into());
+    check_length(items.len(), flags.len())?;
+    check_outputs(items.len(), &output, &count)?;
+    bind_made(device, &flagged(items, flags), &mut output, &mut count)
+}
+
 /// All items: those whose flags are not 0, in their order, and behind them the others, in theirs; and how many come first.
 ///
 /// # Cost
@@ -270,14 +288,32 @@ fn by_flags<T: Element, F: Number>(
             Ok(())
         }
         Erased::Gpu(gpu) => {
-            let mut parts = Parts::default();
-            let source = Source::of(items).bits();
-            let kind = source.kind;
-            let item = parts.array(source);
-            parts.array(Source::of(flags).bits());
-            let made = Made::selecting(items.len(), kind, item, Condition::IsSet(1), parts);
+            let made = flagged(items, flags);
             gpu.select(&made, partitions, output.erased().items, count.erased().items)
         }
+    }
+}
+
+/// Items that flags select, as kernels know them: what is only moved are bits.
+fn flagged<'a, T: Element, F: Number>(items: View<'a, T>, flags: View<'a, F>) -> Made<'a> {
+    let mut parts = Parts::default();
+    let source = Source::of(items).bits();
+    let kind = source.kind;
+    let item = parts.array(source);
+    parts.array(Source::of(flags).bits());
+    Made::selecting(items.len(), kind, item, Condition::IsSet(1), parts)
+}
+
+/// A selection of items that are made of arrays of a GPU's.
+pub(crate) fn bind_made<T: Element>(
+    device: &Device,
+    made: &Made<'_>,
+    output: &mut ViewMut<'_, T>,
+    count: &mut ViewMut<'_, u64>,
+) -> Result<Recording> {
+    match device.at_home(|| output.home()).kind().erased() {
+        Erased::Cpu(_) => Err(Error::NoCommands { device: "cpu".to_owned() }),
+        Erased::Gpu(gpu) => gpu.bind_select(made, output.erased().items, count.erased().items),
     }
 }
 

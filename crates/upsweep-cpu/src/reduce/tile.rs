@@ -178,6 +178,7 @@ where
     O: Operator<A>,
 {
     if half::converts::<S, T, A>(simd) {
+        half::fetch_ahead(row);
         let row: [A; LANES] = half::widen_row(simd, row);
         for lane in 0..LANES {
             lanes[lane] = operator.combine(lanes[lane], row[lane]);

@@ -38,14 +38,16 @@ struct Shared {
 struct Work {
     const Scan& scan;
     Shared& shared;
-    InMemory* stages;
+    StagedItem* stages;
     /// Chunks of this workgroup.
     u32 turns;
     u32 lane;
 
     u32 chunk_at(u32 turn) const { return blockIdx.x + turn * gridDim.x; }
-    InMemory* stage(u32 turn) const { return stages + turn % STAGES * STAGE; }
-    Chunk chunk(u32 turn) const { return Chunk(scan, Inputs{stage(turn) + lead() / sizeof(InMemory)}, chunk_at(turn)); }
+    StagedItem* stage(u32 turn) const { return stages + turn % STAGES * STAGE; }
+    Chunk chunk(u32 turn) const {
+        return Chunk(scan, staged_at(scan.inputs, stage(turn) + lead() / sizeof(StagedItem)), chunk_at(turn));
+    }
     /// Bytes that every chunk, and each warp's rows, begin behind a line.
     u32 lead() const { return u64(first_of(Chunk(scan, 0).source())) % LINE; }
 
@@ -60,8 +62,8 @@ struct Work {
             const Offset rows = Chunk::rows_of(warp);
             const u64 array = u64(first_of(scan.inputs)), first = u64(first_of(chunk(turn).source()) + rows);
             const u64 begin = REVERSE ? max(first, array) : first;
-            const u64 last = first + ROWS * ROW * sizeof(InMemory);
-            const u64 end = REVERSE ? last : min(last, array + scan.values() * sizeof(InMemory));
+            const u64 last = first + ROWS * ROW * sizeof(StagedItem);
+            const u64 end = REVERSE ? last : min(last, array + scan.values() * sizeof(StagedItem));
             const u64 from = begin / 16 * 16, bytes = begin < end ? (end + 15) / 16 * 16 - from : 0;
             arrive_with_bytes(full(turn, warp), u32(bytes));
             if (bytes > 0) {
@@ -203,7 +205,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     __shared__ Shared shared;
     const u32 warp = number_of_warp(), lane = threadIdx.x % SUBGROUP;
     const u32 turns = (scan.chunks - blockIdx.x + gridDim.x - 1) / gridDim.x;
-    const Work work{scan, shared, (InMemory*)staged, turns, lane};
+    const Work work{scan, shared, (StagedItem*)staged, turns, lane};
     if (warp < WARPS && lane == 0) {
         for (u32 stage = 0; stage < STAGES; ++stage) {
             prepare(&shared.full[stage][warp], 1);

@@ -23,8 +23,8 @@ constexpr u32 LINE = 128;
 
 /// Items of shared memory behind the rows of each warp, for what is copied with them if they begin where no copy may; and room for
 /// a chunk in which it begins where it is to.
-constexpr u32 GAP = STAGED && !ALIGNED ? LINE / sizeof(InMemory) : 0;
-constexpr u32 STAGE = CHUNK + (ALIGNED ? LINE / sizeof(InMemory) : WARPS * GAP);
+constexpr u32 GAP = STAGED && !ALIGNED ? LINE / sizeof(StagedItem) : 0;
+constexpr u32 STAGE = CHUNK + (ALIGNED ? LINE / sizeof(StagedItem) : WARPS * GAP);
 
 /// Where a warp puts a row in another order: if a lane has two accesses of it, or some of its items are left out.
 struct Exchange {
@@ -69,7 +69,7 @@ inline void read_skewed(const u8* group, Access (&accesses)[ACCESSES]) {
 
 /// Reads the accesses of a warp's rows, which begin at `run` in memory, and moves each lane's groups there. The rest of a group is
 /// the beginning of what the next lane in memory has.
-__forceinline__ void read_rows(const InMemory* run, u32 lane, Access (&rows)[ROWS][ACCESSES]) {
+__forceinline__ void read_rows(const StagedItem* run, u32 lane, Access (&rows)[ROWS][ACCESSES]) {
     const u32 skew = u64(run) % sizeof(Access);
     const u8* const from = (const u8*)run - skew;
     const auto access = [&](Offset row, Offset place) {

@@ -184,7 +184,7 @@ impl Scanning {
             if looks_back || held.chunks(items) <= at_once {
                 return held;
             }
-            let copies = types.made.is_none() && types.cut.is_none() && !is_whole(types.item);
+            let copies = policy::is_copied(types) && !lies.one_by_one;
             if facts.arch >= ARCH_OF_BULK_COPIES && copies {
                 return Shape::staged(facts, types, lies, policy);
             }

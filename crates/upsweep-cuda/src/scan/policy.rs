@@ -33,11 +33,18 @@ pub(crate) fn serves(arch: u32, asked: GpuScanStrategy) -> bool {
         && matches!(asked.global, ScanGlobal::Aggregates | ScanGlobal::LookBack)
 }
 
+/// Whether chunks can be brought to shared memory: items of one array, as they are or where some of them are selected.
+pub(crate) fn is_copied(types: &Types) -> bool {
+    let of_one = types.made.as_ref().is_none_or(|made| made.reads_in_order().is_some());
+    let as_they_are = types.made.is_none() || types.selects();
+    of_one && as_they_are && types.cut.is_none() && !is_whole(types.item)
+}
+
 /// The same for these types: chunks whose items are made as they are read, are cut into segments, or lie in no accesses of 16 bytes, are not brought to
 /// shared memory.
 pub(crate) fn of_types(arch: u32, types: &Types) -> GpuScanStrategy {
     let strategy = strategy(arch);
-    if types.made.is_none() && types.cut.is_none() && !is_whole(types.item) {
+    if is_copied(types) {
         return strategy;
     }
     let global = match strategy.global {

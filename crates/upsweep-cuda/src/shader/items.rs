@@ -39,7 +39,8 @@ fn input(item: Kind, width: u32, ExtraInputs { fields, passed_on }: &ExtraInputs
     let unpacked = unpack::<CudaCpp>(item, width, "access").join(", ");
     let one = unpack::<CudaCpp>(item, item.size() as u32, "item").join("");
     let memory = in_memory(item);
-    let moved = [&["inputs.in0 + items"], &passed_on[..]].concat().join(", ");
+    let [moved, staged] =
+        ["inputs.in0 + items", "from"].map(|array| [&[array], &passed_on[..]].concat().join(", "));
     format!(
         "using InMemory = {memory};\n\
          using Access = {name};\n\
@@ -49,7 +50,9 @@ fn input(item: Kind, width: u32, ExtraInputs { fields, passed_on }: &ExtraInputs
          inline Item unpack_one(InMemory item) {{ return {one}; }}\n\
          struct Inputs {{ const InMemory* in0; {fields}}};\n\
          inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}}}; }}\n\
-         inline const InMemory* first_of(const Inputs& inputs) {{ return inputs.in0; }}\n\
+         using StagedItem = InMemory;\n\
+         inline Inputs staged_at(const Inputs& inputs, const StagedItem* from) {{ return Inputs{{{staged}}}; }}\n\
+         inline const StagedItem* first_of(const Inputs& inputs) {{ return inputs.in0; }}\n\
          template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
          \x20   return ((const Access*)(inputs.in0 + item))[access];\n}}\n\
          inline Access fetch_once(const Inputs& inputs, u32 item, u32 access) {{\n\

@@ -38,6 +38,17 @@ pub(super) fn text(
         format!("read((const {}*)(inputs.in{k} + item) + access)", wide(kind))
     });
     let fetch_one = one.fetch("item", |k, _| format!("inputs.in{k}[item]"));
+    let staged = match made.reads_in_order() {
+        Some(kind) => {
+            let all = [&["from"], &passed_on[..]].concat().join(", ");
+            format!(
+                "using StagedItem = {};\n\
+                 inline Inputs staged_at(const Inputs& inputs, const StagedItem* from) {{ return Inputs{{{all}}}; }}\n",
+                in_memory(kind)
+            )
+        }
+        None => "using StagedItem = InMemory;\n".to_owned(),
+    };
     let (inputs, moved): (Vec<String>, Vec<String>) = inputs(made).into_iter().unzip();
     let moved: Vec<&str> = moved.iter().map(|moved| &**moved).collect();
     format!(
@@ -49,7 +60,8 @@ pub(super) fn text(
          inline Item unpack_one(const InMemory& item) {{ return {unpacked_one}; }}\n\
          struct Inputs {{ {inputs}{fields}}};\n\
          inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}}}; }}\n\
-         inline const InMemory* first_of(const Inputs& inputs) {{ return (const InMemory*){first}; }}\n\
+         {staged}\
+         inline const StagedItem* first_of(const Inputs& inputs) {{ return (const StagedItem*){first}; }}\n\
          template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
          \x20   {fetch}\n}}\n\
          inline Access fetch_once(const Inputs& inputs, u32 item, u32 access) {{\n\

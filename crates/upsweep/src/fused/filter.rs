@@ -5,8 +5,8 @@ use upsweep_core::{Condition, Formula, Make};
 use super::{Fused, Made, Parts, Place};
 use crate::backend::ViewBackend;
 use crate::erased::Erased;
-use crate::select::{Compacted, check_outputs, check_positions};
-use crate::{Apply, Array, Device, Element, GatherIndex, Result, ViewMut};
+use crate::select::{Compacted, bind_made, check_outputs, check_positions};
+use crate::{Apply, Array, Device, Element, GatherIndex, Recording, Result, ViewMut};
 
 /// The items of which a predicate holds, which are found out as they are read; see [`Fused::filter`].
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +85,23 @@ where
         count: impl Into<ViewMut<'c, u64>>,
     ) -> Result<()> {
         self.take(device, false, output.into(), count.into())
+    }
+
+    /// A selection from arrays to others in a GPU's memory, to be begun as often as wanted. Everything that it needs is made here.
+    ///
+    /// # Errors
+    /// Those of [`select_into`](Filtered::select_into) and of [`ReducePlan::bind`](crate::ReducePlan::bind).
+    pub fn bind_select<'b, 'c>(
+        &self,
+        device: &Device,
+        output: impl Into<ViewMut<'b, E::Item>>,
+        count: impl Into<ViewMut<'c, u64>>,
+    ) -> Result<Recording> {
+        let (mut output, mut count) = (output.into(), count.into());
+        self.items.check()?;
+        check_outputs(self.items.len(), &output, &count)?;
+        let made = self.made(<E::Item as Element>::KIND, |formula, _| formula);
+        bind_made(device, &made, &mut output, &mut count)
     }
 
     /// All items: those of which the predicate holds, in their order, and behind them the others, in theirs. How many come first is the
