@@ -1,7 +1,7 @@
 //! What is written of the items that are kept.
 
 use core::marker::PhantomData;
-use core::ops::{Range, Sub};
+use core::ops::Sub;
 
 use fearless_simd::Level;
 use upsweep_core::{Element, Kind};
@@ -9,7 +9,6 @@ use upsweep_core::{Element, Kind};
 use crate::simd::compress::{
     CompactItems, CompactNumbers, PlainNumber, compact_plainly, find_items, find_numbers,
 };
-use crate::simd::stream::Prefetch;
 
 /// An array that is written, and where its items come from.
 #[derive(Clone, Copy)]
@@ -110,17 +109,6 @@ impl<'a> Column<'a> {
                 Source::Made(compact) => compact(masks, made, items, to),
                 Source::Numbers(compact) => compact(masks, start as u64, items, to),
             }
-        }
-    }
-
-    /// The items of these numbers, to be fetched, if they lie in an array.
-    pub(super) fn items(&self, numbers: Range<usize>) -> Prefetch<'a> {
-        match self.source {
-            Source::Array(from, _) => {
-                let bytes = self.item_bytes;
-                Prefetch::of_bytes(from.wrapping_add(numbers.start * bytes), numbers.len() * bytes)
-            }
-            _ => Prefetch::new::<u8>(&[]),
         }
     }
 

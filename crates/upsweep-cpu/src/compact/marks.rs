@@ -14,7 +14,7 @@ pub(super) trait Marks: Sync {
     /// Writes a mask for each group of the items `piece`, with zeros behind the last. Items that are made go to `made`.
     ///
     /// # Safety
-    /// There is a mask for each group that has begun, and no more. Where items are stored, `made` is valid for writes of as many.
+    /// The piece has at most [`PIECE`] items. There is a mask for each group that has begun, and no more. Where items are stored, `made` is valid for writes of as many.
     unsafe fn mark(&self, piece: Range<usize>, masks: &mut [u64], made: *mut u8);
 
     /// Whether items of the array are compared with each other.
@@ -23,25 +23,17 @@ pub(super) trait Marks: Sync {
     }
 }
 
-/// Marks by a byte for each item of a group, which is 0 of those that are dropped.
+/// Items that are marked at once: few enough that they stay in a first-level cache until they are compacted.
+pub(super) const PIECE: usize = 1024;
+
+/// Makes masks of a byte for each item of a piece, which is 0 of those that are dropped. All bytes are written before the first mask is made:
+/// to load a vector whose parts have just been stored takes as long as ten vectors.
 #[inline(always)]
-fn mark_groups<S: Simd>(
-    simd: S,
-    items: usize,
-    masks: &mut [u64],
-    mut mark: impl FnMut(Range<usize>, &mut [u8; GROUP]),
-) {
-    let (whole, last) = (items / GROUP, items % GROUP);
-    let mut bytes = [0; GROUP];
-    for (group, mask) in masks.iter_mut().take(whole).enumerate() {
-        // The compiler knows how many there are.
-        mark(group * GROUP..group * GROUP + GROUP, &mut bytes);
-        *mask = mask_of(simd, &bytes);
-    }
-    if last > 0 {
-        bytes = [0; GROUP];
-        mark(whole * GROUP..items, &mut bytes);
-        masks[whole] = mask_of(simd, &bytes);
+fn mark_by_bytes<S: Simd>(simd: S, items: usize, masks: &mut [u64], mark: impl FnOnce(&mut [u8])) {
+    let mut bytes = [0; PIECE];
+    mark(&mut bytes[..items]);
+    for (mask, group) in masks.iter_mut().zip(bytes.as_chunks().0) {
+        *mask = mask_of(simd, group);
     }
 }
 
@@ -91,13 +83,13 @@ impl Kernel for MarkFlags<'_> {
         macro_rules! words {
             ($word:ident) => {{
                 let flags = bytes.as_chunks().0;
-                mark_groups(
+                mark_by_bytes(
                     simd,
                     flags.len(),
                     masks,
                     #[inline(always)]
-                    |group, marks| {
-                        for (mark, flag) in marks.iter_mut().zip(&flags[group]) {
+                    |marks| {
+                        for (mark, flag) in marks.iter_mut().zip(flags) {
                             *mark = ($word::from_ne_bytes(*flag) != 0).into();
                         }
                     },
@@ -105,7 +97,17 @@ impl Kernel for MarkFlags<'_> {
             }};
         }
         match size {
-            1 => words!(u8),
+            1 => {
+                let (groups, last) = bytes.as_chunks();
+                for (mask, group) in masks.iter_mut().zip(groups) {
+                    *mask = mask_of(simd, group);
+                }
+                if let Some(mask) = masks.get_mut(groups.len()) {
+                    let mut group = [0; GROUP];
+                    group[..last.len()].copy_from_slice(last);
+                    *mask = mask_of(simd, &group);
+                }
+            }
             2 => words!(u16),
             4 => words!(u32),
             _ => words!(u64),
@@ -181,13 +183,13 @@ impl Kernel for MarkRuns<'_> {
                 let all = bytes.as_chunks().0;
                 let (before, items) = (&all[..pairs], &all[1..]);
                 let word = $word::from_ne_bytes;
-                mark_groups(
+                mark_by_bytes(
                     simd,
                     pairs,
                     masks,
                     #[inline(always)]
-                    |group, marks| {
-                        let pairs = before[group.clone()].iter().zip(&items[group]);
+                    |marks| {
+                        let pairs = before.iter().zip(items);
                         for (mark, (before, own)) in marks.iter_mut().zip(pairs) {
                             *mark = (word(*before) != word(*own)).into();
                         }
@@ -200,13 +202,13 @@ impl Kernel for MarkRuns<'_> {
             2 => words!(u16),
             4 => words!(u32),
             8 => words!(u64),
-            _ => mark_groups(
+            _ => mark_by_bytes(
                 simd,
                 pairs,
                 masks,
                 #[inline(always)]
-                |group, marks| {
-                    for (mark, item) in marks.iter_mut().zip(group) {
+                |marks| {
+                    for (item, mark) in marks.iter_mut().enumerate() {
                         let (before, own) = bytes[item * size..][..2 * size].split_at(size);
                         *mark = (before != own).into();
                     }
@@ -266,14 +268,13 @@ where
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
         let Self { input, keep, piece, masks, made } = self;
-        mark_groups(
+        mark_by_bytes(
             simd,
             piece.len(),
             masks,
             #[inline(always)]
-            |group, marks| {
-                let items = input.make(piece.start + group.start..piece.start + group.end);
-                for ((item, mark), value) in group.zip(marks).zip(items) {
+            |marks| {
+                for ((item, mark), value) in marks.iter_mut().enumerate().zip(input.make(piece)) {
                     if STORES {
                         // SAFETY: there is room for all items.
                         unsafe { made.add(item).write_unaligned(value) };

@@ -16,6 +16,9 @@ use fearless_simd::{Level, Simd};
 
 use crate::isa::is_plain_at;
 
+/// Bytes that a way may store beyond what is kept: a vector, or an item.
+pub(crate) const OVERRUN: usize = 64;
+
 /// Items of a mask.
 pub(crate) const GROUP: usize = u64::BITS as usize;
 
@@ -23,7 +26,8 @@ pub(crate) const GROUP: usize = u64::BITS as usize;
 ///
 /// # Safety
 /// `masks` has a bit for each of `items` items, and none that is set beyond. `from` is valid for reads of as many items, `to` for writes of
-/// as many. Both may be of one array, if `to` does not lie behind `from`.
+/// as many; or of those that are kept, and behind them [`OVERRUN`] bytes and at least an item. Both may be of one array, if `to` does not lie
+/// behind `from` and there is room for all items.
 pub(crate) type CompactItems = unsafe fn(masks: &[u64], from: *const u8, items: usize, to: *mut u8);
 
 /// Writes the numbers of the bits that are set to the front of `to`, in order, counted from `first` on.

@@ -272,43 +272,6 @@ unsafe fn write_units<S: Simd>(simd: S, from: &[u8], to: *mut u8, ahead: Prefetc
     }
 }
 
-/// Writes `from` to memory: whole lines past the caches, fetching with each one of `ahead`, and what is in front of the first and behind the
-/// last in the ordinary way. Those two lines are asked for first, so that the stores to them hold up nothing.
-///
-/// # Safety
-/// `to` must be valid for as many bytes.
-#[inline(never)]
-pub(crate) unsafe fn write_past(level: Level, from: &[u8], to: *mut u8, ahead: Prefetch<'_>) {
-    struct WriteLines<'a>(&'a [u8], *mut u8, Prefetch<'a>);
-
-    impl Kernel for WriteLines<'_> {
-        type Output = ();
-
-        #[inline(always)]
-        fn run<S: Simd>(self, simd: S) {
-            // SAFETY: the caller's, at a border between lines.
-            unsafe { write_units(simd, self.0, self.1, self.2) };
-        }
-    }
-
-    let front = (to.addr().wrapping_neg() % LINE).min(from.len());
-    let (first, rest) = from.split_at(front);
-    let (lines, last) = rest.split_at(rest.len() / LINE * LINE);
-    let (to_lines, to_last) = (to.wrapping_add(front), to.wrapping_add(front + lines.len()));
-    #[cfg(target_arch = "x86_64")]
-    for line in [to, to_last] {
-        use core::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
-        // SAFETY: a prefetch may be of any address.
-        unsafe { _mm_prefetch::<_MM_HINT_ET0>(line.cast()) };
-    }
-    isa::run(level, WriteLines(lines, to_lines, ahead));
-    // SAFETY: the caller's.
-    unsafe {
-        to.copy_from_nonoverlapping(first.as_ptr(), first.len());
-        to_last.copy_from_nonoverlapping(last.as_ptr(), last.len());
-    }
-}
-
 /// Writes half a line from anywhere to `to`.
 ///
 /// # Safety
@@ -340,12 +303,7 @@ pub(crate) struct Prefetch<'a> {
 
 impl<'a> Prefetch<'a> {
     pub(crate) fn new<T>(items: &'a [T]) -> Self {
-        Self::of_bytes(items.as_ptr().cast(), size_of_val(items))
-    }
-
-    /// So many bytes from anywhere on.
-    pub(crate) fn of_bytes(start: *const u8, bytes: usize) -> Self {
-        Self { start, bytes, items: PhantomData }
+        Self { start: items.as_ptr().cast(), bytes: size_of_val(items), items: PhantomData }
     }
 
     /// Without its first `bytes` bytes, or none if there are not so many.
@@ -405,25 +363,6 @@ mod tests {
             }
             lines.finish();
             fence();
-        }
-    }
-
-    #[test]
-    fn a_block_is_written_wherever_it_begins() {
-        let source: Vec<u8> = (0..500u32).map(|i| (i * 7 + 1) as u8).collect();
-        for level in levels() {
-            for start in 0..70 {
-                for len in [0, 1, 15, 63, 64, 65, 127, 128, 200, 400] {
-                    let mut target = vec![0u8; 500];
-                    let (from, to) = (&source[3..3 + len], target[start..].as_mut_ptr());
-                    // SAFETY: the target has 500 bytes.
-                    unsafe { write_past(level, from, to, Prefetch::new(&source)) };
-                    fence();
-                    assert_eq!(target[start..start + len], *from, "{start} {len}");
-                    let mut others = target[..start].iter().chain(&target[start + len..]);
-                    assert!(others.all(|&b| b == 0), "{start} {len}");
-                }
-            }
         }
     }
 
