@@ -24,7 +24,7 @@ pub(super) trait Marks: Sync {
 }
 
 /// Items that are marked at once: few enough that they stay in a first-level cache until they are compacted.
-pub(super) const PIECE: usize = 1024;
+pub(super) const PIECE: usize = 512;
 
 /// Makes masks of a byte for each item of a piece, which is 0 of those that are dropped. All bytes are written before the first mask is made:
 /// to load a vector whose parts have just been stored takes as long as ten vectors.
@@ -135,7 +135,9 @@ impl<T: Element> Marks for Runs<T> {
         let Some(bytes) = T::bytes(items) else {
             unreachable!("items without bytes are refused");
         };
-        mark_runs(self.level, &bytes, T::KIND.size(), piece.start == 0, masks);
+        let size = T::KIND.size();
+        assert_eq!(bytes.len(), items.len() * size, "items have as many bytes as their kind says");
+        mark_runs(self.level, &bytes, size, piece.start == 0, masks);
     }
 
     fn reads_items(&self) -> bool {
@@ -274,13 +276,16 @@ where
             masks,
             #[inline(always)]
             |marks| {
+                let (items, mut made_items) = (marks.len(), 0);
                 for ((item, mark), value) in marks.iter_mut().enumerate().zip(input.make(piece)) {
                     if STORES {
                         // SAFETY: there is room for all items.
                         unsafe { made.add(item).write_unaligned(value) };
                     }
                     *mark = keep(value).into();
+                    made_items += 1;
                 }
+                assert_eq!(made_items, items, "as many items are made as are asked for");
             },
         );
     }

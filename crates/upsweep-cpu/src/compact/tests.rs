@@ -8,10 +8,11 @@ use upsweep_core::{
     CpuPolicy, CpuStrategy, Dtype, Element, Error, Indexed, Kind, Make, Number, bf16, f16,
 };
 
+use super::blocks::BLOCKS_OF_REDUCTIONS;
 use crate::{Cpu, CpuOptions, InstructionSet};
 
-/// Bytes of a block: few, so that short arrays have many.
-const BLOCK: usize = 1 << 12;
+/// Bytes of a block: few, so that short arrays have many, and enough to be written past the caches.
+const BLOCK: usize = 1 << 14;
 
 /// Every strategy with every instruction set: each with 1, 2 and 3 threads, and past the caches from a few blocks on.
 fn devices() -> Vec<Cpu> {
@@ -29,7 +30,11 @@ fn devices() -> Vec<Cpu> {
             };
             let cpu = Cpu::new(options).expect("an instruction set of this CPU");
             let (_, policy) = cpu.choice::<u32>(upsweep_core::Traffic::Copies, 0);
-            cpu.with_policy(CpuPolicy { scan_block_bytes: BLOCK, streaming_bytes, ..policy })
+            cpu.with_policy(CpuPolicy {
+                block_bytes: BLOCK / BLOCKS_OF_REDUCTIONS,
+                streaming_bytes,
+                ..policy
+            })
         };
         devices.push(new(1, CpuStrategy::Simd, CpuPolicy::NEVER));
         devices.push(new(1, CpuStrategy::Simd, BLOCK));
@@ -433,6 +438,24 @@ fn arrays_that_do_not_go_together_are_refused() {
     let opaque = [Indexed { value: 1u8, index: 0 }; 2];
     let error = cpu.unique(&opaque, &mut opaque.clone()).expect_err("no bytes to compare");
     assert_eq!(error.to_string(), "segments: a type of the CPU's has no bytes to compare");
+}
+
+/// Nothing is written where nobody expects it if a function says of an item one thing and then another.
+#[test]
+fn a_function_that_changes_its_mind_ends_the_call() {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    let items: Vec<u32> = (0..10_000).collect();
+    for cpu in devices() {
+        for first in [true, false] {
+            let calls = AtomicUsize::new(0);
+            let keep = |_| (calls.fetch_add(1, Ordering::Relaxed) < items.len()) == first;
+            let mut output = Guarded::new(items.len(), 3, 7);
+            let call = || cpu.partition_made(&items[..], keep, output.output());
+            assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err());
+            assert!(output.memory[..3].iter().all(|item| *item == 7));
+            assert!(output.memory[3 + items.len()..].iter().all(|item| *item == 7));
+        }
+    }
 }
 
 /// A panic of the caller's function comes to the caller, and ends all threads.
