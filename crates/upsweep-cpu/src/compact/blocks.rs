@@ -407,6 +407,10 @@ impl Sink<'_, '_> {
                 masks = invert(masks, &mut others, items);
             }
             let kept = ones(masks);
+            // Nothing of the items is read.
+            if kept == 0 {
+                continue;
+            }
             let room = self.region.end - self.region.first;
             let overrun = OVERRUN.div_ceil(self.column.item_bytes.max(1));
             // SAFETY: the caller's. Directly only if what is stored beyond the items that are kept is of the region, too.
