@@ -302,10 +302,11 @@ impl<'a> Worker<'a> {
     /// Writes a block to its place, of which and in front of which so much is known.
     fn write(&mut self, block: Range<usize>, before: Progress, own: Progress) {
         let work = self.work;
-        if work.in_place && before.kept == block.start && own.kept == block.len() {
+        let border = work.border();
+        let is_moved = before.kept < block.start || own.kept < block.len();
+        if (border.is_none() && own.kept == 0) || (work.in_place && !is_moved) {
             return;
         }
-        let border = work.border();
         for (k, column) in work.columns.iter().enumerate() {
             let staged = self.staged[k].start();
             let (first, items, end) = match column.part {

@@ -34,7 +34,7 @@ impl Cpu {
     /// The same with every strategy, policy and number of threads.
     ///
     /// # Cost
-    /// Items and flags are read once, and what is kept is written once. Each thread allocates some 32 KiB.
+    /// Flags are read once, as are those pieces of 512 items of which some are kept; what is kept is written once. Each thread allocates a few KiB.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`] if there are not as many places as items; [`Error::Buffer`] for another number of flags;
@@ -52,6 +52,9 @@ impl Cpu {
 
     /// As [`select`](Cpu::select), within the array. Several threads do it by blocks, of which each waits in the cache of its thread until all
     /// items before it are read.
+    ///
+    /// # Cost
+    /// As of [`select`](Cpu::select), but each of several threads allocates a block, of at most 2 MiB.
     ///
     /// # Errors
     /// Those of [`select`](Cpu::select).
@@ -115,7 +118,7 @@ impl Cpu {
     /// As [`select`](Cpu::select), of items that are made as they are read; those are kept of which `keep` says so.
     ///
     /// # Cost
-    /// Each item is made once, and goes through the first-level cache of its thread.
+    /// Each item is made once. On several threads what is kept of a block, of at most 2 MiB, waits in memory that its thread allocates.
     ///
     /// # Errors
     /// Those of [`select`](Cpu::select).
@@ -156,7 +159,10 @@ impl Cpu {
     /// As [`partition`](Cpu::partition), of items that are made as they are read, of which `keep` says so.
     ///
     /// # Cost
-    /// Each item is made twice, first to find where the others begin.
+    /// Each item is made twice, first to find where the others begin. Several threads allocate as for [`select_made`](Cpu::select_made).
+    ///
+    /// # Panics
+    /// If `keep` says of more items, or of fewer, at the second time.
     ///
     /// # Errors
     /// Those of [`select`](Cpu::select).
