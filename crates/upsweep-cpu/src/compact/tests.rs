@@ -9,6 +9,7 @@ use upsweep_core::{
 };
 
 use super::blocks::BLOCKS_OF_REDUCTIONS;
+use super::marks::PIECE;
 use crate::{Cpu, CpuOptions, InstructionSet};
 
 /// Bytes of a block: few, so that short arrays have many, and enough to be written past the caches.
@@ -127,13 +128,15 @@ fn patterns(count: usize) -> Vec<Vec<bool>> {
     patterns.push((0..count).map(|k| k % 2 == 1).collect());
     // Long runs, and pieces that are kept as a whole beside others.
     patterns.push((0..count).map(|k| k / 700 % 2 == 0).collect());
+    // The first that is dropped is in the last vector of a piece, of which the next piece compares the last item.
+    patterns.push((0..count).map(|k| k != PIECE - 2 && k != PIECE).collect());
     patterns
 }
 
 /// Lengths at the borders of vectors, masks, pieces and blocks of items of so many bytes.
 fn lengths(item_bytes: usize) -> Vec<usize> {
     let block = (BLOCK / item_bytes).next_multiple_of(64);
-    vec![0, 1, 63, 64, 65, 1023, 1025, block - 1, block, block + 1, 3 * block + 777]
+    vec![0, 1, 63, 64, 65, PIECE - 1, PIECE + 1, block - 1, block, block + 1, 3 * block + 777]
 }
 
 /// An output among items that must stay as they are.
