@@ -23,7 +23,9 @@ pub(super) trait Marks: Sync {
     }
 }
 
-/// Items that are marked at once: few enough that they stay in a first-level cache until they are compacted.
+/// Items that are marked at once: few enough that they stay in a first-level cache until they are compacted. Pieces of 1,024 take 0.14 ns instead of
+/// 0.17 for each `u32` that lies in a cache, but 0.50 instead of 0.40 for each of 2^26 that are made and all kept (one thread of a Zen 4,
+/// 2026-11-27).
 pub(super) const PIECE: usize = 512;
 
 /// Makes masks of a byte for each item of a piece, which is 0 of those that are dropped. All bytes are written before the first mask is made:
