@@ -14,7 +14,8 @@ pub(super) trait Marks: Sync {
     /// Writes a mask for each group of the items `piece`, with zeros behind the last. Items that are made go to `made`.
     ///
     /// # Safety
-    /// The piece has at most [`PIECE`] items. There is a mask for each group that has begun, and no more. Where items are stored, `made` is valid for writes of as many.
+    /// The piece has at most [`PIECE`] items. There is a mask for each group that has begun, and no more. Where items are stored, `made` is
+    /// valid for writes of as many.
     unsafe fn mark(&self, piece: Range<usize>, masks: &mut [u64], made: *mut u8);
 
     /// Whether items of the array are compared with each other.
