@@ -127,11 +127,17 @@ pub(crate) fn check_words(words: usize) -> Result<()> {
 }
 
 impl<S> Ingredients<'_, S> {
-    /// Checks that a kernel can be handed as many.
+    /// Checks that these are the arrays of the recipe, and that a kernel can be handed as many.
     ///
     /// # Errors
-    /// [`Error::Buffer`] if there are too many.
+    /// [`Error::Buffer`] if there are too many, or others.
     pub fn check(&self, most_arrays: usize) -> Result<()> {
+        let own = [self.arrays.len(), self.anywhere.len()];
+        let wanted = [self.recipe.arrays.len(), self.recipe.anywhere.len()];
+        if own != wanted {
+            let reason = format!("items are made of {wanted:?} arrays, here are {own:?}");
+            return Err(Error::Buffer { reason });
+        }
         let arrays = self.arrays.len() + self.anywhere.len();
         if arrays > most_arrays {
             let reason = format!("a kernel reads {most_arrays} arrays at most, here are {arrays}");

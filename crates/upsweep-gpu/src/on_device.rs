@@ -103,7 +103,7 @@ pub(crate) fn inputs<'a, S, T>(
     slices: &'a [T],
     words: &'a [u32],
 ) -> Inputs<'a, T> {
-    let (arrays, anywhere) = slices.split_at(made.recipe.arrays.len().min(slices.len()));
+    let (arrays, anywhere) = slices.split_at(made.arrays.len());
     Inputs { arrays, anywhere, words, items: made.items }
 }
 

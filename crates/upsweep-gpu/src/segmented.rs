@@ -174,6 +174,7 @@ pub fn reduce_made<G: Primitives>(
     let job = Job { types, inputs, init: problem.init };
     let marks = marks::<G>(segments, &uploaded_marks)?;
     outputs.begin(gpu, workspace, job, marks, problem, options)?;
+    // They borrow what the outputs are written to.
     drop(slices);
     outputs.finish(gpu)
 }
