@@ -173,6 +173,12 @@ pub trait Terms {
     /// The item that was read of an array that is read anywhere.
     fn anywhere(&self, array: usize, structure: &str) -> String;
 
+    /// Unsigned integers with all bits of the item of an array that is read in order: it is of such, or a structure.
+    fn item_bits(&self, array: usize) -> Vec<String>;
+
+    /// The same of the item that was read of an array that is read anywhere.
+    fn anywhere_bits(&self, array: usize) -> Vec<String>;
+
     /// A parameter.
     fn value(&self, parameter: usize, structure: &str) -> String;
 
@@ -215,6 +221,15 @@ impl Formula {
                     arguments.map(|(from, of)| from.text_as(of, functions, terms)).collect();
                 format!("{}({})", named.name, arguments.join(", "))
             }
+        }
+    }
+
+    /// Expressions for unsigned integers with all of its bits, as [`Terms::item_bits`] has them; what is made is such an integer itself.
+    pub fn bits(&self, functions: &Composition, terms: &impl Terms) -> Vec<String> {
+        match self {
+            Formula::Item(array) => terms.item_bits(*array),
+            Formula::Anywhere { array, .. } => terms.anywhere_bits(*array),
+            made => vec![made.text(functions, terms)],
         }
     }
 
@@ -340,6 +355,9 @@ pub enum Condition {
     Holds(Formula),
     /// Those of which the item of the same number, in the array of this number, has a bit that is set.
     IsSet(usize),
+    /// The first of all, and those of which the first formula has other bits than of the item in front. The second is that: the same array,
+    /// read anywhere, whatever it has for the first item of all.
+    Begins(Formula, Formula),
 }
 
 /// The kind by which items are dealt out that are made of no array.
@@ -379,8 +397,13 @@ impl Recipe {
     pub fn for_each<'a>(&'a self, body: &mut impl FnMut(&'a Formula)) {
         self.formula.for_each(body);
         self.written.iter().for_each(|written| written.for_each(body));
-        if let Some(Condition::Holds(formula)) = &self.condition {
-            formula.for_each(body);
+        match &self.condition {
+            Some(Condition::Holds(formula)) => formula.for_each(body),
+            Some(Condition::Begins(own, front)) => {
+                own.for_each(body);
+                front.for_each(body);
+            }
+            Some(Condition::IsSet(_)) | None => {}
         }
     }
 

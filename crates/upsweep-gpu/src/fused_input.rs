@@ -75,7 +75,8 @@ impl FusedInput {
     }
 
     /// An expression for an item; or for the structure `Item` of the payload and whether it is selected, where not all are.
-    pub fn item_text<S: Syntax>(&self, terms: &impl Terms) -> String {
+    /// `front` says the item in front, if it was read with it.
+    pub fn item_text<S: Syntax, T: Terms>(&self, terms: &T, front: Option<&T>) -> String {
         let Self { recipe, functions } = self;
         let is_selected = match &recipe.condition {
             None => return recipe.formula.text(functions, terms),
@@ -83,6 +84,18 @@ impl FusedInput {
             Some(Condition::IsSet(array)) => {
                 let bits = recipe.arrays[*array].number().map_or(Scalar::U32, Scalar::of);
                 format!("({} != {})", terms.item(*array, ""), S::literal(bits, "0"))
+            }
+            Some(Condition::Begins(own, before)) => {
+                let bits = own.bits(functions, terms);
+                let others = match front {
+                    Some(front) => own.bits(functions, front),
+                    None => before.bits(functions, terms),
+                };
+                let differ =
+                    bits.iter().zip(others).map(|(own, other)| format!("{own} != {other}"));
+                let number =
+                    || format!("{} == {}", terms.number(false), S::literal(Scalar::U32, "0"));
+                any_of::<S>(differ.chain(front.is_none().then(number)))
             }
         };
         S::structure("Item", &[recipe.formula.text_as("Payload", functions, terms), is_selected])
@@ -97,4 +110,11 @@ impl FusedInput {
     pub fn stored(&self) -> Option<&str> {
         self.recipe.written.as_ref()?.result(&self.functions)
     }
+}
+
+/// An expression for whether one of several comparisons holds. Nothing branches: kernels have it for each item.
+fn any_of<S: Syntax>(comparisons: impl Iterator<Item = String>) -> String {
+    let all = comparisons.map(|comparison| format!("({comparison})"));
+    let any = all.reduce(|any, other| format!("({})", S::select(&other, "true", &any)));
+    any.unwrap_or_else(|| "false".to_owned())
 }

@@ -63,6 +63,20 @@ pub fn unpack_as<S: Syntax>(kind: Kind, width: u32, access: &str, name: &str) ->
     items.collect()
 }
 
+/// Expressions for unsigned integers with the bits of each item in an access of `width` bytes: for the item, which is such an integer, or
+/// for the words of a structure.
+pub fn bits_of_items<S: Syntax>(kind: Kind, width: u32, access: &str) -> Vec<Vec<String>> {
+    match kind {
+        Kind::Number(_) => {
+            unpack::<S>(kind, width, access).into_iter().map(|item| vec![item]).collect()
+        }
+        _ => {
+            let (parts, _) = parts::<S>(kind, width_of(kind, width), access);
+            parts.chunks(kind.size() / 4).map(<[String]>::to_vec).collect()
+        }
+    }
+}
+
 /// An expression for the structure of this name that lies in these words of memory.
 fn structure<S: Syntax>(kind: Kind, words: &[String], name: &str) -> String {
     let field = |(offset, dtype): (usize, Dtype)| {

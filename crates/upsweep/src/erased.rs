@@ -143,13 +143,13 @@ pub(crate) trait ErasedGpu {
     ) -> Result<()>;
 
     /// The same of items that are made as they are read, which are combined in the type that the problem has for items. By flags
-    /// or keys, `count` gets how many segments there are.
+    /// or keys, values go one behind another.
     fn segmented_reduce_made(
         &self,
         made: &fused::Made<'_>,
         segments: &Segments<'_>,
         output: ErasedItemsMut<'_>,
-        count: Option<ErasedItemsMut<'_>>,
+        packed: Option<Packed<'_, '_>>,
         problem: &ErasedReduce,
     ) -> Result<()>;
 

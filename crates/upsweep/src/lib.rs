@@ -65,6 +65,7 @@
 //! | all prefixes | [`inclusive_scan`], [`exclusive_scan`] and their `_into` and `_in_place` forms; [`Scan`] has start values and directions |
 //! | neighbours that are combined apart from others | [`Segments`], [`segmented_reduce`], [`segmented_scan`], [`segmented_argmin`], [`reduce_by_key`], [`inclusive_scan_by_key`] |
 //! | items that are kept, one behind another | [`select`], [`partition`], [`positions`], [`Fused::filter`] |
+//! | runs of neighbours that are the same | [`unique`], [`unique_by_key`], [`run_length_encode`] |
 //! | items that are made as they are read | [`Fused`], [`counting`], [`constant`] |
 //! | calls without allocation, in a command stream of the caller's | [`ReducePlan`], [`ScanPlan`], [`Recording`] |
 //! | arrays that come in chunks | [`ReduceStream`], [`ScanStream`] |
@@ -100,6 +101,7 @@ mod plan;
 pub mod profile;
 mod recording;
 mod reduce;
+mod runs;
 mod scan;
 mod segmented;
 mod select;
@@ -127,6 +129,10 @@ pub use profile::Profile;
 pub use recording::Recording;
 pub use reduce::{
     Mean, argmax, argmin, mean, reduce, reduce_as, reduce_into, reduce_into_with, reduce_with,
+};
+pub use runs::{
+    run_length_encode, run_length_encode_into, unique, unique_by_key, unique_by_key_into,
+    unique_into,
 };
 pub use scan::{
     exclusive_scan, exclusive_scan_in_place, exclusive_scan_into, inclusive_scan,

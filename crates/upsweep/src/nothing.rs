@@ -143,7 +143,7 @@ impl ErasedGpu for NoGpu {
         _: &fused::Made<'_>,
         _: &Segments<'_>,
         _: ErasedItemsMut<'_>,
-        _: Option<ErasedItemsMut<'_>>,
+        _: Option<Packed<'_, '_>>,
         _: &ErasedReduce,
     ) -> Result<()> {
         match self.0 {}

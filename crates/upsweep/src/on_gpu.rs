@@ -79,6 +79,19 @@ fn target<'s, 'a: 's, G: Gpu>(
     })
 }
 
+/// Where the values of segments go, one behind another.
+fn packed_targets<'s, 'a: 's, 'b: 's, G: Gpu>(
+    gpu: &OnGpu<G>,
+    packed: Option<Packed<'a, 'b>>,
+) -> Result<Option<ErasedPacked<'s, G::Slice<'s>>>> {
+    let Some((unique, count)) = packed else { return Ok(None) };
+    let unique = match unique {
+        Some(unique) => Some((target(gpu, unique.items)?, unique.of)),
+        None => None,
+    };
+    Ok(Some(ErasedPacked { unique, count: target(gpu, count)? }))
+}
+
 /// The items of an array among others.
 fn stored<'a, G: Gpu>(
     gpu: &OnGpu<G>,
@@ -384,17 +397,7 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
     ) -> Result<()> {
         let (segments, mut workspace) = (marks(self, segments)?, G::Workspace::default());
         let (input, output) = (source(self, input)?, target(self, output)?);
-        let packed = match packed {
-            Some((unique, count)) => {
-                let unique = match unique {
-                    Some(unique) => Some((target(self, unique.items)?, unique.of)),
-                    None => None,
-                };
-                Some(ErasedPacked { unique, count: target(self, count)? })
-            }
-            None => None,
-        };
-        let (to, options) = ((output, packed), self.options().into());
+        let (to, options) = ((output, packed_targets(self, packed)?), self.options().into());
         segmented::reduce(self.gpu(), &mut workspace, input, &segments, to, problem, &options)
     }
 
@@ -403,14 +406,12 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         made: &fused::Made<'_>,
         segments: &Segments<'_>,
         output: ErasedItemsMut<'_>,
-        count: Option<ErasedItemsMut<'_>>,
+        packed: Option<Packed<'_, '_>>,
         problem: &ErasedReduce,
     ) -> Result<()> {
         let (segments, mut workspace) = (marks(self, segments)?, G::Workspace::default());
         let output = target(self, output)?;
-        let count = count.map(|count| target(self, count)).transpose()?;
-        let packed = count.map(|count| ErasedPacked { unique: None, count });
-        let (to, options) = ((output, packed), self.options().into());
+        let (to, options) = ((output, packed_targets(self, packed)?), self.options().into());
         with_ingredients(self, made, |made| {
             let gpu = self.gpu();
             segmented::reduce_made(gpu, &mut workspace, made, &segments, to, problem, &options)

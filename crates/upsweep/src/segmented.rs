@@ -607,9 +607,9 @@ where
         Erased::Gpu(gpu) => {
             let problem = ErasedReduce::in_segments::<U::Acc, U, O>(problem, gpu.language());
             let mut count = count.map(ViewMut::from);
-            let count = count.as_mut().map(|count| count.erased().items);
+            let packed = count.as_mut().map(|count| (None, count.erased().items));
             let (made, output) = (items.made(), output.erased().items);
-            gpu.segmented_reduce_made(&made, segments, output, count, &problem)
+            gpu.segmented_reduce_made(&made, segments, output, packed, &problem)
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Stream compaction: items that are kept, one behind another.
 
+use std::sync::Arc;
+
 use upsweep_core::Condition;
 
 use crate::backend::{Kind, ViewBackend, wrong_device};
@@ -23,29 +25,11 @@ use crate::{Array, Device, Element, Error, GatherIndex, Number, Recording, Resul
 #[derive(Debug)]
 pub struct Compacted<T> {
     items: Array<T>,
-    count: Array<u64>,
+    /// Of two arrays that are kept together it is one.
+    count: Arc<Array<u64>>,
 }
 
 impl<T: Element> Compacted<T> {
-    /// Room for as many items as are looked at. On the CPU an array has items from the start, of which `first` gives one.
-    pub(crate) fn with_room(
-        device: &Device,
-        len: usize,
-        first: impl FnOnce() -> Result<T>,
-    ) -> Result<Self> {
-        let items = match device.kind() {
-            Kind::Cpu(_) if len == 0 => Array::from_slice(device, &[])?,
-            Kind::Cpu(_) => Array::filled(device, len, first()?)?,
-            _ => Array::with_room(device, len)?,
-        };
-        Ok(Self { items, count: Array::filled(device, 1, 0)? })
-    }
-
-    /// Where the items go, and their number.
-    pub(crate) fn targets(&mut self) -> (ViewMut<'_, T>, ViewMut<'_, u64>) {
-        (self.items.view_mut(), self.count.view_mut())
-    }
-
     /// How many items were kept. Waits for the work on a GPU.
     ///
     /// # Errors
@@ -81,6 +65,11 @@ impl<T: Element> Compacted<T> {
         let len = self.len()?;
         Ok((self.items, len))
     }
+
+    /// Beside it as many of other items.
+    pub(crate) fn beside<U>(&self, items: Array<U>) -> Compacted<U> {
+        Compacted { items, count: Arc::clone(&self.count) }
+    }
 }
 
 impl<T> Compacted<T> {
@@ -97,6 +86,46 @@ impl<T> Compacted<T> {
     /// How many were kept, as the one item of an array on the device.
     pub fn count(&self) -> &Array<u64> {
         &self.count
+    }
+}
+
+/// Where a compaction goes: room for as many items as are looked at, and for their number.
+pub(crate) struct Room<T> {
+    items: Array<T>,
+    count: Array<u64>,
+}
+
+impl<T: Element> Room<T> {
+    /// Room for so many, as [`room`] makes it.
+    pub(crate) fn new(
+        device: &Device,
+        len: usize,
+        first: impl FnOnce() -> Result<T>,
+    ) -> Result<Self> {
+        Ok(Self { items: room(device, len, first)?, count: Array::filled(device, 1, 0)? })
+    }
+
+    /// Where the items go, and their number.
+    pub(crate) fn targets(&mut self) -> (ViewMut<'_, T>, ViewMut<'_, u64>) {
+        (self.items.view_mut(), self.count.view_mut())
+    }
+
+    /// What was written there.
+    pub(crate) fn compacted(self) -> Compacted<T> {
+        Compacted { items: self.items, count: Arc::new(self.count) }
+    }
+}
+
+/// Room for so many items. On the CPU an array has items from the start, of which `first` gives one.
+pub(crate) fn room<T: Element>(
+    device: &Device,
+    len: usize,
+    first: impl FnOnce() -> Result<T>,
+) -> Result<Array<T>> {
+    match device.kind() {
+        Kind::Cpu(_) if len == 0 => Array::from_slice(device, &[]),
+        Kind::Cpu(_) => Array::filled(device, len, first()?),
+        _ => Array::with_room(device, len),
     }
 }
 
@@ -133,10 +162,10 @@ pub fn select<'a, 'b, T: Element, F: Number>(
 ) -> Result<Compacted<T>> {
     let (items, flags) = (items.into(), flags.into());
     let device = &*device.at_home(|| items.home().or_else(|| flags.home()));
-    let mut kept = Compacted::with_room(device, items.len(), || first_of(items))?;
+    let mut kept = Room::new(device, items.len(), || first_of(items))?;
     let (output, count) = kept.targets();
     by_flags(device, items, flags, (false, output, count))?;
-    Ok(kept)
+    Ok(kept.compacted())
 }
 
 /// As [`select`], into memory of the caller's, which has room for as many items as there are. How many are selected is written to the one
@@ -198,10 +227,10 @@ pub fn partition<'a, 'b, T: Element, F: Number>(
 ) -> Result<(Array<T>, usize)> {
     let (items, flags) = (items.into(), flags.into());
     let device = &*device.at_home(|| items.home().or_else(|| flags.home()));
-    let mut all = Compacted::with_room(device, items.len(), || first_of(items))?;
+    let mut all = Room::new(device, items.len(), || first_of(items))?;
     let (output, count) = all.targets();
     by_flags(device, items, flags, (true, output, count))?;
-    all.into_parts()
+    all.compacted().into_parts()
 }
 
 /// As [`partition`], into memory of the caller's, which has as many items; how many come first is written to the one item of `count`.
@@ -240,10 +269,10 @@ pub fn positions<'a, I: GatherIndex, F: Number>(
 ) -> Result<Compacted<I>> {
     let flags = flags.into();
     let device = &*device.at_home(|| flags.home());
-    let mut found = Compacted::with_room(device, flags.len(), || Ok(I::default()))?;
+    let mut found = Room::new(device, flags.len(), || Ok(I::default()))?;
     let (output, count) = found.targets();
     find_positions(device, flags, output, count)?;
-    Ok(found)
+    Ok(found.compacted())
 }
 
 /// As [`positions`], into memory of the caller's, which has room for as many numbers as there are items. How many there are is written to
@@ -345,7 +374,7 @@ fn find_positions<I: GatherIndex, F: Number>(
 }
 
 /// The first item, where the host can see it.
-fn first_of<T: Element>(items: View<'_, T>) -> Result<T> {
+pub(crate) fn first_of<T: Element>(items: View<'_, T>) -> Result<T> {
     match items.items {
         Items::Host(items) => Ok(items[0]),
         Items::Device(range) => Err(wrong_device(range.device(), "cpu")),
@@ -370,6 +399,6 @@ pub(crate) fn check_positions<I: Number>(items: usize) -> Result<()> {
     Ok(())
 }
 
-fn check_length(input: usize, output: usize) -> Result<()> {
+pub(crate) fn check_length(input: usize, output: usize) -> Result<()> {
     if input == output { Ok(()) } else { Err(Error::LengthMismatch { input, output }) }
 }

@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use upsweep_core::{Dtype, Kind, Recipe, Terms};
 use upsweep_gpu::FusedInput;
-use upsweep_gpu::layout::{is_whole, of_memory, unpack_as};
+use upsweep_gpu::layout::{bits_of_items, is_whole, of_memory, unpack_as};
 
 use super::items::ExtraInputs;
 use super::types::{access, in_memory};
@@ -148,7 +148,10 @@ impl ItemReader<'_> {
 
     /// Expressions for the items in the structure, which is a variable of this name.
     fn unpacked(&self, of: &str) -> String {
-        let items = self.terms(of).map(|terms| self.made.item_text::<CudaCpp>(&terms));
+        let all: Vec<_> = self.terms(of).collect();
+        let fronts = core::iter::once(None).chain(all.iter().map(Some));
+        let items = all.iter().zip(fronts);
+        let items = items.map(|(terms, front)| self.made.item_text::<CudaCpp, _>(terms, front));
         items.collect::<Vec<_>>().join(", ")
     }
 
@@ -199,6 +202,18 @@ impl Terms for ItemTerms<'_> {
         let kind = self.made.recipe.anywhere[array];
         let from = format!("{}.any{array}[{}]", self.of, self.v);
         unpack_as::<CudaCpp>(kind, kind.size() as u32, &from, structure).concat()
+    }
+
+    fn item_bits(&self, array: usize) -> Vec<String> {
+        let kind = self.made.recipe.arrays[array];
+        let width = self.items * kind.size() as u32;
+        bits_of_items::<CudaCpp>(kind, width, &format!("{}.in{array}", self.of))[self.v].clone()
+    }
+
+    fn anywhere_bits(&self, array: usize) -> Vec<String> {
+        let kind = self.made.recipe.anywhere[array];
+        let from = format!("{}.any{array}[{}]", self.of, self.v);
+        bits_of_items::<CudaCpp>(kind, kind.size() as u32, &from).concat()
     }
 
     fn value(&self, parameter: usize, structure: &str) -> String {

@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use upsweep_core::{Dtype, Kind, Recipe, Terms};
 use upsweep_gpu::FusedInput;
-use upsweep_gpu::layout::{is_whole, of_memory, unpack_as};
+use upsweep_gpu::layout::{bits_of_items, is_whole, of_memory, unpack_as};
 
 use super::Scalar;
 use super::Wgsl;
@@ -53,7 +53,9 @@ pub(super) fn text(made: &FusedInput, items: u32, first_word: usize) -> String {
     let arrays = Arrays::of(made, items);
     let terms = |v| ItemTerms { made, arrays: &arrays, v, first_word, is_read: true };
     let all: Vec<ItemTerms<'_>> = (0..items as usize).map(terms).collect();
-    let unpacked = all.iter().map(|terms| made.item_text::<Wgsl>(terms));
+    let fronts = core::iter::once(None).chain(all.iter().map(Some));
+    let unpacked = all.iter().zip(fronts);
+    let unpacked = unpacked.map(|(terms, front)| made.item_text::<Wgsl, _>(terms, front));
     let (fields, fetch) = fetch(made, &arrays, &all);
     format!(
         "const ACCESS_ITEMS = {items}u;\n\
@@ -143,6 +145,16 @@ impl Terms for ItemTerms<'_> {
     fn anywhere(&self, array: usize, structure: &str) -> String {
         let array = &self.arrays.anywhere[array];
         array.unpacked(&format!("access.{}[{}]", array.name, self.v), structure)[0].clone()
+    }
+
+    fn item_bits(&self, array: usize) -> Vec<String> {
+        let array = &self.arrays.in_order[array];
+        array.bits(&format!("access.{}", array.name))[self.v].clone()
+    }
+
+    fn anywhere_bits(&self, array: usize) -> Vec<String> {
+        let array = &self.arrays.anywhere[array];
+        array.bits(&format!("access.{}[{}]", array.name, self.v))[0].clone()
     }
 
     fn value(&self, parameter: usize, structure: &str) -> String {
@@ -239,8 +251,7 @@ impl Array {
     }
 
     fn access(&self) -> String {
-        let width = (self.items * self.kind.size() as u32).max(4);
-        access(self.kind, width).map_or_else(|| "u32".to_owned(), |(name, _)| name)
+        access(self.kind, self.width()).map_or_else(|| "u32".to_owned(), |(name, _)| name)
     }
 
     fn binding(&self) -> String {
@@ -267,7 +278,16 @@ impl Array {
 
     /// Expressions for the items of an access, structures having this name.
     fn unpacked(&self, access: &str, structure: &str) -> Vec<String> {
-        let width = (self.items * self.kind.size() as u32).max(4);
-        unpack_as::<Wgsl>(self.kind, width, access, structure)
+        unpack_as::<Wgsl>(self.kind, self.width(), access, structure)
+    }
+
+    /// Expressions for unsigned integers with the bits of each of them.
+    fn bits(&self, access: &str) -> Vec<Vec<String>> {
+        bits_of_items::<Wgsl>(self.kind, self.width(), access)
+    }
+
+    /// Bytes of an access.
+    fn width(&self) -> u32 {
+        (self.items * self.kind.size() as u32).max(4)
     }
 }

@@ -167,11 +167,11 @@ fn lengths(device: &Device, segments: &Segments<'_>, items: usize) -> Result<Vec
     let most = segments.most(items);
     let (mut counts, mut found) = (Array::filled(device, most, 0u32)?, [most as u64]);
     let (mut output, mut count) = (ViewMut::from(&mut counts), ViewMut::from(&mut found));
-    let count = segments.packs().then(|| count.erased().items);
+    let packed = segments.packs().then(|| (None, count.erased().items));
     let problem =
         ErasedReduce::in_segments::<u32, u32, _>(&crate::Reduce::new(Sum), gpu.language());
     let ones = constant(1u32, items).made();
-    gpu.segmented_reduce_made(&ones, segments, output.erased().items, count, &problem)?;
+    gpu.segmented_reduce_made(&ones, segments, output.erased().items, packed, &problem)?;
     Ok(counts.into_vec()?.into_iter().map(|count| count as usize).collect())
 }
 

@@ -5,7 +5,7 @@ use upsweep_core::{Condition, Formula, Make};
 use super::{Fused, Made, Parts, Place};
 use crate::backend::ViewBackend;
 use crate::erased::Erased;
-use crate::select::{Compacted, bind_made, check_outputs, check_positions};
+use crate::select::{Compacted, Room, bind_made, check_outputs, check_positions};
 use crate::{Apply, Array, Device, Element, GatherIndex, Recording, Result, ViewMut};
 
 /// The items of which a predicate holds, which are found out as they are read; see [`Fused::filter`].
@@ -63,10 +63,10 @@ where
     /// ```
     pub fn select(&self, device: &Device) -> Result<Compacted<E::Item>> {
         let device = &*device.at_home(|| self.items.made().home());
-        let mut found = Compacted::with_room(device, self.items.len(), || self.first())?;
+        let mut found = Room::new(device, self.items.len(), || self.first())?;
         let (output, count) = found.targets();
         self.take(device, false, output, count)?;
-        Ok(found)
+        Ok(found.compacted())
     }
 
     /// The same into memory of the caller's, which has room for as many items as there are. How many are selected is written to the one
@@ -114,10 +114,10 @@ where
     /// Those of [`select`](Filtered::select).
     pub fn partition(&self, device: &Device) -> Result<(Array<E::Item>, usize)> {
         let device = &*device.at_home(|| self.items.made().home());
-        let mut all = Compacted::with_room(device, self.items.len(), || self.first())?;
+        let mut all = Room::new(device, self.items.len(), || self.first())?;
         let (output, count) = all.targets();
         self.take(device, true, output, count)?;
-        all.into_parts()
+        all.compacted().into_parts()
     }
 
     /// The same into memory of the caller's, which has as many items; how many come first is written to the one item of `count`.
@@ -146,10 +146,10 @@ where
     /// number.
     pub fn positions<I: GatherIndex>(&self, device: &Device) -> Result<Compacted<I>> {
         let device = &*device.at_home(|| self.items.made().home());
-        let mut found = Compacted::with_room(device, self.items.len(), || Ok(I::default()))?;
+        let mut found = Room::new(device, self.items.len(), || Ok(I::default()))?;
         let (output, count) = found.targets();
         self.positions_into(device, output, count)?;
-        Ok(found)
+        Ok(found.compacted())
     }
 
     /// The same into memory of the caller's, which has room for as many numbers as there are items. How many there are is written to the

@@ -533,6 +533,13 @@ impl<'a> Parts<'a> {
         Formula::Item(self.arrays.len() - 1)
     }
 
+    /// That an item of an array of so many begins a run of the same bits.
+    pub(crate) fn begins(&mut self, items: usize, array: impl Fn() -> Source<'a>) -> Condition {
+        let own = self.array(array());
+        let in_front = Place::OWN.on_line(u64::MAX, 1);
+        Condition::Begins(own, places::read(items, array(), &in_front, self))
+    }
+
     /// The numbers of items, counted from 0.
     pub(crate) fn numbers(&mut self, of: Dtype) -> Formula {
         let words = vec![0; of.size() / 4];

@@ -26,7 +26,7 @@ impl Place {
     }
 
     /// The item of number `first + step · n`, where this is that of number n.
-    fn on_line(&self, first: u64, step: u64) -> Self {
+    pub(super) fn on_line(&self, first: u64, step: u64) -> Self {
         let line = match self.line {
             None => [first, step],
             Some([own, by]) => [first.wrapping_add(step.wrapping_mul(own)), step.wrapping_mul(by)],

@@ -294,8 +294,8 @@ pub(crate) fn find_on_gpu(
     let (made, problem) = made(source.bits_as(bits_of(dtype)), count, (dtype, extreme), gpu);
     let mut found = [most as u64];
     let mut counted = ViewMut::from(&mut found);
-    let counted = segments.packs().then(|| counted.erased().items);
-    gpu.segmented_reduce_made(&made, segments, output.erased().items, counted, &problem)?;
+    let packed = segments.packs().then(|| (None, counted.erased().items));
+    gpu.segmented_reduce_made(&made, segments, output.erased().items, packed, &problem)?;
     Ok(usize::try_from(found[0]).unwrap_or(most))
 }
 

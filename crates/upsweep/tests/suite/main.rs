@@ -24,6 +24,7 @@ mod packed;
 mod profile;
 mod properties;
 mod reduce;
+mod runs;
 mod scan_custom;
 mod scan_floats;
 mod scan_signed;

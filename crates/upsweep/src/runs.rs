@@ -1,0 +1,310 @@
+//! Runs of neighbours that are the same: the first of each, and how long they are.
+
+use upsweep_gpu::ErasedReduce;
+
+use crate::backend::ViewBackend;
+use crate::erased::Erased;
+use crate::fused::{Fused, Made, Parts, Source, constant};
+use crate::select::{Room, check_length, check_outputs, first_of, room};
+use crate::view::Items;
+use crate::{
+    Array, Compacted, Device, Dtype, Element, Error, GatherIndex, Language, Number, Operator,
+    Reduce, Result, Segments, Sum, View, ViewMut,
+};
+
+/// The first item of each run of neighbours that are the same, in their order.
+///
+/// Items are the same if their bytes are: so −0 and +0 are not, and a NaN is the same as itself. An item that is in several runs is there
+/// several times; of sorted items each is there once.
+///
+/// # Arguments
+/// - `items`: any number of items.
+///
+/// # Result
+/// On the device, in memory for as many items as there are; see [`Compacted`]. The same on every device.
+///
+/// # Cost
+/// Reads items once and writes what is kept once. On a GPU it returns when the work has been begun.
+///
+/// # Errors
+/// [`Error::OutOfMemory`], and those of the device. On a GPU every array must fit in its memory, and with wgpu in one binding; else
+/// [`Error::Buffer`] says so.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, unique};
+/// let kept = unique(&Device::cpu(), &[3u32, 3, 7, 7, 7, 3])?;
+/// assert_eq!(kept.into_vec()?, [3, 7, 3]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+///
+/// # Source
+/// A selection as [`select`](crate::select) makes it, of the items that differ from the one in front.
+pub fn unique<'a, T: Element>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+) -> Result<Compacted<T>> {
+    let items = items.into();
+    let device = &*device.at_home(|| items.home());
+    let mut kept = Room::new(device, items.len(), || first_of(items))?;
+    let (output, count) = kept.targets();
+    keep_first(device, items, output, count)?;
+    Ok(kept.compacted())
+}
+
+/// As [`unique`], into memory of the caller's, which has room for as many items as there are. How many are kept is written to the one item
+/// of `count`; what lies behind them holds anything.
+///
+/// # Cost
+/// As of [`unique`]; it waits for nothing that is written on a GPU.
+///
+/// # Errors
+/// Those of [`unique`], and before anything is written [`Error::LengthMismatch`] and [`Error::ResultLength`].
+pub fn unique_into<'a, 'b, 'c, T: Element>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    output: impl Into<ViewMut<'b, T>>,
+    count: impl Into<ViewMut<'c, u64>>,
+) -> Result<()> {
+    keep_first(device, items.into(), output.into(), count.into())
+}
+
+/// The first key of each run of neighbours whose keys are the same, and the item of the same number, both in their order.
+///
+/// # Arguments
+/// - `keys`: any number of keys, which are the same if their bytes are.
+/// - `items`: as many items.
+///
+/// # Result
+/// Two arrays on the device, of which both have as many items; see [`Compacted`]. The same on every device.
+///
+/// # Cost
+/// Reads both arrays once and writes what is kept once; a GPU reads the keys twice. On a GPU it returns when the work has been begun.
+///
+/// # Errors
+/// Those of [`unique`], and [`Error::LengthMismatch`].
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, unique_by_key};
+/// let (keys, items) = unique_by_key(&Device::cpu(), &[7u8, 7, 9], &[0.5f32, 1.5, 2.5])?;
+/// assert_eq!((keys.into_vec()?, items.into_vec()?), (vec![7, 9], vec![0.5, 2.5]));
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn unique_by_key<'a, 'b, K: Element, T: Element>(
+    device: &Device,
+    keys: impl Into<View<'a, K>>,
+    items: impl Into<View<'b, T>>,
+) -> Result<(Compacted<K>, Compacted<T>)> {
+    let (keys, items) = (keys.into(), items.into());
+    check_length(keys.len(), items.len())?;
+    let device = &*device.at_home(|| keys.home().or_else(|| items.home()));
+    let mut kept = Room::new(device, keys.len(), || first_of(keys))?;
+    let mut beside = room(device, items.len(), || first_of(items))?;
+    let (unique, count) = kept.targets();
+    keep_first_by_key(device, (keys, items), (unique, beside.view_mut()), count)?;
+    let kept = kept.compacted();
+    let beside = kept.beside(beside);
+    Ok((kept, beside))
+}
+
+/// As [`unique_by_key`], into memory of the caller's: keys go to `unique` and items to `output`, which have room for as many as there are.
+/// How many are kept is written to the one item of `count`; what lies behind them holds anything.
+///
+/// # Cost
+/// As of [`unique_by_key`]; it waits for nothing that is written on a GPU.
+///
+/// # Errors
+/// Those of [`unique_by_key`], and before anything is written [`Error::LengthMismatch`] and [`Error::ResultLength`].
+pub fn unique_by_key_into<'a, 'b, 'c, 'd, 'e, K: Element, T: Element>(
+    device: &Device,
+    keys: impl Into<View<'a, K>>,
+    items: impl Into<View<'b, T>>,
+    unique: impl Into<ViewMut<'c, K>>,
+    output: impl Into<ViewMut<'d, T>>,
+    count: impl Into<ViewMut<'e, u64>>,
+) -> Result<()> {
+    let (from, to) = ((keys.into(), items.into()), (unique.into(), output.into()));
+    keep_first_by_key(device, from, to, count.into())
+}
+
+/// The first item of each run of neighbours that are the same, and how many items the run has, as `u32` or `u64`.
+///
+/// # Arguments
+/// - `items`: any number of items, which are the same if their bytes are, as of [`unique`].
+///
+/// # Result
+/// Two arrays on the device, of which both have as many items as there are runs; see [`Compacted`]. The same on every device.
+///
+/// # Cost
+/// Reads items once and writes an item and a number for each run. On a GPU it returns when the work has been begun.
+///
+/// # Errors
+/// Those of [`unique`]; [`Error::PositionRange`] where the type does not hold the number of items.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, run_length_encode};
+/// let (values, counts) = run_length_encode::<_, u32>(&Device::cpu(), &[5u8, 5, 5, 0, 5])?;
+/// assert_eq!((values.into_vec()?, counts.into_vec()?), (vec![5, 0, 5], vec![3, 1, 1]));
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+///
+/// # Source
+/// A sum of ones within segments by keys, as [`reduce_by_key`](crate::reduce_by_key) makes it, of ones that lie in no array.
+pub fn run_length_encode<'a, T: Element, I: GatherIndex>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+) -> Result<(Compacted<T>, Compacted<I>)> {
+    let items = items.into();
+    let device = &*device.at_home(|| items.home());
+    let mut kept = Room::new(device, items.len(), || first_of(items))?;
+    let mut counts = room(device, items.len(), || Ok(I::default()))?;
+    let (values, number) = kept.targets();
+    encode(device, items, values, counts.view_mut(), number)?;
+    let kept = kept.compacted();
+    let counts = kept.beside(counts);
+    Ok((kept, counts))
+}
+
+/// As [`run_length_encode`], into memory of the caller's, which has room for as many values and counts as there are items. How many runs
+/// there are is written to the one item of `number`; what lies behind them holds anything.
+///
+/// # Cost
+/// As of [`run_length_encode`]; it waits for nothing that is written on a GPU.
+///
+/// # Errors
+/// Those of [`run_length_encode`], and before anything is written [`Error::LengthMismatch`] and [`Error::ResultLength`].
+pub fn run_length_encode_into<'a, 'b, 'c, 'd, T: Element, I: GatherIndex>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    values: impl Into<ViewMut<'b, T>>,
+    counts: impl Into<ViewMut<'c, I>>,
+    number: impl Into<ViewMut<'d, u64>>,
+) -> Result<()> {
+    encode(device, items.into(), values.into(), counts.into(), number.into())
+}
+
+#[inline(never)]
+fn keep_first<T: Element>(
+    device: &Device,
+    items: View<'_, T>,
+    mut output: ViewMut<'_, T>,
+    mut count: ViewMut<'_, u64>,
+) -> Result<()> {
+    check_outputs(items.len(), &output, &count)?;
+    let device = device.at_home(|| items.home().or_else(|| output.home()));
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            let found = cpu.unique(cpu.input(items)?, cpu.output(output)?)?;
+            cpu.output(count)?[0] = found as u64;
+            Ok(())
+        }
+        Erased::Gpu(gpu) => {
+            let mut own = None;
+            let made = firsts(there(&device, items, &mut own)?);
+            gpu.select(&made, false, output.erased().items, count.erased().items)
+        }
+    }
+}
+
+#[inline(never)]
+fn keep_first_by_key<K: Element, T: Element>(
+    device: &Device,
+    (keys, items): (View<'_, K>, View<'_, T>),
+    (mut unique, mut output): (ViewMut<'_, K>, ViewMut<'_, T>),
+    mut count: ViewMut<'_, u64>,
+) -> Result<()> {
+    check_length(keys.len(), items.len())?;
+    check_outputs(keys.len(), &unique, &count)?;
+    check_length(items.len(), output.len())?;
+    let device = device.at_home(|| keys.home().or_else(|| unique.home()));
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            let (keys, items) = (cpu.input(keys)?, cpu.input(items)?);
+            let (unique, output) = (cpu.output(unique)?, cpu.output(output)?);
+            let found = cpu.unique_by_key(keys, items, unique, output)?;
+            cpu.output(count)?[0] = found as u64;
+            Ok(())
+        }
+        Erased::Gpu(gpu) => {
+            let mut own = None;
+            let keys = there(&device, keys, &mut own)?;
+            let made = firsts(keys);
+            gpu.select(&made, false, unique.erased().items, count.erased().items)?;
+            let mut parts = Parts::default();
+            let condition = parts.begins(keys.len(), || Source::of(keys).bits());
+            let source = Source::of(items).bits();
+            let kind = source.kind;
+            let item = parts.array(source);
+            let made = Made::selecting(items.len(), kind, item, condition, parts);
+            gpu.select(&made, false, output.erased().items, count.erased().items)
+        }
+    }
+}
+
+#[inline(never)]
+fn encode<T: Element, I: GatherIndex>(
+    device: &Device,
+    items: View<'_, T>,
+    mut values: ViewMut<'_, T>,
+    mut counts: ViewMut<'_, I>,
+    mut number: ViewMut<'_, u64>,
+) -> Result<()> {
+    if size_of::<I>() < 8 && u32::try_from(items.len()).is_err() {
+        return Err(Error::PositionRange { items: items.len(), dtype: I::DTYPE });
+    }
+    check_outputs(items.len(), &values, &number)?;
+    check_length(items.len(), counts.len())?;
+    let device = device.at_home(|| items.home().or_else(|| values.home()));
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            let (values, counts) = (cpu.output(values)?, cpu.output(counts)?);
+            let found = cpu.run_length_encode(cpu.input(items)?, values, counts)?;
+            cpu.output(number)?[0] = found as u64;
+            Ok(())
+        }
+        Erased::Gpu(gpu) => {
+            let (ones, problem) = match I::DTYPE {
+                Dtype::U32 => counting_ones(1u32, items.len(), gpu.language()),
+                _ => counting_ones(1u64, items.len(), gpu.language()),
+            };
+            let packed = Some((Some(values.erased()), number.erased().items));
+            let (segments, counts) = (Segments::by_keys(items), counts.erased().items);
+            gpu.segmented_reduce_made(&ones, &segments, counts, packed, &problem)
+        }
+    }
+}
+
+/// So many ones, which lie in no array, and their sums within segments.
+fn counting_ones<N: Number>(
+    one: N,
+    items: usize,
+    language: Language,
+) -> (Made<'static>, ErasedReduce)
+where
+    Sum: Operator<N::Acc>,
+{
+    let problem = ErasedReduce::in_segments::<N, N, _>(&Reduce::new(Sum), language);
+    (constant(one, items).made(), problem)
+}
+
+/// Items in the device's memory, in `own` if they come from the host's: kernels read them as two arrays.
+fn there<'a, T: Element>(
+    device: &Device,
+    items: View<'a, T>,
+    own: &'a mut Option<Array<T>>,
+) -> Result<View<'a, T>> {
+    match items.items {
+        Items::Host(items) => Ok(own.insert(Array::from_slice(device, items)?).view()),
+        Items::Device(_) => Ok(items),
+    }
+}
+
+/// The items that begin runs.
+fn firsts<T: Element>(items: View<'_, T>) -> Made<'_> {
+    let mut parts = Parts::default();
+    let condition = parts.begins(items.len(), || Source::of(items).bits());
+    let kind = Source::of(items).bits().kind;
+    Made::selecting(items.len(), kind, upsweep_core::Formula::Item(0), condition, parts)
+}
