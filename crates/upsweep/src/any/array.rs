@@ -7,7 +7,7 @@ use bytemuck::cast_slice;
 
 use super::view::{AnyView, AnyViewMut};
 use super::{Scalar, with_dtype};
-use crate::backend::wrong_device;
+use crate::backend::{Kind, wrong_device};
 use crate::view::Items;
 use crate::{Array, Device, Dtype, Error, Number, Result};
 
@@ -167,6 +167,14 @@ impl AnyArray {
     /// An array on a GPU with room for so many items, holding anything.
     pub(super) fn with_room(device: &Device, dtype: Dtype, len: usize) -> Result<Self> {
         with_dtype!(dtype, T => Array::<T>::with_room(device, len).map(Self::from))
+    }
+
+    /// An array on any device with room for so many items, holding anything.
+    pub(super) fn with_any(device: &Device, dtype: Dtype, len: usize) -> Result<Self> {
+        match device.kind() {
+            Kind::Cpu(_) => Self::filled(device, len, Scalar::of_bytes(dtype, &[0; 8])),
+            _ => Self::with_room(device, dtype, len),
+        }
     }
 
     /// The array with the type of its items.

@@ -20,6 +20,8 @@
 //! - [`reduce`], [`reduce_into`], [`scan`], [`scan_into`], [`scan_in_place`], [`segmented_reduce`], [`segmented_reduce_into`],
 //!   [`segmented_scan`], [`segmented_scan_into`] and [`reduce_by_key`] are the typed functions of these names, on every device, with
 //!   the same bits. Positions of extremes and means are reductions here, by [`Op`]: of all items, and of each segment.
+//! - [`select`], [`partition`], [`positions`], [`unique`], [`run_length_encode`] and their `_into` forms keep items by flags, by a
+//!   comparison with a number ([`Where`]) or as the first of a run, of every type by the code for its size.
 //! - [`ReduceCall`] and [`ScanCall`] look a kernel up once, for calls on short arrays again and again.
 //! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk; [`bind_reduce`] and [`bind_scan`] give recordings.
 //! - [`accumulator`] and [`scan_output`] say in which type a result comes, [`holds`] and [`convert`] which types become which.
@@ -34,6 +36,7 @@
 mod array;
 mod bind;
 mod choices;
+mod compare;
 mod convert;
 mod explain;
 mod kernel;
@@ -41,27 +44,36 @@ mod op;
 mod pairs;
 mod position;
 mod reduce;
+mod runs;
 mod scalar;
 mod scan;
 mod segmented;
+mod select;
 mod stream;
 mod view;
+mod within;
 
 pub use array::AnyArray;
 pub use bind::{
     bind_probe_copy, bind_probe_read, bind_reduce, bind_reduce_up_to, bind_scan, bind_scan_up_to,
 };
 pub use choices::{cpu_policy, reduce_choice, reduce_shape, scan_choice, scan_shape};
+pub use compare::{Comparison, Where};
 pub use convert::{check_accumulator, convert, holds};
 pub use explain::{explain_reduce, explain_scan};
 pub use kernel::{Kernel, accumulator, combined_in, reduce_kernel, scan_kernel, scan_output};
 pub use op::Op;
 pub use reduce::{Reduce, ReduceCall, reduce, reduce_into, reference_reduce};
+pub use runs::{run_length_encode, run_length_encode_into, unique, unique_into};
 pub use scalar::Scalar;
 pub use scan::{Scan, ScanCall, reference_scan, scan, scan_in_place, scan_into};
 pub use segmented::{
     reduce_by_key, segmented_reduce, segmented_reduce_into, segmented_scan, segmented_scan_into,
     segments_by_flags, segments_by_keys, segments_by_offsets,
+};
+pub use select::{
+    AnyCompacted, Keep, bind_positions, bind_select, partition, partition_into, positions,
+    positions_into, select, select_into,
 };
 pub use stream::{ReduceStream, ScanStream};
 pub use view::{AnyView, AnyViewMut};

@@ -4,6 +4,8 @@
 mod annotated;
 #[cfg(feature = "any")]
 mod any;
+#[cfg(feature = "any")]
+mod any_select;
 mod auto;
 #[cfg(feature = "cuda")]
 mod cuda;

@@ -1,0 +1,134 @@
+//! Runs of equal neighbours.
+
+use super::array::AnyArray;
+use super::select::{AnyCompacted, check_output, check_types};
+use super::view::{AnyView, AnyViewMut};
+use super::{unsigned, with_unsigned};
+use crate::{Device, Dtype, Error, Result, ViewMut, run_length_encode_into as encode_typed};
+
+/// The first item of each run of neighbours that are the same, bit for bit: see [`unique`](crate::unique()).
+///
+/// # Errors
+/// Those of the typed call; [`Error::ElementUnsupported`] for items of 64 bits on a GPU without integers of so many.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, any};
+/// let kept = any::unique(&Device::cpu(), &[2.5f32, 2.5, 0.0, -0.0])?.into_array()?;
+/// assert_eq!(kept.into_typed::<f32>()?.into_vec()?, [2.5, 0.0, -0.0]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn unique<'a>(device: &Device, items: impl Into<AnyView<'a>>) -> Result<AnyCompacted> {
+    kept(device, items.into())
+}
+
+fn kept(device: &Device, items: AnyView<'_>) -> Result<AnyCompacted> {
+    let home = device.at_home(|| items.home());
+    let mut kept = AnyCompacted::with_room(&home, items.dtype(), items.len())?;
+    let (output, count) = kept.targets();
+    keep_first(&home, items, output, count)?;
+    Ok(kept)
+}
+
+/// As [`unique`], into memory of the caller's: see [`unique_into`](crate::unique_into).
+///
+/// # Errors
+/// Those of [`unique`] and of the typed call; [`Error::WrongDtype`] if the output has another type than items.
+pub fn unique_into<'a, 'b, 'c>(
+    device: &Device,
+    items: impl Into<AnyView<'a>>,
+    output: impl Into<AnyViewMut<'b>>,
+    count: impl Into<ViewMut<'c, u64>>,
+) -> Result<()> {
+    keep_first(device, items.into(), output.into(), count.into())
+}
+
+fn keep_first(
+    device: &Device,
+    items: AnyView<'_>,
+    output: AnyViewMut<'_>,
+    count: ViewMut<'_, u64>,
+) -> Result<()> {
+    check_output(items, &output)?;
+    let home = device.at_home(|| items.home().or_else(|| output.home()));
+    check_types(&home, [items.dtype()])?;
+    let bits = unsigned(items.dtype());
+    let (items, output) = (items.bits_as(bits), output.bits_as(bits));
+    with_unsigned!(bits, T => {
+        crate::unique_into(&home, items.typed::<T>()?, output.typed::<T>()?, count)
+    })
+}
+
+/// The first item of each run of neighbours that are the same, bit for bit, and how many items each run has, as `u32` or `u64`: see
+/// [`run_length_encode`](crate::run_length_encode).
+///
+/// # Cost
+/// As of the typed call; waits for how many runs there are.
+///
+/// # Errors
+/// Those of [`unique`] and of the typed call; [`Error::WrongDtype`] if `counts` is another type.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, Dtype, any};
+/// let (values, counts) = any::run_length_encode(&Device::cpu(), &[7i8, 7, 7, -1], Dtype::U32)?;
+/// assert_eq!(values.into_typed::<i8>()?.into_vec()?, [7, -1]);
+/// assert_eq!(counts.into_typed::<u32>()?.into_vec()?, [3, 1]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn run_length_encode<'a>(
+    device: &Device,
+    items: impl Into<AnyView<'a>>,
+    counts: Dtype,
+) -> Result<(AnyArray, AnyArray)> {
+    encoded(device, items.into(), counts)
+}
+
+fn encoded(device: &Device, items: AnyView<'_>, counts: Dtype) -> Result<(AnyArray, AnyArray)> {
+    let home = device.at_home(|| items.home());
+    let mut values = AnyCompacted::with_room(&home, items.dtype(), items.len())?;
+    let mut counts = AnyArray::with_any(&home, counts, items.len())?;
+    let (output, number) = values.targets();
+    encode(&home, items, (output, counts.view_mut()), number)?;
+    let values = values.into_array()?;
+    let counts = counts.truncated(values.len());
+    Ok((values, counts))
+}
+
+/// As [`run_length_encode`], into memory of the caller's: see [`run_length_encode_into`](crate::run_length_encode_into).
+///
+/// # Cost
+/// As of the typed call; it waits for nothing that is written on a GPU.
+///
+/// # Errors
+/// Those of [`run_length_encode`] and of the typed call; [`Error::WrongDtype`] if values have another type than items.
+pub fn run_length_encode_into<'a, 'b, 'c, 'd>(
+    device: &Device,
+    items: impl Into<AnyView<'a>>,
+    values: impl Into<AnyViewMut<'b>>,
+    counts: impl Into<AnyViewMut<'c>>,
+    number: impl Into<ViewMut<'d, u64>>,
+) -> Result<()> {
+    encode(device, items.into(), (values.into(), counts.into()), number.into())
+}
+
+fn encode(
+    device: &Device,
+    items: AnyView<'_>,
+    (values, counts): (AnyViewMut<'_>, AnyViewMut<'_>),
+    number: ViewMut<'_, u64>,
+) -> Result<()> {
+    check_output(items, &values)?;
+    let home = device.at_home(|| items.home().or_else(|| values.home()));
+    check_types(&home, [items.dtype(), counts.dtype()])?;
+    let bits = unsigned(items.dtype());
+    let (items, values) = (items.bits_as(bits), values.bits_as(bits));
+    with_unsigned!(bits, T => {
+        let (items, values) = (items.typed::<T>()?, values.typed::<T>()?);
+        match counts.dtype() {
+            Dtype::U32 => encode_typed(&home, items, values, counts.typed::<u32>()?, number),
+            Dtype::U64 => encode_typed(&home, items, values, counts.typed::<u64>()?, number),
+            found => Err(Error::WrongDtype { found, wanted: Dtype::U64 }),
+        }
+    })
+}

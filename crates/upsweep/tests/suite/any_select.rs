@@ -1,0 +1,223 @@
+//! Compaction of types that are values: what the reference keeps, on every device; and comparisons as Rust makes them.
+
+use core::cmp::Ordering;
+
+use upsweep::any::{self, AnyArray, AnyView, Comparison, Keep, Scalar, Where};
+use upsweep::reference::compaction;
+use upsweep::{Array, Device, Dtype, Element, Error, Kind, Number, bf16, f16};
+use upsweep_testing::{
+    Input, Sample, Selection, TestDevice, assert_same, for_each_device, for_each_device_of,
+};
+
+/// From nothing to several tiles.
+const LENGTHS: [usize; 4] = [0, 1, 2049, 40_003];
+
+const COMPARISONS: [Comparison; 6] = [
+    Comparison::Less,
+    Comparison::LessOrEqual,
+    Comparison::Greater,
+    Comparison::GreaterOrEqual,
+    Comparison::Equal,
+    Comparison::NotEqual,
+];
+
+fn holds(comparison: Comparison, order: Option<Ordering>) -> bool {
+    let Some(order) = order else { return comparison == Comparison::NotEqual };
+    match comparison {
+        Comparison::Less => order.is_lt(),
+        Comparison::LessOrEqual => order.is_le(),
+        Comparison::Greater => order.is_gt(),
+        Comparison::GreaterOrEqual => order.is_ge(),
+        Comparison::Equal => order.is_eq(),
+        Comparison::NotEqual => order.is_ne(),
+    }
+}
+
+/// The items of an array.
+fn vec<T: Number>(array: AnyArray) -> Vec<T> {
+    array.into_typed().expect("the items' type").into_vec().expect("items")
+}
+
+/// What is kept of items, to their own arrays and to others, against the reference by flags.
+fn check_kept<'a, T: Sample + Number>(
+    device: &Device,
+    items: AnyView<'_>,
+    keep: impl Into<Keep<'a>>,
+    (all, flags): (&[T], &[u8]),
+    context: &str,
+) {
+    let keep = keep.into();
+    let selected = compaction::select(all, flags);
+    let kept = any::select(device, items, keep).expect("a selection");
+    assert_eq!(kept.len(), Ok(selected.len()), "{context}");
+    assert_same(&vec::<T>(kept.into_array().expect("items")), &selected, context);
+    let (partitioned, border) = compaction::partition(all, flags);
+    let (mut output, mut count) = (vec![T::from_bits(0); all.len()], [u64::MAX]);
+    // Memory of the host's suits every device.
+    any::partition_into(device, items, keep, &mut output, &mut count).expect("a partition");
+    assert_eq!(count[0], border as u64, "{context}");
+    assert_same(&output, &partitioned, context);
+}
+
+/// Items that are kept by flags, and numbers of flags.
+fn check_flags<T: Sample + Number, F: Sample + Number>() {
+    for len in LENGTHS {
+        let all: Vec<T> = Input::Full.array(3, len);
+        let marks: Vec<F> =
+            Input::Full.array::<F>(4, len).iter().map(|&flag| sparse(flag)).collect();
+        let flags: Vec<u8> = marks.iter().map(|&flag| compaction::is_true(flag).into()).collect();
+        let places = compaction::positions(&flags);
+        for_each_device_of(Selection::Representative, |device| {
+            if !(moves(device, T::KIND) && moves(device, F::KIND)) {
+                return;
+            }
+            let context = format!("{len} {} by {} on {device}", T::KIND, F::KIND);
+            let of = &device.device;
+            check_kept(of, (&all).into(), &marks, (&all, &flags), &context);
+            let found = any::positions(of, &marks, Dtype::U32).expect("positions");
+            let short: Vec<u32> = places.iter().map(|&place| place as u32).collect();
+            assert_same(&vec::<u32>(found.into_array().expect("numbers")), &short, &context);
+            let (mut numbers, mut count) = (vec![0u64; len], [0]);
+            if device.supports(&[u64::KIND]) {
+                any::positions_into(of, &marks, &mut numbers, &mut count).expect("positions");
+                assert_same(&numbers[..count[0] as usize], &places, &context);
+            }
+        });
+    }
+}
+
+/// A flag of which half are 0.
+fn sparse<F: Sample + Number>(flag: F) -> F {
+    if bytemuck::bytes_of(&flag)[0] & 1 == 0 { F::from_bits(0) } else { flag }
+}
+
+#[test]
+fn flags_of_every_size_keep_items_of_every_size() {
+    check_flags::<i8, f64>();
+    check_flags::<f16, u8>();
+    check_flags::<f32, u16>();
+    check_flags::<i64, f32>();
+}
+
+/// Whether a device moves items of this type, be they floats or integers.
+fn moves(device: &TestDevice, kind: Kind) -> bool {
+    kind.size() < 8 || device.supports(&[u64::KIND])
+}
+
+/// Items of a type compared with some of them and with other numbers, on the host and in the device's memory.
+fn check_compared<T: Sample + Number + PartialOrd>(numbers: &[T]) {
+    let all: Vec<T> = Input::Special.array(5, 5_000);
+    let numbers = numbers.iter().chain(&all[..3]);
+    for (turn, &number) in numbers.enumerate() {
+        for (step, comparison) in COMPARISONS.into_iter().enumerate() {
+            let condition = Where::new(comparison, Scalar::new(number));
+            let holds = |item: &T| holds(comparison, item.partial_cmp(&number));
+            let flags: Vec<u8> = all.iter().map(|item| holds(item).into()).collect();
+            for_each_device_of(Selection::Representative, |device| {
+                if !moves(device, T::KIND) || !device.takes(turn + step, 3) {
+                    return;
+                }
+                let context = format!("{} {condition} on {device}", T::KIND);
+                let of = &device.device;
+                check_kept(of, (&all).into(), condition, (&all, &flags), &context);
+                let there = Array::from_slice(of, &all).expect("memory");
+                check_kept(of, (&there).into(), condition, (&all, &flags), &context);
+            });
+        }
+    }
+}
+
+#[test]
+fn integers_are_compared() {
+    check_compared(&[0u8, 1, u8::MAX]);
+    check_compared(&[0, i8::MIN, i8::MAX]);
+    check_compared(&[0u16, u16::MAX]);
+    check_compared(&[0, i16::MIN, i16::MAX]);
+    check_compared(&[0u32, u32::MAX]);
+    check_compared(&[0, i32::MIN, i32::MAX]);
+    check_compared(&[0u64, u64::MAX]);
+    check_compared(&[-1, i64::MIN, i64::MAX]);
+}
+
+#[test]
+fn floats_are_compared() {
+    let special = [0.0f32, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -1.0];
+    check_compared(&special.map(f16::from_f32));
+    check_compared(&special.map(bf16::from_f32));
+    check_compared(&special);
+    check_compared(&special.map(f64::from));
+    // Those that some devices take for 0.
+    check_compared(&[f32::from_bits(1), -f32::from_bits(1), f32::MIN_POSITIVE]);
+}
+
+/// Runs of items of a type.
+fn check_runs<T: Sample + Number>() {
+    for len in LENGTHS {
+        let all: Vec<T> = Input::Special.array(6, len);
+        // Runs of one item and of several.
+        let all: Vec<T> = (0..len).map(|item| all[item - item % (1 + item % 7)]).collect();
+        let (values, counts) = compaction::run_length_encode(&all);
+        let short: Vec<u32> = counts.iter().map(|&count| count as u32).collect();
+        for_each_device_of(Selection::Representative, |device| {
+            if !moves(device, T::KIND) {
+                return;
+            }
+            let (of, context) = (&device.device, format!("{len} {} on {device}", T::KIND));
+            let kept = any::unique(of, &all).expect("runs").into_array().expect("items");
+            assert_same(&vec::<T>(kept), &values, &context);
+            let (found, lengths) = any::run_length_encode(of, &all, Dtype::U32).expect("runs");
+            assert_same(&vec::<T>(found), &values, &context);
+            assert_same(&vec::<u32>(lengths), &short, &context);
+        });
+    }
+}
+
+#[test]
+fn runs_of_every_size() {
+    check_runs::<i8>();
+    check_runs::<bf16>();
+    check_runs::<f32>();
+    check_runs::<f64>();
+}
+
+#[test]
+fn comparisons_that_all_or_none_fulfil() {
+    for (text, kept) in
+        [("< 300", 256), ("> 255", 0), (">= -0.5", 256), ("== 0.5", 0), ("!= nan", 256)]
+    {
+        let all: Vec<u8> = (0..=255).collect();
+        let flags = vec![u8::from(kept > 0); 256];
+        let condition = Where::parse(text, Dtype::U8).expect("a comparison");
+        for_each_device(|device| {
+            let context = format!("{text} on {device}");
+            check_kept(&device.device, (&all).into(), condition, (&all, &flags), &context);
+        });
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    for_each_device_of(Selection::Representative, |device| {
+        let (of, items) = (&device.device, [1u32, 2, 3]);
+        let reason = "there are 2 flags for 3 items".to_owned();
+        assert_eq!(any::select(of, &items, &[1u8, 0]).map(drop), Err(Error::Buffer { reason }));
+        let signed = Where::new(Comparison::Less, Scalar::new(3i32));
+        let wrong = |found, wanted| Err(Error::WrongDtype { found, wanted });
+        assert_eq!(any::select(of, &items, signed).map(drop), wrong(Dtype::I32, Dtype::U32));
+        let (flags, mut count) = ([1u8; 3], [7u64]);
+        assert_eq!(
+            any::select_into(of, &items, &flags, &mut [0i32; 3], &mut count),
+            wrong(Dtype::I32, Dtype::U32)
+        );
+        assert_eq!(
+            any::partition_into(of, &items, &flags, &mut [0u32; 2], &mut count),
+            Err(Error::LengthMismatch { input: 3, output: 2 })
+        );
+        assert_eq!(
+            any::positions_into(of, &flags, &mut [0u32; 3], &mut [0u64; 2]),
+            Err(Error::ResultLength { items: 2 })
+        );
+        assert_eq!(any::positions(of, &flags, Dtype::I64).map(drop), wrong(Dtype::I64, Dtype::U64));
+        assert_eq!(count, [7]);
+    });
+}
