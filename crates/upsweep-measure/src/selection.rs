@@ -20,15 +20,24 @@ pub enum Primitive {
     InclusiveScan,
     /// Every prefix without it.
     ExclusiveScan,
+    /// The items that flags keep.
+    Select,
+    /// All items, those that flags keep in front.
+    Partition,
+    /// The numbers of the items that are not 0.
+    Positions,
 }
 
 impl Primitive {
-    const ALL: [(Primitive, &'static str); 5] = [
+    const ALL: [(Primitive, &'static str); 8] = [
         (Primitive::Reduce, "reduce"),
         (Primitive::ArgMin, "argmin"),
         (Primitive::ArgMax, "argmax"),
         (Primitive::InclusiveScan, "inclusive_scan"),
         (Primitive::ExclusiveScan, "exclusive_scan"),
+        (Primitive::Select, "select"),
+        (Primitive::Partition, "partition"),
+        (Primitive::Positions, "positions"),
     ];
 
     /// The name on the command line and in records.
@@ -46,11 +55,18 @@ impl Primitive {
         matches!(self, Self::InclusiveScan | Self::ExclusiveScan)
     }
 
+    /// Whether items are kept or not, and none are combined.
+    pub fn compacts(self) -> bool {
+        matches!(self, Self::Select | Self::Partition | Self::Positions)
+    }
+
     /// The operator: the primitive's own, or else `operator`.
     pub fn op(self, operator: Op) -> Op {
         match self {
             Self::ArgMin => Op::ArgMin,
             Self::ArgMax => Op::ArgMax,
+            // What is counted is added up.
+            _ if self.compacts() => Op::Sum,
             _ => operator,
         }
     }
@@ -256,7 +272,7 @@ mod tests {
             assert!(wrong.parse::<Lengths>().is_err(), "{wrong}");
         }
         assert_eq!("f32,u8".parse(), Ok(Names(vec![Dtype::F32, Dtype::U8])));
-        assert_eq!("all".parse::<Names<Primitive>>().map(|names| names.0.len()), Ok(5));
+        assert_eq!("all".parse::<Names<Primitive>>().map(|names| names.0.len()), Ok(8));
         let simd = Choice::Cpu(CpuStrategy::Simd);
         assert_eq!("auto,simd".parse(), Ok(Strategies::Named(vec![Choice::Auto, simd])));
         for name in ["striped-16-exact/cooperative/look-back", "blocked-4-checked/raking/atomic"] {

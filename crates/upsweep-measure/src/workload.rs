@@ -24,7 +24,8 @@ pub struct Workload {
 impl Workload {
     /// A primitive that combines items of one type with `operator`, in the type `acc` if there is one.
     pub fn new(primitive: Primitive, operator: Op, dtype: Dtype, acc: Option<Dtype>) -> Self {
-        let stored = acc.filter(|_| !primitive.is_position()).unwrap_or(dtype);
+        let combines = !primitive.is_position() && !primitive.compacts();
+        let stored = acc.filter(|_| combines).unwrap_or(dtype);
         Self { primitive, op: primitive.op(operator), dtype, stored }
     }
 
@@ -97,7 +98,7 @@ impl Workload {
 
     /// Refuses operators that the types do not have, and an accumulator that does not hold every item.
     pub(crate) fn check(&self) -> Result<()> {
-        if self.primitive.is_position() {
+        if self.primitive.is_position() || self.primitive.compacts() {
             return Ok(());
         }
         check_accumulator(self.dtype, self.stored)?;
@@ -107,7 +108,7 @@ impl Workload {
     /// Why no device can do it without converting items first, if none can.
     pub fn refusal(&self) -> Option<String> {
         let Self { primitive, op, dtype, stored } = *self;
-        if primitive.is_position() {
+        if primitive.is_position() || primitive.compacts() {
             return None;
         }
         let check = op.check(dtype).and_then(|()| op.check(stored)).map_err(Failure::from);
@@ -133,6 +134,8 @@ impl Workload {
             Primitive::Reduce if exact => item,
             Primitive::Reduce => item + acc,
             Primitive::ArgMin | Primitive::ArgMax => item,
+            // The items twice, flags, random words that they are made of, numbers or items twice.
+            _ if primitive.compacts() => 2 * item + 9 + 2 * out.max(8),
             _ if exact => item + 2 * out,
             _ => item + 2 * out + acc + acc.div_ceil(2),
         };

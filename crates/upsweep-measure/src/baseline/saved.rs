@@ -184,12 +184,13 @@ impl Baseline {
     fn cell(&self, [device, op, dtype, n]: [&str; 4]) -> Vec<String> {
         let mut words = vec!["bench", "--device", device, "--op", op, "--dtype", dtype, "--n", n];
         words.extend(["--operator", &self.operator, "--strategy", &self.strategy]);
-        let is_position = op.parse().is_ok_and(Primitive::is_position);
+        let combines = |op: Primitive| !op.is_position() && !op.compacts();
+        let combines = op.parse().is_ok_and(combines);
         let mut cell: Vec<String> = words.into_iter().map(str::to_owned).collect();
         let mut add = |name: &str, value: Option<String>| {
             cell.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
         };
-        add("--acc", self.acc.clone().filter(|_| !is_position));
+        add("--acc", self.acc.clone().filter(|_| combines));
         add("--isa", self.isa.clone().filter(|_| device == "cpu"));
         add("--threads", self.threads.map(|n| n.to_string()).filter(|_| device == "cpu"));
         cell

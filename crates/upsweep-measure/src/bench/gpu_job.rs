@@ -93,8 +93,28 @@ fn refused(error: Error) -> (Option<Strategy>, Outcome) {
 }
 
 /// How many of so many bytes one binding holds.
-fn bound(device: &Device, bytes: u64) -> u64 {
+pub(super) fn bound(device: &Device, bytes: u64) -> u64 {
     device.limits().binding_bytes.map_or(bytes, |most| bytes.min(most / 16 * 16))
+}
+
+/// The time of a limit that moves so many bytes in another row, if it was much longer in this one.
+pub(super) fn shortest_if_slow(
+    device: &Device,
+    copies: bool,
+    bytes: u64,
+    limits: &[f64],
+) -> Option<f64> {
+    if bytes < LEAST_BYTES || is_software(device) {
+        return None;
+    }
+    limits::shortest_if_slow(device.id(), copies, bytes, median(limits))
+}
+
+/// What is said of a row on a slow device, whose limit took so long before.
+pub(super) fn slow_words(times: &Times, shortest: f64) -> String {
+    let rate = |seconds: f64| times.limit_bytes as f64 / seconds / 1e9;
+    let [now, before] = [times.limit, shortest].map(rate);
+    format!("right, but measured on a slow device: limit {now:.0} GB/s, {before:.0} before")
 }
 
 /// A job whose arrays are on a device.
@@ -161,22 +181,14 @@ impl Job<'_> {
         };
         let mut outcome = Outcome::right(times, profile);
         if let Some(shortest) = slow {
-            let rate = |seconds: f64| limit_bytes as f64 / seconds / 1e9;
-            let [now, before] = [times.limit, shortest].map(rate);
-            outcome.checked = format!(
-                "right, but measured on a slow device: limit {now:.0} GB/s, {before:.0} before"
-            );
+            outcome.checked = slow_words(&times, shortest);
         }
         Ok((strategy, Outcome { energy: energy.flatten(), ..outcome }))
     }
 
     /// The time of the limit in another row, if it was much longer in this one.
     fn slow(&self, limits: &[f64]) -> Option<f64> {
-        let [_, bytes] = self.moved;
-        if bytes < LEAST_BYTES || is_software(self.device) {
-            return None;
-        }
-        limits::shortest_if_slow(self.device.id(), self.copies, bytes, median(limits))
+        shortest_if_slow(self.device, self.copies, self.moved[1], limits)
     }
 
     fn correct(&self) -> Result<bool> {

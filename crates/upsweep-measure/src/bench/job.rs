@@ -7,6 +7,7 @@ use upsweep::Device;
 use upsweep::any::{self, AnyView, AnyViewMut, ReduceCall, Scalar, ScanCall};
 use upsweep::strategy::Strategy;
 
+use super::compaction::Compaction;
 use super::gpu_job::Resident;
 use super::outcome::Outcome;
 use super::setup::Setup;
@@ -32,7 +33,11 @@ pub(super) struct Job<'a> {
 impl Job<'_> {
     /// Measures all rows.
     pub(super) fn run(self) -> Result<()> {
-        if self.workload.primitive.scans() { self.scan() } else { self.reduce() }
+        match self.workload.primitive {
+            primitive if primitive.scans() => self.scan(),
+            primitive if primitive.compacts() => self.compact(),
+            _ => self.reduce(),
+        }
     }
 
     fn reduce(self) -> Result<()> {
@@ -89,6 +94,26 @@ impl Job<'_> {
         }
         Ok(())
     }
+
+    fn compact(self) -> Result<()> {
+        let Self { workload, setups, effort, items, emit } = self;
+        let job = Compaction::new(workload, items.bytes().unwrap_or_default())?;
+        // Room for items of the widest type, or their numbers.
+        let mut output = Buffer::new(items.len() * workload.dtype.size().max(size_of::<u32>()))?;
+        for setup in setups {
+            if let Some(device) = setup.gpu() {
+                let row = job.on_gpu(device, effort);
+                let refused = |error: upsweep::Error| (None, Outcome::refused(error.to_string()));
+                let (chosen, outcome) = row.unwrap_or_else(refused);
+                emit(setup, setup.label(chosen), outcome)?;
+                continue;
+            }
+            let outcome =
+                outcome(setup, |device| job.on_cpu(device, &setup.limit, effort, &mut output));
+            emit(setup, setup.label(None), outcome)?;
+        }
+        Ok(())
+    }
 }
 
 /// The row of a setup, unless it cannot be.
@@ -106,7 +131,7 @@ fn chosen_by(setup: &Setup, choice: impl FnOnce(&Device) -> Strategy) -> Option<
 
 /// Calls, compares, measures, compares again. `bytes` are those that the job moves, and those
 /// that the limit moves.
-fn measured(
+pub(super) fn measured(
     device: &Device,
     effort: Effort,
     bytes: [u64; 2],
@@ -138,7 +163,7 @@ fn measured(
 }
 
 /// A job on one device.
-trait Run {
+pub(super) trait Run {
     /// Makes sure that a result that is not written is not taken for a right one.
     fn poison(&mut self);
     /// Does the job, or moves its bytes, so often.

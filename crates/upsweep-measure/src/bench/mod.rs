@@ -1,5 +1,6 @@
 //! Rows of `bench`: each job on every device, compared with the reference and timed in turns with the limit.
 
+mod compaction;
 pub mod feeding;
 mod gpu_job;
 mod job;
@@ -83,7 +84,9 @@ impl<'a> Bench<'a> {
             let workload = Workload::new(primitive, options.operator, dtype, options.acc);
             let op = workload.op;
             let (operation, types) = (workload.operation(), workload.types());
-            let setups = if primitive.scans() { &self.scans } else { &self.reductions };
+            // Places of what is kept are a scan.
+            let scans = primitive.scans() || primitive.compacts();
+            let setups = if scans { &self.scans } else { &self.reductions };
             let mut emit = |setup: &Setup, strategy: String, outcome: Outcome| {
                 wrong += usize::from(outcome.wrong);
                 tell(&Row {

@@ -7,7 +7,7 @@ use upsweep::{Device, Dtype};
 
 use super::options::Options;
 use crate::buffer::available_memory;
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::workload::Workload;
 
 /// Types and lengths that are measured unless others are asked for. Every power of two: of those between two that had been measured, what was
@@ -52,7 +52,8 @@ pub(super) fn workloads(options: &Options) -> Result<Vec<Workload>> {
     };
     let mut scans = false;
     let mut wanted = Vec::new();
-    for &primitive in &options.primitives {
+    let tuned = options.primitives.iter().filter(|primitive| !primitive.compacts());
+    for &primitive in tuned {
         if primitive.scans() && std::mem::replace(&mut scans, true) {
             continue;
         }
@@ -61,6 +62,11 @@ pub(super) fn workloads(options: &Options) -> Result<Vec<Workload>> {
             workload.check()?;
             wanted.push(workload);
         }
+    }
+    if wanted.is_empty() {
+        return Err(Failure::usage(
+            "reductions, positions of extremes and scans are tuned, and no others",
+        ));
     }
     Ok(wanted)
 }

@@ -1,0 +1,313 @@
+//! Rows of compaction: half of the items are kept, by a flag of one byte each; of positions, half of the items are not 0.
+
+use std::hint::black_box;
+use std::num::NonZeroU32;
+use std::time::Instant;
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use upsweep::any::{self, AnyArray, AnyView, AnyViewMut};
+use upsweep::reference::compaction;
+use upsweep::strategy::Strategy;
+use upsweep::{Array, Device, Dtype, Number, Recording, Result, ViewMut};
+
+use super::gpu_job::{bound, shortest_if_slow, slow_words};
+use super::job::{Run, measured};
+use super::outcome::Outcome;
+use crate::buffer::{Buffer, POISON, poison, poisoned};
+use crate::energy;
+use crate::gpu_timing::{in_turns, seconds, wake};
+use crate::host_timing::{Call, Effort, Times};
+use crate::inputs;
+use crate::selection::Primitive;
+use crate::statistics::median;
+use crate::workload::Workload;
+
+/// What is kept of some items, and how.
+pub(super) struct Compaction {
+    primitive: Primitive,
+    dtype: Dtype,
+    items: Buffer,
+    flags: Vec<u8>,
+    /// The bytes of a right output, as far as it is written.
+    expected: Vec<u8>,
+    /// How many are kept.
+    kept: usize,
+}
+
+impl Compaction {
+    /// Of items that lie in host memory as these bytes.
+    pub(super) fn new(workload: Workload, all: &[u8]) -> crate::error::Result<Self> {
+        let Workload { primitive, dtype, .. } = workload;
+        let n = all.len() / dtype.size();
+        let mut items = Buffer::new(all.len())?;
+        items.bytes_mut().copy_from_slice(all);
+        let flags = inputs::items(Dtype::U64, n, false)?;
+        let flags: Vec<u8> = cast_slice::<u8, u64>(flags.bytes()).iter().map(odd).collect();
+        let of = (primitive, &*flags);
+        let (expected, kept) = match dtype.size() {
+            1 => expected::<u8>(of, items.bytes_mut()),
+            2 => expected::<u16>(of, items.bytes_mut()),
+            4 => expected::<u32>(of, items.bytes_mut()),
+            _ => expected::<u64>(of, items.bytes_mut()),
+        };
+        Ok(Self { primitive, dtype, items, flags, expected, kept })
+    }
+
+    /// The type of the output.
+    fn written(&self) -> Dtype {
+        if self.primitive == Primitive::Positions { Dtype::U32 } else { self.dtype }
+    }
+
+    fn len(&self) -> usize {
+        self.flags.len()
+    }
+
+    /// The fewest bytes that are moved: what is read, and what is written of the output.
+    fn bytes(&self) -> u64 {
+        let flags = if self.primitive == Primitive::Positions { 0 } else { self.flags.len() };
+        (self.items.bytes().len() + flags + self.expected.len()) as u64
+    }
+
+    fn call(
+        &self,
+        device: &Device,
+        (items, flags): (AnyView<'_>, AnyView<'_>),
+        output: AnyViewMut<'_>,
+        count: ViewMut<'_, u64>,
+    ) -> Result<()> {
+        match self.primitive {
+            Primitive::Positions => any::positions_into(device, items, output, count),
+            Primitive::Partition => any::partition_into(device, items, flags, output, count),
+            _ => any::select_into(device, items, flags, output, count),
+        }
+    }
+
+    /// The row of a CPU.
+    pub(super) fn on_cpu(
+        &self,
+        device: &Device,
+        limit: &Device,
+        effort: Effort,
+        output: &mut Buffer,
+    ) -> Result<Outcome> {
+        let copied = self.items.bytes().len().min(self.len() * self.written().size());
+        let moved = [self.bytes(), 2 * copied as u64];
+        let mut run = OnCpu { of: self, device, limit, copied, output, count: [0] };
+        measured(limit, effort, moved, &mut run)
+    }
+
+    /// The row of a GPU, and the strategy that was chosen.
+    pub(super) fn on_gpu(
+        &self,
+        device: &Device,
+        effort: Effort,
+    ) -> Result<(Option<Strategy>, Outcome)> {
+        let mut run = OnGpu::new(self, device)?;
+        let copied = bound(device, (self.items.bytes().len() as u64).min(bytes_of(&run.output)));
+        let limit = any::bind_probe_copy(device, &run.items, &mut run.output)?;
+        let first = run.begin()?;
+        let strategy = run.recording.as_ref().and_then(Recording::strategy);
+        let measure = |run: &mut OnGpu<'_>| {
+            wake(device, self.bytes())?;
+            in_turns(2, effort.samples, &mut |which, runs| match which {
+                0 => run.seconds(runs),
+                _ => seconds(device, &limit, runs),
+            })
+        };
+        let slow = |limits: &[f64]| shortest_if_slow(device, true, 2 * copied, limits);
+        let mut found = measure(&mut run)?;
+        let mut shortest = slow(&found[1]);
+        // Whatever made the device slow, waking it anew is what can be done.
+        if shortest.is_some() {
+            found = measure(&mut run)?;
+            shortest = slow(&found[1]);
+        }
+        let (jobs, limits) = (&found[0], &found[1]);
+        let runs = u32::try_from(effort.samples).unwrap_or(u32::MAX);
+        let profile = match run.recording.as_ref().filter(|_| effort.profile) {
+            Some(recording) => recording.profile(runs)?,
+            None => None,
+        };
+        let energy = effort.energy.then(|| {
+            energy::of_call(device, median(jobs), &mut |runs| run.seconds(runs).map(drop))
+        });
+        if !run.is_right()? {
+            return Ok((strategy, Outcome::wrong()));
+        }
+        let times = Times {
+            median: median(jobs),
+            min: jobs[0],
+            max: jobs[jobs.len() - 1],
+            limit: median(limits),
+            first,
+            bytes: self.bytes(),
+            limit_bytes: 2 * copied,
+        };
+        let mut outcome = Outcome::right(times, profile);
+        if let Some(shortest) = shortest {
+            outcome.checked = slow_words(&times, shortest);
+        }
+        Ok((strategy, Outcome { energy: energy.flatten(), ..outcome }))
+    }
+}
+
+/// A compaction on a GPU, where its arrays are.
+struct OnGpu<'a> {
+    of: &'a Compaction,
+    device: &'a Device,
+    items: AnyArray,
+    flags: Array<u8>,
+    output: AnyArray,
+    count: Array<u64>,
+    /// What is run again and again. A partition has none: it is timed by the clock of the host, in calls one behind another.
+    recording: Option<Recording>,
+}
+
+impl<'a> OnGpu<'a> {
+    fn new(of: &'a Compaction, device: &'a Device) -> Result<Self> {
+        let items = AnyView::from_bytes(of.dtype, of.items.bytes())?;
+        Ok(Self {
+            of,
+            device,
+            items: AnyArray::from_view(device, items)?,
+            flags: Array::from_slice(device, &of.flags)?,
+            output: AnyArray::filled(device, of.len(), poison(of.written()))?,
+            count: Array::filled(device, 1, u64::MAX)?,
+            recording: None,
+        })
+    }
+
+    /// Makes the recording, runs for the first time, and gives the seconds of both.
+    fn begin(&mut self) -> Result<f64> {
+        self.device.wait()?;
+        let start = Instant::now();
+        let Self { of, device, items, flags, output, count, recording } = self;
+        match of.primitive {
+            Primitive::Positions => {
+                *recording = Some(any::bind_positions(device, &*items, output, count)?);
+            }
+            Primitive::Select => {
+                *recording = Some(any::bind_select(device, &*items, &*flags, output, count)?);
+            }
+            _ => {}
+        }
+        self.submit()?;
+        self.device.wait()?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    fn submit(&mut self) -> Result<()> {
+        let Self { of, device, items, flags, output, count, recording } = self;
+        match recording {
+            Some(recording) => recording.submit(),
+            None => {
+                let from = (items.view(), AnyView::from(&*flags));
+                of.call(device, from, output.view_mut(), count.into())
+            }
+        }
+    }
+
+    /// Seconds of so many runs.
+    fn seconds(&mut self, runs: u32) -> Result<Vec<f64>> {
+        if let Some(recording) = &self.recording {
+            return seconds(self.device, recording, runs);
+        }
+        self.device.wait()?;
+        let start = Instant::now();
+        for _ in 0..runs {
+            self.submit()?;
+        }
+        self.device.wait()?;
+        Ok(vec![start.elapsed().as_secs_f64() / f64::from(runs)])
+    }
+
+    /// Whether one more run leaves what the reference does.
+    fn is_right(&mut self) -> Result<bool> {
+        let (of, bytes) = (self.of, self.of.len() * self.of.written().size());
+        let poison = poisoned(bytes);
+        let poison = AnyView::from_bytes(of.written(), &cast_slice(&poison)[..bytes])?;
+        self.output.copy_from(poison)?;
+        self.count.copy_from_slice(&[u64::MAX])?;
+        self.submit()?;
+        let is_right = self.output.to_bytes()?.starts_with(&of.expected);
+        Ok(is_right && self.count.to_vec()? == [of.kept as u64])
+    }
+}
+
+fn odd(word: &u64) -> u8 {
+    (word & 1) as u8
+}
+
+fn bytes_of(array: &AnyArray) -> u64 {
+    (array.len() * array.dtype().size()) as u64
+}
+
+/// What the reference writes, and how many items it keeps. Items whose positions are asked for are made 0 where they have no flag.
+fn expected<T: Number>(
+    (primitive, flags): (Primitive, &[u8]),
+    items: &mut [u8],
+) -> (Vec<u8>, usize) {
+    let items: &mut [T] = cast_slice_mut(items);
+    match primitive {
+        Primitive::Positions => {
+            for (item, _) in items.iter_mut().zip(flags).filter(|(_, flag)| **flag == 0) {
+                *item = T::zeroed();
+            }
+            let found = compaction::positions(items);
+            let short: Vec<u32> = found.iter().map(|&position| position as u32).collect();
+            (cast_slice(&short).to_vec(), found.len())
+        }
+        Primitive::Partition => {
+            let (all, border) = compaction::partition(items, flags);
+            (cast_slice(&all).to_vec(), border)
+        }
+        _ => {
+            let kept = compaction::select(items, flags);
+            (cast_slice(&kept).to_vec(), kept.len())
+        }
+    }
+}
+
+/// A compaction on a CPU.
+struct OnCpu<'a> {
+    of: &'a Compaction,
+    device: &'a Device,
+    limit: &'a Device,
+    /// Bytes that the limit copies.
+    copied: usize,
+    output: &'a mut Buffer,
+    count: [u64; 1],
+}
+
+impl Run for OnCpu<'_> {
+    fn poison(&mut self) {
+        self.output.bytes_mut().fill(POISON);
+        self.count = [u64::MAX];
+    }
+
+    fn run(&mut self, call: Call, times: NonZeroU32) -> Result<()> {
+        let (of, input) = (self.of, self.of.items.bytes());
+        for _ in 0..times.get() {
+            let output = self.output.bytes_mut();
+            match call {
+                Call::Job => {
+                    let items = AnyView::from_bytes(of.dtype, black_box(input))?;
+                    let output = &mut output[..of.len() * of.written().size()];
+                    let output = AnyViewMut::from_bytes(of.written(), output)?;
+                    let views = (items, (&of.flags).into());
+                    of.call(self.device, views, output, (&mut self.count).into())?;
+                }
+                Call::Limit => {
+                    let input = &black_box(input)[..self.copied];
+                    self.limit.probe_copy(input, &mut output[..self.copied])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn correct(&self) -> bool {
+        let Self { of, output, count, .. } = self;
+        *count == [of.kept as u64] && output.bytes().starts_with(&of.expected)
+    }
+}
