@@ -153,6 +153,22 @@ impl Input {
         Ok(input)
     }
 
+    /// The same for items of which only matters whether they are 0: bools are 0 and 1.
+    pub(crate) fn open_flags(
+        path: &Path,
+        dtype: Option<Dtype>,
+        reading: &ReadingArguments,
+    ) -> Result<Self> {
+        Self::open(path, dtype, reading).or_else(|refused| {
+            // What comes through a pipe is gone.
+            let again = dtype.is_none() && path.is_file();
+            match again.then(|| Self::open_file(path, Some(Dtype::U8), reading.raw)) {
+                Some(Ok(bools)) if bools.format == Format::Npy => Ok(bools),
+                _ => Err(refused),
+            }
+        })
+    }
+
     /// Opens the `.npy` file that `option` names, whose bools are 0 and 1.
     pub(crate) fn open_npy(path: &Path, option: &str) -> Result<Self> {
         let name = path.display();

@@ -1,4 +1,4 @@
-//! The `upsweep` program: reduces and scans files, lists devices, measures speed, shows what makes it, keeps what was best, and explains calls.
+//! The `upsweep` program: reduces, scans and compacts files, lists devices, measures speed, shows what makes it, keeps what was best, and explains calls.
 
 mod args;
 mod columns;
@@ -49,6 +49,12 @@ fn run(command: &Command) -> Result<()> {
     match command {
         Command::Reduce(arguments) => commands::reduce::run(arguments),
         Command::Scan(arguments) => commands::scan::run(arguments),
+        Command::Select(arguments) => commands::select::run(arguments),
+        Command::Positions(arguments) => commands::positions::run(arguments),
+        Command::Partition(arguments) => commands::partition::run(arguments),
+        Command::Unique(arguments) => commands::runs::unique(arguments),
+        Command::Rle(arguments) => commands::runs::rle(arguments),
+        Command::ReduceByKey(arguments) => commands::reduce_by_key::run(arguments),
         Command::Devices(arguments) => commands::devices::run(arguments),
         Command::Bench(arguments) => Ok(commands::bench::run(arguments)?),
         Command::Ladder(arguments) => commands::ladder::run(arguments),
@@ -68,7 +74,7 @@ fn refuse(error: &clap::Error) -> Result<()> {
         error.kind(),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand
     ) {
-        let known = "reduce scan devices bench ladder tune explain report";
+        let known = "reduce scan select positions partition unique rle reduce-by-key devices bench ladder tune explain report";
         return Err(Failure::usage(format!("no command is given; known are {known}")));
     }
     // The first paragraph says what is wrong; usage and hints follow.

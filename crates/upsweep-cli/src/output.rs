@@ -1,7 +1,7 @@
 //! Where an array goes: a file that appears whole or not at all, or a stream.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use memmap2::MmapMut;
@@ -14,6 +14,8 @@ use upsweep_measure::signals::{check_signals, watch_signals};
 use crate::args::OutputFormat;
 use crate::error::{Failure, Result};
 use crate::input::Format;
+use crate::npy;
+use crate::spool::Spool;
 
 /// What the user named with `-o`.
 pub(crate) enum Target {
@@ -300,4 +302,108 @@ fn reserve(file: &File, bytes: u64) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// An array of one dimension that is written from its first item on, whose length may be known only at the end.
+pub(crate) struct NewArray<'a> {
+    sink: Sink<'a>,
+    dtype: Dtype,
+    path: &'a Path,
+    items: u64,
+}
+
+enum Sink<'a> {
+    /// A file, and whether its header is written at the end.
+    File {
+        new: NewFile,
+        stream: ItemStream<'a>,
+        lacks_header: bool,
+    },
+    Stream(ItemStream<'a>),
+    /// Everything, until the header can be written in front of it.
+    Spool(Spool, &'a Target),
+}
+
+impl<'a> NewArray<'a> {
+    /// Begins an array, that of so many items if that is known, at a target that messages call `path`.
+    pub(crate) fn create(
+        target: &'a Target,
+        path: &'a Path,
+        dtype: Dtype,
+        format: OutputFormat,
+        items: Option<u64>,
+    ) -> Result<Self> {
+        let is_npy = format == OutputFormat::Npy;
+        // All lengths take as many bytes.
+        let header =
+            if is_npy { npy::header(dtype, &[items.unwrap_or(u64::MAX)]) } else { Vec::new() };
+        let sink = match target {
+            Target::File(file) => {
+                let new = NewFile::create(file, path)?;
+                let same = new.file().try_clone();
+                let same = same.map_err(|error| Failure::file("write", path, error))?;
+                let mut stream = ItemStream::new(Box::new(same), path, dtype, format);
+                stream.write(&header)?;
+                Sink::File { new, stream, lacks_header: is_npy && items.is_none() }
+            }
+            Target::Stream(_) | Target::Stdout if is_npy && items.is_none() => {
+                Sink::Spool(Spool::new(), target)
+            }
+            Target::Stream(_) | Target::Stdout => {
+                watch_signals()?;
+                let mut stream = ItemStream::new(target.open_stream()?, path, dtype, format);
+                stream.write(&header)?;
+                Sink::Stream(stream)
+            }
+        };
+        Ok(Self { sink, dtype, path, items: 0 })
+    }
+
+    /// Adds items, which lie in memory as these bytes.
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.items += (bytes.len() / self.dtype.size()) as u64;
+        match &mut self.sink {
+            Sink::File { stream, .. } | Sink::Stream(stream) => stream.write_items(bytes),
+            Sink::Spool(spool, _) => spool.write(bytes),
+        }
+    }
+
+    /// All items are there: writes what is still missing, but gives no file its name.
+    pub(crate) fn complete(&mut self) -> Result<()> {
+        let header = npy::header(self.dtype, &[self.items]);
+        match &mut self.sink {
+            Sink::File { new, stream, lacks_header } => {
+                stream.flush()?;
+                if *lacks_header {
+                    let mut file = new.file();
+                    let written = file.rewind().and_then(|()| file.write_all(&header));
+                    written.map_err(|error| Failure::file("write", self.path, error))?;
+                }
+                Ok(())
+            }
+            Sink::Stream(stream) => stream.flush(),
+            Sink::Spool(spool, target) => {
+                let path = target.path();
+                let mut stream =
+                    ItemStream::new(target.open_stream()?, path, self.dtype, OutputFormat::Npy);
+                stream.write(&header)?;
+                std::mem::replace(spool, Spool::new()).take(|bytes| stream.write(bytes))?;
+                stream.flush()
+            }
+        }
+    }
+
+    /// Gives a file that is complete its name.
+    pub(crate) fn publish(self) -> Result<()> {
+        match self.sink {
+            Sink::File { new, .. } => new.finish(),
+            Sink::Stream(_) | Sink::Spool(..) => Ok(()),
+        }
+    }
+
+    /// Everything is there.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.complete()?;
+        self.publish()
+    }
 }

@@ -2,7 +2,7 @@
 //! in a file without a name when they are many.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::path::Path;
 
 use crate::error::{Failure, Result};
@@ -72,6 +72,25 @@ impl Spool {
             Some(file) => Spooled::File(file),
             None => Spooled::Memory(self.memory),
         })
+    }
+
+    /// Hands all the bytes on, piece by piece.
+    pub(crate) fn take(self, mut take: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let mut file = match self.finish()? {
+            Spooled::Memory(bytes) => return take(&bytes),
+            Spooled::File(file) => file,
+        };
+        let failure = |error| Failure::file("read", &std::env::temp_dir(), error);
+        file.rewind().map_err(failure)?;
+        let mut buffer = vec![0; 1 << 20];
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => return Ok(()),
+                Ok(read) => take(&buffer[..read])?,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(failure(error)),
+            }
+        }
     }
 }
 

@@ -15,13 +15,18 @@ makes the exit status 1. A row that the device refuses says why under 'checked',
 that moved the same bytes much faster in another row: it was slow, as GPUs are that sleep, and the row does not count.
 
   gbps          the fewest bytes that the job must move (a reduction reads its input once, a scan
-                also writes its output once), by the median time, in 10^9 bytes a second
+                also writes its output once, a compaction what it keeps), by the median time, in
+                10^9 bytes a second
   limit_gbps    what the same device reaches on the same bytes without arithmetic, measured
                 between the samples
   first_call_us the first call with these types, the others being repeated until they can be timed
 
 On a GPU the arrays are in its memory, the times are those of its own clock where it has one, and at
 least 200 ms of work, a second more for each GiB, raise its speed before anything is measured.
+
+select, partition and positions keep half of the items: by a flag of one byte each, which select and
+partition read too; of positions, which are u32, half of the items are not 0. Their limit copies items.
+On a GPU a partition is timed by the host's clock, in calls one behind another.
 
 With --profile each row is followed by its dispatches, each timed in a pass of its own behind a run of
 the whole, against the limit of as many bytes; 'whole' is all of them in one pass. Records have further
@@ -59,7 +64,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct BenchArguments {
-    /// Primitives, between commas: reduce, argmin, argmax, inclusive_scan, exclusive_scan; or all
+    /// Primitives, between commas: reduce, argmin, argmax, inclusive_scan, exclusive_scan, select, partition, positions; or all
     #[arg(long, value_name = "LIST", default_value = "reduce,inclusive_scan")]
     pub(crate) op: Names<Primitive>,
 

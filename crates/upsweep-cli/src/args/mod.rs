@@ -5,9 +5,13 @@ mod device;
 mod devices;
 mod explain;
 mod input;
+mod keep;
 mod ladder;
 mod reduce;
+mod reduce_by_key;
 mod report;
+
+mod runs;
 mod scan;
 mod segments;
 mod tune;
@@ -15,17 +19,23 @@ mod tune;
 use clap::{Parser, Subcommand};
 
 pub(crate) use bench::{BenchArguments, GuardArguments};
+pub(crate) use device::DeviceArguments;
 pub(crate) use devices::DevicesArguments;
 pub(crate) use explain::ExplainArguments;
 pub(crate) use input::{InputArguments, ReadingArguments};
+pub(crate) use keep::{
+    Condition, KeepArguments, PartitionArguments, PositionsArguments, SelectArguments,
+};
 pub(crate) use ladder::LadderArguments;
 pub(crate) use reduce::ReduceArguments;
+pub(crate) use reduce_by_key::ReduceByKeyArguments;
 pub(crate) use report::ReportArguments;
+pub(crate) use runs::{RleArguments, UniqueArguments};
 pub(crate) use scan::{OutputFormat, ScanArguments};
 pub(crate) use tune::TuneArguments;
 
 const ABOUT: &str = "\
-Reduces and scans arrays at the speed of the machine's memory.
+Reduces, scans and compacts arrays at the speed of the machine's memory.
 
 Floats are combined in one written order: a sum or a scan has the same bits on every device, with
 any number of threads.";
@@ -38,6 +48,12 @@ Examples:
   seq 1000000 | upsweep reduce - --dtype u64
   upsweep scan counts.npy -o ends.npy           running totals
   upsweep scan counts.npy -o starts.npy --exclusive
+  upsweep select heights.npy --where '>= 1.75' -o tall.npy
+  upsweep positions flags.npy -o places.npy
+  upsweep partition counts.npy --where '== 0' -o zeros_first.npy
+  upsweep unique sorted.npy -o values.npy
+  upsweep rle states.npy -o values.npy --counts lengths.npy
+  upsweep reduce-by-key days.npy prices.npy --op mean -o means.npy --keys each_day.npy
   upsweep devices
   upsweep bench --op reduce --dtype f32 --n 2^20,2^26
   upsweep ladder --n 2^26
@@ -82,6 +98,18 @@ pub(crate) enum Command {
     Reduce(ReduceArguments),
     /// Combine every prefix of a file, and write an array of the same shape
     Scan(ScanArguments),
+    /// Write the items of a file that fulfil a condition, in their order
+    Select(SelectArguments),
+    /// Write the numbers of the items of a file that are not 0
+    Positions(PositionsArguments),
+    /// Write the items of a file that fulfil a condition, and behind them all others; print how many come first
+    Partition(PartitionArguments),
+    /// Write the first of each run of equal neighbours in a file
+    Unique(UniqueArguments),
+    /// Write the first of each run of equal neighbours in a file, and how many there are
+    Rle(RleArguments),
+    /// Combine the values of each run of equal keys
+    ReduceByKey(ReduceByKeyArguments),
     /// List the devices that are usable here, and say why others are not
     Devices(DevicesArguments),
     /// Measure primitives against the memory speed of the device

@@ -60,6 +60,10 @@ fn explained(
     let acc = arguments.acc.or_else(|| written(arguments, dtype));
     let workload = Workload::new(arguments.op, arguments.operator, dtype, acc);
     let Workload { primitive, op, .. } = workload;
+    if primitive.compacts() {
+        let name = primitive.name();
+        return Err(Failure::usage(format!("explain knows reductions and scans, not {name}")));
+    }
     if arguments.acc.is_some() && primitive.is_position() {
         return Err(Failure::usage(format!("--acc has no meaning for {op}: a position is u64")));
     }

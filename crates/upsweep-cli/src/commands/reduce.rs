@@ -49,12 +49,12 @@ fn is_exact(op: Op, acc: Dtype) -> bool {
 }
 
 /// A type that a device must have for `op` on items of type `dtype`.
-fn combined_in(op: Op, dtype: Dtype) -> Dtype {
+pub(super) fn combined_in(op: Op, dtype: Dtype) -> Dtype {
     if op.is_position() { dtype } else { any::accumulator(op, dtype) }
 }
 
 /// Refuses what there is not, in the words of the command line.
-fn check(op: Op, item: Dtype, acc: Option<Dtype>) -> Result<()> {
+pub(super) fn check(op: Op, item: Dtype, acc: Option<Dtype>) -> Result<()> {
     if op.is_position() {
         let meaning = format!("--acc has no meaning for {op}: a position is u64");
         return if acc.is_some() { Err(Failure::usage(meaning)) } else { Ok(()) };

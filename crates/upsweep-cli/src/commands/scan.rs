@@ -229,7 +229,7 @@ impl Job<'_, '_> {
 }
 
 /// So many bytes in a buffer for items of any type.
-fn bytes_of(buffer: &mut Vec<u64>, bytes: usize) -> &mut [u8] {
+pub(super) fn bytes_of(buffer: &mut Vec<u64>, bytes: usize) -> &mut [u8] {
     buffer.resize(bytes.div_ceil(8), 0);
     &mut cast_slice_mut(buffer)[..bytes]
 }

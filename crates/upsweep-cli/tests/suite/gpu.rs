@@ -62,6 +62,37 @@ fn results_are_those_of_the_cpu() {
 }
 
 #[test]
+fn gpus_keep_what_the_cpu_does() {
+    let place = Place::new();
+    place.write("items.f32", &floats());
+    place.write("wide.f64", &floats()[..80_000]);
+    for (id, int64) in gpus(&place) {
+        for how in [
+            "select --where >12.5",
+            "partition --where <=-1",
+            "positions",
+            "unique",
+            "rle --counts counts",
+        ] {
+            let run = |device: &str| {
+                let (command, how) = how.split_once(' ').unwrap_or((how, ""));
+                let arguments =
+                    format!("{command} items.f32 --dtype f32 {how} -o out --device {device}");
+                (place.run(&arguments).text(), place.read("out"))
+            };
+            assert!(run(&id) == run("cpu"), "{how} on {id}");
+        }
+        let wide =
+            place.run(&format!("select wide.f64 --dtype f64 --where >1 -o out --device {id}"));
+        if int64 {
+            assert_eq!(wide.text(), "");
+        } else {
+            wide.refused_for("it has no 64-bit integers");
+        }
+    }
+}
+
+#[test]
 fn what_a_gpu_cannot_do_is_said() {
     let place = Place::new();
     place.write("items.u32", &floats());

@@ -1,6 +1,7 @@
 //! The tests that start the program `upsweep`, in one program of their own.
 
 mod common;
+mod compaction;
 mod edges;
 mod energy;
 mod explain;
