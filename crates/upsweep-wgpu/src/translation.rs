@@ -537,6 +537,7 @@ fn form(number: usize, everywhere: bool) -> (Form, bool) {
         direction: if number & 2 == 0 { Direction::Forward } else { Direction::Reverse },
         everywhere,
         only_total: false,
+        selecting: None,
     };
     (form, number & 4 > 0)
 }

@@ -4,8 +4,8 @@ use upsweep_core::{Extreme, Language, Work};
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{
     ErasedPacked, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedSource,
-    ErasedTarget, Ingredients, OnGpu, Primitives, Signature, Source, Stored, Target, segmented,
-    select, value_of,
+    ErasedTarget, GpuDevice, Ingredients, OnGpu, Primitives, Signature, Source, Stored, Target,
+    segmented, select, value_of,
 };
 
 use crate::backend::{Record, ViewBackend, wrong_device};
@@ -19,6 +19,10 @@ use crate::{
     fused,
 };
 
+/// What binds a call to the slices behind ranges.
+pub(crate) type BindSlices<'f, 'a, G> =
+    &'f mut dyn FnMut(&[<G as GpuDevice>::Slice<'a>]) -> Result<<G as GpuDevice>::Bound<'a>>;
+
 /// GPUs of an interface: what is its own of how the facade sees memory and recordings.
 pub(crate) trait Gpu: Primitives<Workspace: 'static> + 'static {
     /// The slice behind a range of any device's memory, if it is this one's.
@@ -28,7 +32,7 @@ pub(crate) trait Gpu: Primitives<Workspace: 'static> + 'static {
     fn record<'a>(
         gpu: &OnGpu<Self>,
         ranges: &[Range<'a>],
-        bind: &mut dyn FnMut(&[Self::Slice<'a>]) -> Result<Self::Bound<'a>>,
+        bind: BindSlices<'_, 'a, Self>,
     ) -> Result<Recording>;
 
     /// So many bytes read.

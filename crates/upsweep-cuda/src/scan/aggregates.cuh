@@ -165,16 +165,19 @@ struct Work {
         const u32 slot = turn % SLOTS;
         wait(&shared.carries_known[slot], parity_of(turn));
         const Acc carries = carries_of_rows(shared.totals[slot], shared.tile_carries[slot], rows, warp, lane);
-        if (chunk.is_whole()) {
+        if (FITS_STAGE && chunk.is_whole()) {
+            emit_rows(chunk, warp, lane, shuffled(carries, 0));
+        } else if (chunk.is_whole()) {
             Kept kept;
 #pragma unroll(ROWS_AT_ONCE)
             for (u32 r = 0; r < ROWS; ++r) {
                 const u32 row = warp * ROWS + r;
-                const Group scanned = scan_row(chunk.staged(row, lane), shuffled(carries, r), lane);
+                const Group group = chunk.staged(row, lane);
+                const Acc into = shuffled(carries, r);
                 if (EMITS) {
-                    emit_row(chunk.scan, chunk.number_of(row, lane), scanned, 0, shared.exchange[warp], lane);
+                    emit_row(chunk.scan, chunk.number_of(row, lane), group, 0, into, shared.exchange[warp], lane);
                 } else {
-                    chunk.store(row, lane, scanned, shared.exchange[warp], kept);
+                    chunk.store(row, lane, scan_row(group, into, lane), shared.exchange[warp], kept);
                 }
             }
         } else {
@@ -182,10 +185,14 @@ struct Work {
 #pragma unroll(ROWS_AT_ONCE_LAST)
             for (u32 r = 0; r < ROWS; ++r) {
                 const u32 row = warp * ROWS + r;
-                const Group scanned = scan_row(chunk.staged_part(row, lane), shuffled(carries, r), lane);
+                const Group group = chunk.staged_part(row, lane);
+                const Acc into = shuffled(carries, r);
                 if (EMITS) {
-                    emit_row(chunk.scan, chunk.number_of(row, lane), scanned, 0, shared.exchange[warp], lane);
-                } else if (OUT_ALIGNED && chunk.has((row + 1) * ROW)) {
+                    emit_row(chunk.scan, chunk.number_of(row, lane), group, 0, into, shared.exchange[warp], lane);
+                    continue;
+                }
+                const Group scanned = scan_row(group, into, lane);
+                if (OUT_ALIGNED && chunk.has((row + 1) * ROW)) {
                     chunk.store(row, lane, scanned, shared.exchange[warp], unused);
                 } else {
                     chunk.store_items(row, lane, scanned);

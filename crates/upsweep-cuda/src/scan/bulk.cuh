@@ -21,6 +21,9 @@ inline void arrive_with_bytes(Barrier* barrier, u32 bytes) {
                  : "memory");
 }
 
+/// What this thread has written to shared memory comes before what the copy engine brings there.
+inline void fence_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
 /// Waits until the barrier has completed the phase of this parity.
 inline void wait(Barrier* barrier, u32 parity) {
     u32 done = 0;

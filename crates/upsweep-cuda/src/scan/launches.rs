@@ -85,7 +85,11 @@ impl Wanted<'_> {
     /// The texts of a scan in one launch.
     fn single_pass(&self) -> Vec<&'static str> {
         match (self.shape.waits, self.strategy.global) {
-            (Waits::Staged { .. }, _) => self.parts(&[BULK, include_str!("aggregates.cuh")]),
+            (Waits::Staged { .. }, _) => {
+                let selects = self.types.selects();
+                let selected = if selects { include_str!("../select/staged.cuh") } else { "" };
+                self.parts(&[BULK, selected, include_str!("aggregates.cuh")])
+            }
             (Waits::Held { .. }, _) => {
                 let worker: &[_] = match &self.types.cut {
                     Some(cut) if !cut.packs() => {

@@ -60,8 +60,22 @@ pub(crate) fn policy_of_types(items: u64, types: &Types) -> WorkgroupPolicy {
     let policy = policy(items / u64::from(types.packed), types.item.size());
     match types.cut {
         Some(_) => WorkgroupPolicy { threads_per_workgroup: 128, items_per_thread: 32 },
+        None if types.selects() && items > MOST_HELD_AT_ONCE => of_selection(types),
         None => policy,
     }
+}
+
+/// Items that all multiprocessors of a large device hold at once.
+const MOST_HELD_AT_ONCE: u64 = 1 << 20;
+
+/// The policy of long selections. Of those tried on an H200 with 2^28 `f32` (`benches/record/nvidia-h200/2026-11-27-select.md`): as many warps as a
+/// workgroup has where chunks are staged, and in registers as many items as let two workgroups share a multiprocessor.
+fn of_selection(types: &Types) -> WorkgroupPolicy {
+    let (threads_per_workgroup, items_per_thread) = match is_copied(types) {
+        true => (512, 32),
+        false => (256, 32),
+    };
+    WorkgroupPolicy { threads_per_workgroup, items_per_thread }
 }
 
 /// A policy of words of `packed` items as one of items.

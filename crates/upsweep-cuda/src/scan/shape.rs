@@ -17,7 +17,7 @@ fn lag_and_ahead(chunk_bytes: u32, most: u32) -> (u32, u32) {
 }
 
 /// Bytes of shared memory, besides stages, that a workgroup needs at most: totals and carries of workers, barriers; and of each
-/// of 16 workers a row, if it puts rows in another order before it writes them, as those of two accesses to a lane, or leaves some of its items out.
+/// of 16 workers a row, if it puts rows in another order before it writes them, as those of two accesses to a lane, or leaves items out.
 fn shared_besides(types: &Types) -> u32 {
     let bytes = types.output.size() as u32;
     let exchanges = bytes > 4 || types.selects();

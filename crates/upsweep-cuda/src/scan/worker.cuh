@@ -35,7 +35,8 @@ __forceinline__ void scan_rows(Group (&rows)[ROWS], Acc (&before)[ROWS], OfWarp&
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
         rows[r] = scan_group(rows[r]);
-        before[r] = before_in_row(scanned_total(rows[r]), lane);
+        // Where items are selected, that is found out as they are written.
+        before[r] = SELECTS ? padding() : before_in_row(scanned_total(rows[r]), lane);
     }
 }
 
@@ -45,10 +46,11 @@ __forceinline__ void store(const Chunk& chunk, bool is_whole, const Group (&rows
     Kept kept;
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
-        Group scanned = prefixes(rows[r], then(shuffled(carries, r), before[r]));
+        const Acc into = shuffled(carries, r);
+        Group scanned = prefixes(rows[r], then(into, before[r]));
         cut(chunk.scan, marks.of_row[r], scanned);
         if (EMITS) {
-            emit_row(chunk.scan, chunk.number_of(warp * ROWS + r, lane), scanned, marks.of_row[r], exchange, lane);
+            emit_row(chunk.scan, chunk.number_of(warp * ROWS + r, lane), scanned, marks.of_row[r], into, exchange, lane);
         } else if (is_whole) {
             chunk.store(warp * ROWS + r, lane, scanned, exchange, kept);
         } else {

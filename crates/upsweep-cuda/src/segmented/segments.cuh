@@ -306,4 +306,4 @@ inline void emit(const Scan& scan, u64 at, const Group& scanned, u32 cuts) {
 }
 
 /// The same of a lane of the warp that has a row.
-inline void emit_row(const Scan& scan, u64 at, const Group& scanned, u32 cuts, Exchange&, u32) { emit(scan, at, scanned, cuts); }
+inline void emit_row(const Scan& scan, u64 at, const Group& scanned, u32 cuts, Acc, Exchange&, u32) { emit(scan, at, scanned, cuts); }

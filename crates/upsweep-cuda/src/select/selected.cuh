@@ -27,9 +27,9 @@ inline void cut(const Scan&, u32, Group&) {}
 inline u32 there_are(const Scan& scan, u64 at) { return at < scan.items ? u32(min(scan.items - at, u64(GROUP))) : 0; }
 
 /// Leaves how many are selected in all, which the group with the last item knows. A partition was told.
-inline void leave_count(const Scan& scan, u64 at, const Group& group) {
+inline void leave_count(const Scan& scan, u64 at, Acc before, const Group& group) {
     if (!PARTITIONS && at < scan.items && scan.items - at <= GROUP) {
-        *scan.inputs.count = u64(group.before) + __popc(group.selected);
+        *scan.inputs.count = u64(before) + __popc(group.selected);
     }
 }
 
@@ -47,18 +47,23 @@ inline void emit(const Scan& scan, u64 at, const Group& group, u32) {
         }
         to += is_selected ? 1 : 0;
     }
-    leave_count(scan, at, group);
+    leave_count(scan, at, group.before, group);
 }
 
-/// The same of all lanes of the warp that has a row: items go to neighbours in shared memory first, and from there in whole accesses of the
-/// warp.
-inline void emit_row(const Scan& scan, u64 at, const Group& group, u32, Exchange& exchange, u32 lane) {
+/// The same of all lanes of the warp that has a row, of which `into` are selected in front: items go to neighbours in shared memory first,
+/// and from there in whole accesses of the warp.
+inline void emit_row(const Scan& scan, u64 at, const Group& group, u32, Acc into, Exchange& exchange, u32 lane) {
+    // Items of the row in front of this lane's that are selected, and all that are: by votes, which take one step where a scan takes five.
+    const u32 in_front = (1u << lane) - 1;
+    u32 own = 0, count = 0;
+#pragma unroll
+    for (u32 k = 0; k < GROUP; ++k) {
+        const u32 lanes = __ballot_sync(ALL_LANES, group.selected >> k & 1);
+        own += __popc(lanes & in_front);
+        count += __popc(lanes);
+    }
     if constexpr (WRITES_SELECTED) {
         OutMemory* staged = (OutMemory*)exchange.out;
-        const u64 first = __shfl_sync(ALL_LANES, group.before, 0);
-        // Items of the row in front of this lane's that are selected, and all that are.
-        const u32 own = u32(group.before - first);
-        const u32 count = __shfl_sync(ALL_LANES, own + __popc(group.selected), SUBGROUP - 1);
         u32 to = own, other = count + lane * GROUP - own;
         __syncwarp();
 #pragma unroll
@@ -71,17 +76,21 @@ inline void emit_row(const Scan& scan, u64 at, const Group& group, u32, Exchange
             other += is_selected ? 0 : 1;
         }
         __syncwarp();
-        for (u32 k = lane; k < count; k += SUBGROUP) {
-            scan.output[first + k] = staged[k];
+        OutMemory* output = scan.output + into;
+#pragma unroll
+        for (u32 k = 0; k < GROUP; ++k) {
+            if (k * SUBGROUP + lane < count) {
+                output[k * SUBGROUP + lane] = staged[k * SUBGROUP + lane];
+            }
         }
         if constexpr (PARTITIONS) {
             const u64 row = at - lane * GROUP;
             const u32 rest = row < scan.items ? u32(min(scan.items - row, u64(ROW))) - count : 0;
-            OutMemory* others = scan.output + (*scan.inputs.count + row - first);
+            OutMemory* others = scan.output + (*scan.inputs.count + row - into);
             for (u32 k = lane; k < rest; k += SUBGROUP) {
                 others[k] = staged[count + k];
             }
         }
     }
-    leave_count(scan, at, group);
+    leave_count(scan, at, into + own, group);
 }

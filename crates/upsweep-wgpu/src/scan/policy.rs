@@ -96,6 +96,9 @@ pub(crate) fn of_kernel(facts: &Facts, types: &Types, form: Form, items: u64) ->
     let item_bytes = types.item.size().max(types.output.size()) as u64;
     if types.cut.is_some() || form.only_total {
         of_others(facts, types, items * item_bytes)
+    } else if types.selects() && facts.subgroup >= 32 && items >= 1 << 21 {
+        // Of those tried on an H200 with 2^24 and 2^28 `f32`, the fastest (`benches/record/nvidia-h200/2026-11-27-select.md`).
+        WorkgroupPolicy { threads_per_workgroup: 512, items_per_thread: 16 }
     } else if types.packed > 1 && facts.subgroup >= 32 {
         of_words(items)
     } else {

@@ -2,8 +2,8 @@
 
 use upsweep::reference::compaction;
 use upsweep::{
-    Array, Device, Element, Error, Fused, Kind, Number, View, ViewMut, bf16, counting, f16,
-    partition, partition_into, positions, positions_into, select, select_into,
+    Array, Device, Element, Error, Fused, Kind, Number, View, ViewMut, bf16, bind_select, counting,
+    f16, partition, partition_into, positions, positions_into, select, select_into,
 };
 use upsweep_testing::{
     Input, POISONS, Random, Sample, Selection, Stretch, Tagged, TestDevice, Wide, assert_same,
@@ -224,6 +224,58 @@ fn items_are_made_as_they_are_selected() {
         let found = odd.select(&device.device).expect("a selection").into_vec().expect("items");
         let expected: Vec<u32> = (3..20_000).filter(|number| number % 2 == 1).collect();
         assert_same(&found, &expected, format!("{device}"));
+    });
+}
+
+/// Items of more chunks than run at once, which GPUs hold elsewhere; the last chunk is a part.
+const LONG: usize = (5 << 19) + 77;
+
+#[test]
+fn long_arrays() {
+    let all: Vec<f32> = Input::Uniform.array(8, LONG);
+    let shorts: Vec<u8> = Input::Full.array(8, LONG);
+    for (number, threshold) in [0.1f32, 0.5, 0.97].into_iter().enumerate() {
+        let marks: Vec<u8> = all.iter().map(|value| u8::from(*value < threshold)).collect();
+        let (partitioned, border) = compaction::partition(&all, &marks);
+        let selected = compaction::select(&shorts, &marks);
+        on_devices(&[f32::KIND], |device| {
+            if !device.takes(number, 3) {
+                return;
+            }
+            let (of, context) = (&device.device, format!("{device}: below {threshold}"));
+            let (there, others) = (on(of, &all), on(of, &shorts));
+            let below = there.view().filter(Below { threshold });
+            let found = below.select(of).expect("a selection").into_vec().expect("items");
+            assert_same(&found, &partitioned[..border], &context);
+            let (found, count) = below.partition(of).expect("a partition");
+            assert_eq!(count, border, "{context}");
+            assert_same(&found.into_vec().expect("items"), &partitioned, &context);
+            let found = select(of, &others, &marks).expect("a selection").into_vec();
+            assert_same(&found.expect("items"), &selected, &context);
+        });
+    }
+}
+
+#[test]
+fn recordings_run_again() {
+    for_each_device_of(Selection::Representative, |device| {
+        let of = &device.device;
+        let (items, flags) = (on(of, &[1u32, 2, 3, 4, 5]), on(of, &[0u8, 1, 0, 1, 1]));
+        let mut output = on(of, &[7u32; 5]);
+        let mut count = on(of, &[7u64]);
+        let bound = bind_select(of, &items, &flags, &mut output, &mut count);
+        if !device.is_gpu() {
+            assert!(matches!(bound, Err(Error::NoCommands { .. })), "{device}");
+            return;
+        }
+        let bound = bound.expect("a recording");
+        for _ in 0..3 {
+            output.copy_from_slice(&[9; 5]).expect("memory");
+            count.copy_from_slice(&[9]).expect("memory");
+            bound.submit().expect("a run");
+            assert_eq!(count.to_vec(), Ok(vec![3]), "{device}");
+            assert_eq!(output.to_vec().expect("items")[..3], [2, 4, 5], "{device}");
+        }
     });
 }
 
