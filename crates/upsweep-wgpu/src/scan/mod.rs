@@ -119,7 +119,8 @@ impl Scanning {
             STATE,
         ];
         if types.selects() {
-            parts.extend(select::parts(form));
+            let votes = strategy.local == ScanLocal::Cooperative && shape.has_voting_rows(facts);
+            parts.extend(select::parts(form, votes));
         } else {
             parts.extend([
                 include_str!("unit.wgsl"),

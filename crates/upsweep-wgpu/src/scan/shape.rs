@@ -70,6 +70,11 @@ impl Shape {
         Self { threads, items, unit }
     }
 
+    /// Whether a row has as many threads as a word has bits, and a subgroup has whole rows.
+    pub(super) fn has_voting_rows(&self, facts: &Facts) -> bool {
+        facts.subgroup >= u32::BITS && self.unit * u32::BITS == LANES as u32
+    }
+
     pub(super) fn chunk(&self) -> u32 {
         self.threads * self.items
     }
@@ -193,7 +198,7 @@ fn shared_of_selected(types: &Types) -> u32 {
 }
 
 /// Bytes of items that wait there at once to be written one behind another: as many as let several workgroups share a multiprocessor.
-const MOST_STAGED_BYTES: u32 = 1 << 14;
+const MOST_STAGED_BYTES: u32 = 1 << 15;
 
 /// And those that tiles need beside.
 const SHARED_OF_TILES: u32 = 1 << 10;

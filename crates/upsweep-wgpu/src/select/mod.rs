@@ -19,13 +19,14 @@ use crate::slice::{Slice, Window};
 /// What their number is.
 const COUNT: Kind = Kind::Number(Dtype::U64);
 
-/// The texts that say what is done with a chunk of which some items are selected.
-pub(crate) fn parts(form: Form) -> Vec<&'static str> {
+/// The texts that say what is done with a chunk of which some items are selected; whether a subgroup has a row, and votes.
+pub(crate) fn parts(form: Form, votes: bool) -> Vec<&'static str> {
     let finish = match form.selecting {
         Some(Selecting::Counted) => include_str!("only_count.wgsl"),
         _ => include_str!("finish.wgsl"),
     };
-    vec![include_str!("unit.wgsl"), include_str!("count.wgsl"), finish]
+    let counted = if votes { include_str!("votes.wgsl") } else { include_str!("lanes.wgsl") };
+    vec![include_str!("unit.wgsl"), counted, include_str!("count.wgsl"), finish]
 }
 
 /// The place of the number among the arrays of a kernel: behind those that items are made of.

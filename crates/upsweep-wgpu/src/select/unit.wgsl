@@ -46,13 +46,16 @@ fn total_of_unit(unit: Unit) -> Acc {
     return total_in_line(unit);
 }
 
+/// How many items of a row are selected: in front of a unit, and, for the last thread of the row, all.
+struct InRow { before: Acc, total: Acc }
+
 /// How many are in front of a unit in its row, whose total goes to `row_totals` if it `leaves` that.
 fn scan_row(loaded: Unit, thread: u32, number: u32, leaves: bool) -> Unit {
     var unit = loaded;
-    let upto = scan_across(total_in_line(unit), thread, ROW_THREADS);
-    unit.before = previous(upto, thread, ROW_THREADS);
+    let row = counted_in_row(unit, thread);
+    unit.before = row.before;
     if (leaves && thread % ROW_THREADS == ROW_THREADS - 1u) {
-        row_totals[number / ROW_THREADS] = upto;
+        row_totals[number / ROW_THREADS] = row.total;
     }
     return unit;
 }

@@ -1,13 +1,16 @@
 //! Stream compaction: what the reference keeps, byte for byte, on every device, and that nothing around outputs is touched.
 
 use upsweep::reference::compaction;
+use upsweep::strategy::{
+    AccessWidth, Arrangement, GpuOptions, GpuScanStrategy, Load, ScanGlobal, ScanLocal, Tail,
+};
 use upsweep::{
     Array, Device, Element, Error, Fused, Kind, Number, View, ViewMut, bf16, bind_select, counting,
     f16, partition, partition_into, positions, positions_into, select, select_into,
 };
 use upsweep_testing::{
     Input, POISONS, Random, Sample, Selection, Stretch, Tagged, TestDevice, Wide, assert_same,
-    for_each_device, for_each_device_of, product,
+    for_each_device, for_each_device_of, for_each_gpu, product,
 };
 
 /// From nothing to several tiles, whole and not; and of several workgroups.
@@ -254,6 +257,43 @@ fn long_arrays() {
             assert_same(&found.expect("items"), &selected, &context);
         });
     }
+}
+
+/// Every way in which chunks learn what comes before them, and values go from thread to thread.
+#[test]
+fn every_strategy() {
+    let all: Vec<u32> = Input::Full.array(4, LONG / 20);
+    let marks: Vec<u16> = flags(all.len(), (300, 1));
+    let selected = compaction::select(&all, &marks);
+    let (partitioned, border) = compaction::partition(&all, &marks);
+    for_each_gpu(|device| {
+        let mut cell = 0;
+        for (local, global) in ScanLocal::ALL
+            .iter()
+            .flat_map(|local| ScanGlobal::ALL.iter().map(move |global| (*local, *global)))
+        {
+            cell += 1;
+            if !device.takes(cell, 4) {
+                continue;
+            }
+            let arrangement = [Arrangement::Striped, Arrangement::Blocked][cell % 2];
+            let load = Load { arrangement, width: AccessWidth::Bytes16, tail: Tail::Exact };
+            let scan = Some(GpuScanStrategy { load, local, global });
+            let options = GpuOptions { scan, ..GpuOptions::default() };
+            let of = device.device.with_gpu_options(options).expect("a GPU");
+            let context = format!("{device}: {local:?}, {global:?}, {arrangement:?}");
+            match select(&of, &all, &marks) {
+                Err(Error::StrategyRefused { .. }) => continue,
+                found => {
+                    let found = found.expect("a selection").into_vec().expect("items");
+                    assert_same(&found, &selected, &context);
+                }
+            }
+            let (found, count) = partition(&of, &all, &marks).expect("a partition");
+            assert_eq!(count, border, "{context}");
+            assert_same(&found.into_vec().expect("items"), &partitioned, &context);
+        }
+    });
 }
 
 #[test]
