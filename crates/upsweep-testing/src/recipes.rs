@@ -37,7 +37,7 @@ pub fn recipes() -> Vec<Recipe> {
     ]
 }
 
-/// Recipes of items of which some are selected: of every size, by flags and by a predicate, and of their numbers.
+/// Recipes of items of which some are selected: of every size, by flags, by a predicate and as the first of each run, and of their numbers.
 #[must_use]
 pub fn selections() -> Vec<Recipe> {
     let number = |dtype: Dtype| Kind::Number(dtype);
@@ -46,6 +46,23 @@ pub fn selections() -> Vec<Recipe> {
         ..Recipe::of_arrays(item, vec![item, number(flags)], Formula::Item(0))
     };
     let near = |of: Formula| Condition::Holds(Formula::Call(is_near {}.function(), vec![of]));
+    let begins = |kind: Kind| {
+        let in_front = Index::Line { of: Box::new(Index::Own), first: 0, step: 1 };
+        let front = Formula::Anywhere { array: 0, index: Box::new(in_front), last: 2 };
+        Recipe {
+            anywhere: vec![kind],
+            parameters: vec![number(Dtype::U64); 3],
+            condition: Some(Condition::Begins(Formula::Item(0), front)),
+            ..Recipe::of_arrays(kind, vec![kind], Formula::Item(0))
+        }
+    };
+    let beside = number(Dtype::U32);
+    let by_key = |key: Kind| Recipe {
+        item: beside,
+        arrays: vec![key, beside],
+        formula: Formula::Item(1),
+        ..begins(key)
+    };
     let float = number(Dtype::F32);
     let products = Formula::Call(product {}.function(), vec![Formula::Item(0), Formula::Item(1)]);
     let counted = Formula::Counted(Dtype::U32, 0, Box::new(Index::Own));
@@ -68,5 +85,10 @@ pub fn selections() -> Vec<Recipe> {
             parameters: vec![number(Dtype::U32)],
             ..Recipe::of_arrays(number(Dtype::U32), vec![number(Dtype::U16)], counted)
         },
+        begins(number(Dtype::U8)),
+        begins(number(Dtype::U32)),
+        begins(Wide::KIND),
+        by_key(number(Dtype::U64)),
+        by_key(Stretch::KIND),
     ]
 }

@@ -1,7 +1,7 @@
 //! The sizes of a scan's kernel: what a device and its types leave of a policy.
 
-use upsweep_core::WorkgroupPolicy;
 use upsweep_core::summation::{GROUP, LANES, ROWS, TILES};
+use upsweep_core::{Condition, WorkgroupPolicy};
 
 use super::Lies;
 use crate::device::Facts;
@@ -25,10 +25,17 @@ fn shared_besides(types: &Types) -> u32 {
     (8 << 10) + exchange
 }
 
-/// Words of an item that may be selected; 0 if all are written.
+/// Words of an item that may be selected, or of all that is read of it if it is compared with another one; 0 if all are written.
 fn payload_words(types: &Types) -> u32 {
+    let Some(made) = types.made.as_ref().filter(|_| types.selects()) else { return 0 };
     let words = types.output.numbers().map(|(_, of)| Scalar::of(of).words()).sum();
-    if types.selects() { words } else { 0 }
+    match made.recipe.condition {
+        Some(Condition::Begins(..)) => {
+            let read = made.recipe.arrays.iter().map(|kind| kind.size() as u32).sum::<u32>();
+            read.div_ceil(4).max(words)
+        }
+        _ => words,
+    }
 }
 
 /// Bytes of a line of memory. A staged chunk has as much room more, or each worker's rows if they begin where no copy may.
