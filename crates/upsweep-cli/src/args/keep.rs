@@ -11,8 +11,7 @@ use super::scan::OutputFormat;
 /// What the help of several commands says of an array that is written.
 macro_rules! output_help {
     () => {
-        "\
-  A file is written as .npy, of one dimension, if OUT ends in .npy or the input is .npy, and as raw
+        "  A file is written as .npy, of one dimension, if OUT ends in .npy or the input is .npy, and as raw
   little-endian numbers otherwise. Text in and - out gives text, one number a line. --format overrides. OUT
   may be FILE; it appears whole, or, if anything goes wrong, stays as it was. Arrays of several dimensions
   are taken in C order."

@@ -90,9 +90,8 @@ impl Compaction {
         effort: Effort,
         output: &mut Buffer,
     ) -> Result<Outcome> {
-        let copied = self.items.bytes().len().min(self.len() * self.written().size());
-        let moved = [self.bytes(), 2 * copied as u64];
-        let mut run = OnCpu { of: self, device, limit, copied, output, count: [0] };
+        let moved = [self.bytes(), 2 * self.items.bytes().len() as u64];
+        let mut run = OnCpu { of: self, device, limit, output, count: [0] };
         measured(limit, effort, moved, &mut run)
     }
 
@@ -103,8 +102,14 @@ impl Compaction {
         effort: Effort,
     ) -> Result<(Option<Strategy>, Outcome)> {
         let mut run = OnGpu::new(self, device)?;
-        let copied = bound(device, (self.items.bytes().len() as u64).min(bytes_of(&run.output)));
-        let limit = any::bind_probe_copy(device, &run.items, &mut run.output)?;
+        let copied = bound(device, self.items.bytes().len() as u64);
+        let limit = match self.written().size() < self.dtype.size() {
+            false => any::bind_probe_copy(device, &run.items, &mut run.output)?,
+            true => {
+                let mut room = AnyArray::filled(device, self.len(), poison(self.dtype))?;
+                any::bind_probe_copy(device, &run.items, &mut room)?
+            }
+        };
         let first = run.begin()?;
         let strategy = run.recording.as_ref().and_then(Recording::strategy);
         let measure = |run: &mut OnGpu<'_>| {
@@ -238,10 +243,6 @@ fn odd(word: &u64) -> u8 {
     (word & 1) as u8
 }
 
-fn bytes_of(array: &AnyArray) -> u64 {
-    (array.len() * array.dtype().size()) as u64
-}
-
 /// What the reference writes, and how many items it keeps. Items whose positions are asked for are made 0 where they have no flag.
 fn expected<T: Number>(
     (primitive, flags): (Primitive, &[u8]),
@@ -273,8 +274,6 @@ struct OnCpu<'a> {
     of: &'a Compaction,
     device: &'a Device,
     limit: &'a Device,
-    /// Bytes that the limit copies.
-    copied: usize,
     output: &'a mut Buffer,
     count: [u64; 1],
 }
@@ -298,8 +297,7 @@ impl Run for OnCpu<'_> {
                     of.call(self.device, views, output, (&mut self.count).into())?;
                 }
                 Call::Limit => {
-                    let input = &black_box(input)[..self.copied];
-                    self.limit.probe_copy(input, &mut output[..self.copied])?;
+                    self.limit.probe_copy(black_box(input), &mut output[..input.len()])?;
                 }
             }
         }

@@ -61,14 +61,14 @@ fn check_kept<'a, T: Sample + Number>(
 
 /// Items that are kept by flags, and numbers of flags.
 fn check_flags<T: Sample + Number, F: Sample + Number>() {
-    for len in LENGTHS {
+    for (turn, len) in LENGTHS.into_iter().enumerate() {
         let all: Vec<T> = Input::Full.array(3, len);
         let marks: Vec<F> =
             Input::Full.array::<F>(4, len).iter().map(|&flag| sparse(flag)).collect();
         let flags: Vec<u8> = marks.iter().map(|&flag| compaction::is_true(flag).into()).collect();
         let places = compaction::positions(&flags);
         for_each_device_of(Selection::Representative, |device| {
-            if !(moves(device, T::KIND) && moves(device, F::KIND)) {
+            if !(moves(device, T::KIND) && moves(device, F::KIND) && device.takes(turn, 2)) {
                 return;
             }
             let context = format!("{len} {} by {} on {device}", T::KIND, F::KIND);
@@ -114,7 +114,7 @@ fn check_compared<T: Sample + Number + PartialOrd>(numbers: &[T]) {
             let holds = |item: &T| holds(comparison, item.partial_cmp(&number));
             let flags: Vec<u8> = all.iter().map(|item| holds(item).into()).collect();
             for_each_device_of(Selection::Representative, |device| {
-                if !moves(device, T::KIND) || !device.takes(turn + step, 3) {
+                if !moves(device, T::KIND) || !device.takes(turn + step, 9) {
                     return;
                 }
                 let context = format!("{} {condition} on {device}", T::KIND);
@@ -152,14 +152,14 @@ fn floats_are_compared() {
 
 /// Runs of items of a type.
 fn check_runs<T: Sample + Number>() {
-    for len in LENGTHS {
+    for (turn, len) in LENGTHS.into_iter().enumerate() {
         let all: Vec<T> = Input::Special.array(6, len);
         // Runs of one item and of several.
         let all: Vec<T> = (0..len).map(|item| all[item - item % (1 + item % 7)]).collect();
         let (values, counts) = compaction::run_length_encode(&all);
         let short: Vec<u32> = counts.iter().map(|&count| count as u32).collect();
         for_each_device_of(Selection::Representative, |device| {
-            if !moves(device, T::KIND) {
+            if !moves(device, T::KIND) || !device.takes(turn, 2) {
                 return;
             }
             let (of, context) = (&device.device, format!("{len} {} on {device}", T::KIND));
