@@ -94,7 +94,7 @@ fn files_that_cannot_be_read() {
     }
     place.run("reduce").refused_for("FILE");
     place.run("scan secret.npy").refused_for("--output");
-    place.run("").refused_for("known are reduce scan devices bench ladder");
+    place.run("").refused_for("known are reduce scan select positions");
     place.run("frobnicate").refused_for("frobnicate");
     let name = "two\nlines";
     Ran::new(place.program().args(["reduce", name]), b"").refused_for("two\u{fffd}lines");

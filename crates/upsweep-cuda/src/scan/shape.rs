@@ -51,6 +51,16 @@ fn of_structure(words: u32) -> u32 {
     REGISTERS_OF_STRUCTURE * words.saturating_sub(2)
 }
 
+/// And how many more if items narrower than a word are compared with those before them: both are unpacked. Without them two workgroups
+/// of nine warps have 96 registers for each thread, since a quarter of a multiprocessor serves five warps, and NVRTC spills for sm_121.
+const REGISTERS_OF_NARROW_COMPARED: u32 = 8;
+
+fn of_narrow_compared(types: &Types) -> u32 {
+    let condition = types.made.as_ref().and_then(|made| made.recipe.condition.as_ref());
+    let compared = types.selects() && matches!(condition, Some(Condition::Begins(..)));
+    if compared && types.item.size() < 4 { REGISTERS_OF_NARROW_COMPARED } else { 0 }
+}
+
 /// And how many more for each word of what is known of segments.
 const REGISTERS_OF_MARKS: u32 = 20;
 
@@ -175,7 +185,7 @@ impl Shape {
             true => (REGISTERS_WITH_BITS, 0),
             false => (REGISTERS, REGISTERS_OF_MARKS),
         };
-        let more = more + of_marks * (types.words() - of_values);
+        let more = more + of_marks * (types.words() - of_values) + of_narrow_compared(types);
         let (words, all_words) = (of_values.min(2), of_values);
         // A thread has 255 registers at most, and half of those of a multiprocessor are enough for a workgroup.
         let payload = payload_words(types);
