@@ -103,9 +103,10 @@ impl Compaction {
     ) -> Result<(Option<Strategy>, Outcome)> {
         let mut run = OnGpu::new(self, device)?;
         let copied = bound(device, self.items.bytes().len() as u64);
-        let limit = match self.written().size() < self.dtype.size() {
-            false => any::bind_probe_copy(device, &run.items, &mut run.output)?,
-            true => {
+        // A copy goes to as much memory as it comes from.
+        let limit = match self.written().size() == self.dtype.size() {
+            true => any::bind_probe_copy(device, &run.items, &mut run.output)?,
+            false => {
                 let mut room = AnyArray::filled(device, self.len(), poison(self.dtype))?;
                 any::bind_probe_copy(device, &run.items, &mut room)?
             }
