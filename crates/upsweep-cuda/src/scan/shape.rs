@@ -51,8 +51,9 @@ fn of_structure(words: u32) -> u32 {
     REGISTERS_OF_STRUCTURE * words.saturating_sub(2)
 }
 
-/// And how many more if items narrower than a word are compared with those before them: both are unpacked. Without them two workgroups
-/// of nine warps have 96 registers for each thread, since a quarter of a multiprocessor serves five warps, and NVRTC spills for sm_121.
+/// And how many more if items narrower than a word are compared with those before them: both are unpacked. `fit` counts registers of a whole
+/// multiprocessor, but each quarter has its own: two workgroups of nine warps get 96 for each thread, not 112. With 96 NVRTC 13.0 spills 48
+/// bytes for `u8` on sm_121. With 8 more there is one workgroup. Their speed was not measured.
 const REGISTERS_OF_NARROW_COMPARED: u32 = 8;
 
 fn of_narrow_compared(types: &Types) -> u32 {
