@@ -17,6 +17,15 @@ pub enum Error {
         /// Items of the output.
         output: usize,
     },
+    /// A length that lies in memory is above the number of items of its view. On a GPU the call took the items that there are, and
+    /// whoever waits next is told.
+    #[error("a length in memory is {length}, its view has {bound} items")]
+    LengthAboveBound {
+        /// What the memory says.
+        length: u64,
+        /// Items of the view.
+        bound: u64,
+    },
     /// A reduction has one result.
     #[error("a reduction has one result, the array for it has {items} items")]
     ResultLength {

@@ -13,7 +13,7 @@ use crate::compile::{Compiler, Target};
 use crate::driver;
 use crate::launch::{Kernel, Module};
 use crate::mapped::Mapped;
-use crate::shader::Shader;
+use crate::shader::{LENGTH_ABOVE_BOUND, Shader};
 use upsweep_gpu::Folder;
 
 /// What kernels must know of a device.
@@ -338,10 +338,16 @@ impl Gpu {
     /// Looks whether a workgroup has waited in vain for another in a kernel that is done, and was not asked about yet.
     ///
     /// # Errors
-    /// [`Error::DeviceFailed`] if so; what was written then is not to be trusted.
+    /// [`Error::DeviceFailed`] if so; what was written then is not to be trusted. [`Error::LengthAboveBound`] if a kernel found a length in the
+    /// device's memory above its bound.
     pub(crate) fn settle(&self) -> Result<()> {
         match self.in_vain.first().swap(0, Ordering::AcqRel) {
             0 => Ok(()),
+            LENGTH_ABOVE_BOUND => {
+                let [length, bound] =
+                    [1, 2].map(|word| self.in_vain.word(word).load(Ordering::Acquire));
+                Err(Error::LengthAboveBound { length, bound })
+            }
             _ => Err(self.failed("a workgroup waited too long for another")),
         }
     }

@@ -80,6 +80,9 @@ fn structures() -> Vec<Types> {
 /// Of so many distinct kernels one is compiled in each run, beside those that it takes to meet every level.
 const ONE_IN: usize = 6;
 
+/// Of so many distinct kernels one is taken with a length that only the device knows, too.
+const BOUNDED_ONE_IN: usize = 8;
+
 /// Collects kernels, each text once for an architecture, and compiles those that this run's seed chooses.
 #[derive(Default)]
 struct Kernels {
@@ -88,10 +91,15 @@ struct Kernels {
 }
 
 impl Kernels {
-    /// Takes a kernel for an architecture.
+    /// Takes a kernel for an architecture; of some kernels also that which looks how many items there are.
     fn add(&mut self, shader: &Shader, arch: u32) {
-        if self.seen.insert((shader.text(), arch)) {
-            self.cells.push((shader.clone(), arch));
+        if !self.seen.insert((shader.text(), arch)) {
+            return;
+        }
+        self.cells.push((shader.clone(), arch));
+        if self.cells.len().is_multiple_of(BOUNDED_ONE_IN) {
+            let types = shader.types.clone().of_length(true);
+            self.add(&Shader { types, ..shader.clone() }, arch);
         }
     }
 

@@ -24,8 +24,17 @@ pub struct Slice<'a> {
     pub(crate) pointer: u64,
     pub(crate) kind: Kind,
     pub(crate) items: u64,
+    /// Where the number of items is, if `items` is no more than its bound.
+    length: Option<Length<'a>>,
     owner: Option<Owner<'a>>,
     memory: PhantomData<&'a [u8]>,
+}
+
+/// Where in the device's memory a number of items is: a `u64`.
+#[derive(Clone, Copy, Debug)]
+struct Length<'a> {
+    pointer: u64,
+    owner: Option<Owner<'a>>,
 }
 
 /// What cudarc keeps of an array of its own.
@@ -100,7 +109,7 @@ impl<'a> Slice<'a> {
                 reason: format!("there is no room for {items} items of {kind}"),
             });
         }
-        Ok(Self { pointer, kind, items, owner: None, memory: PhantomData })
+        Ok(Self { pointer, kind, items, length: None, owner: None, memory: PhantomData })
     }
 
     /// The items of these numbers.
@@ -137,6 +146,12 @@ impl<'a> Slice<'a> {
     /// What the items are.
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// All of these items, whatever their length.
+    #[must_use]
+    pub fn whole(self) -> Self {
+        Self { length: None, ..self }
     }
 
     /// Number of items.
@@ -180,7 +195,20 @@ impl Part for Slice<'_> {
 
     fn part(&self, kind: Kind, range: Range<usize>) -> Self {
         let pointer = self.pointer + range.start as u64 * kind.size() as u64;
-        Self { pointer, items: range.len() as u64, ..*self }
+        // From another item on there are others.
+        let length = self.length.filter(|_| range.start == 0);
+        Self { pointer, items: range.len() as u64, length, ..*self }
+    }
+
+    fn length(&self) -> Option<Self> {
+        let Length { pointer, owner } = self.length?;
+        let kind = Kind::Number(Dtype::U64);
+        Some(Self { pointer, kind, items: 1, length: None, owner, memory: PhantomData })
+    }
+
+    fn with_length(self, length: Self) -> Self {
+        let Self { pointer, owner, .. } = length;
+        Self { length: Some(Length { pointer, owner }), ..self }
     }
 
     fn is(&self, other: &Self) -> bool {

@@ -35,6 +35,13 @@ pub trait Part: Copy {
         Ok(self.part(kind, 0..items))
     }
 
+    /// Where the device has the number of items, a `u64`, if [`len`](Part::len) is no more than their bound.
+    fn length(&self) -> Option<Self>;
+
+    /// The same items, whose number the device has there.
+    #[must_use]
+    fn with_length(self, length: Self) -> Self;
+
     /// Whether this is the same range of memory.
     fn is(&self, other: &Self) -> bool;
 
@@ -87,15 +94,18 @@ pub struct Inputs<'a, S> {
     pub anywhere: &'a [S],
     /// The words of parameters, and those of the operator's values that kernels are handed.
     pub words: &'a [u32],
-    /// How many items there are.
+    /// How many items there are, or most of them.
     pub items: u64,
+    /// Where the device has their number, if the host knows no more than `items`.
+    pub length: Option<S>,
 }
 
 impl<'a, S: Part> Inputs<'a, S> {
     /// Arrays of as many items each, of which there is at least one, and words that kernels are handed.
     pub fn of(arrays: &'a [S], words: &'a [u32]) -> Self {
         let items = arrays.first().map_or(0, |array| array.len() as u64);
-        Self { arrays, anywhere: &[], words, items }
+        let length = arrays.first().and_then(S::length);
+        Self { arrays, anywhere: &[], words, items, length }
     }
 
     /// How many there are, as Rust counts them.
@@ -106,6 +116,14 @@ impl<'a, S: Part> Inputs<'a, S> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.items == 0
+    }
+
+    /// Checks that the place of their length is apart from what is written.
+    ///
+    /// # Errors
+    /// [`Error::Buffer`] if it is not.
+    pub(crate) fn check_length_apart(&self, written: &S) -> Result<()> {
+        self.length.map_or(Ok(()), |length| length.check_apart(written))
     }
 
     /// All arrays, those that are read in order first.
@@ -284,6 +302,14 @@ impl<'a, S: Part> ErasedSource<'a, S> {
     pub(crate) fn is_on_host(&self) -> bool {
         matches!(self, Self::Host(..))
     }
+
+    /// Where the device has the number of items.
+    pub(crate) fn length(&self) -> Option<S> {
+        match self {
+            Self::Host(..) => None,
+            Self::Device(slice) => slice.length(),
+        }
+    }
 }
 
 /// Items to write, or to read and overwrite, whose type is known otherwise.
@@ -328,6 +354,14 @@ impl<S: Part> ErasedTarget<'_, S> {
     pub(crate) fn is_on_host(&self) -> bool {
         matches!(self, Self::Host(..))
     }
+
+    /// Where the device has the number of items.
+    pub(crate) fn length(&self) -> Option<S> {
+        match self {
+            Self::Host(..) => None,
+            Self::Device(slice) => slice.length(),
+        }
+    }
 }
 
 /// Of a range the part with these numbers.
@@ -348,6 +382,21 @@ pub(crate) fn pieces(
             Direction::Reverse => items - end..items - start,
         }
     })
+}
+
+/// The one place where the lengths of arrays that are read together lie.
+///
+/// # Errors
+/// [`Error::Buffer`] if there are several: nobody knows whether they are equal.
+pub(crate) fn one_length<S: Part>(mut lengths: impl Iterator<Item = S>) -> Result<Option<S>> {
+    let first = lengths.next();
+    if first.is_some_and(|first| lengths.any(|other| !other.is(&first))) {
+        let reason =
+            "arrays that are read together have lengths in several places of the device's memory"
+                .to_owned();
+        return Err(Error::Buffer { reason });
+    }
+    Ok(first)
 }
 
 /// Checks that an output is as long as its input.

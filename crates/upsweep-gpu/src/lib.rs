@@ -60,6 +60,7 @@ pub use erased::{
 pub use folder::{Folder, hash};
 pub use fused_input::FusedInput;
 pub use host::{HostItems, HostItemsMut};
+pub use on_device::known_len;
 pub use on_gpu::OnGpu;
 pub use operator::{Held, Op, Scalar};
 pub use operator_text::{OperatorNames, PositionSearch};

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use upsweep_core::{Error, Kind, Result};
 
-use crate::arrays::{ErasedSource, ErasedTarget, Ingredients, Inputs, Part, Stored};
+use crate::arrays::{ErasedSource, ErasedTarget, Ingredients, Inputs, Part, Stored, one_length};
 use crate::host::HostItemsMut;
 use crate::primitives::Primitives;
 
@@ -97,14 +97,47 @@ pub(crate) fn stored_all<'a, 'b: 'a, G: Primitives>(
     arrays(made).zip(uploaded).map(stored).collect()
 }
 
+/// How many of at most `bound` items there are. Waits for it, if only the device knows.
+pub(crate) fn known<G: Primitives>(
+    gpu: &Arc<G>,
+    length: Option<G::Slice<'_>>,
+    bound: usize,
+) -> Result<usize> {
+    let Some(length) = length else { return Ok(bound) };
+    let mut bytes = [0; 8];
+    gpu.to_host(&length, &mut bytes)?;
+    Ok(usize::try_from(u64::from_le_bytes(bytes)).unwrap_or(bound).min(bound))
+}
+
+/// How many items there are. Waits for the device, if only that knows.
+///
+/// # Errors
+/// Those of the device.
+pub fn known_len<G: Primitives>(
+    gpu: &Arc<G>,
+    items: &ErasedSource<'_, G::Slice<'_>>,
+) -> Result<usize> {
+    known(gpu, items.length(), items.len())
+}
+
+/// Where the device has the number of items that are made of those of arrays.
+pub(crate) fn length_of<S: Part>(made: &Ingredients<'_, S>) -> Result<Option<S>> {
+    let lengths = made.arrays.iter().filter_map(|array| match array {
+        Stored::Device(slice) => slice.length(),
+        Stored::Host(_) => None,
+    });
+    one_length(lengths)
+}
+
 /// What a launch reads of these, and of the words that its kernels are handed.
-pub(crate) fn inputs<'a, S, T>(
+pub(crate) fn inputs<'a, S, T: Part>(
     made: &Ingredients<'_, S>,
     slices: &'a [T],
     words: &'a [u32],
-) -> Inputs<'a, T> {
+) -> Result<Inputs<'a, T>> {
     let (arrays, anywhere) = slices.split_at(made.arrays.len());
-    Inputs { arrays, anywhere, words, items: made.items }
+    let length = one_length(arrays.iter().filter_map(T::length))?;
+    Ok(Inputs { arrays, anywhere, words, items: made.items, length })
 }
 
 /// An array that is written: the caller's, or memory of ours that is copied to it in the end.
@@ -154,6 +187,20 @@ impl<'a, 'b, G: Primitives> Written<'a, 'b, G> {
 
     pub(crate) fn is_on_host(&self) -> bool {
         matches!(self, Self::Host { .. })
+    }
+
+    /// Copies as many items to the host as there are of at most `bound`, if that is where they are wanted. Waits for them.
+    pub(crate) fn finish_known(
+        self,
+        gpu: &Arc<G>,
+        length: Option<G::Slice<'_>>,
+        bound: usize,
+    ) -> Result<()> {
+        if !self.is_on_host() {
+            return Ok(());
+        }
+        let items = known(gpu, length, bound)?;
+        self.finish(gpu, items)
     }
 
     /// Copies the first items to the host, if that is where they are wanted. Waits for them.

@@ -269,6 +269,7 @@ impl<G: Primitives> OnGpu<G> {
         state: &mut dyn ErasedReduceState,
     ) -> Result<()> {
         self.gpu.types(&problem.signature)?;
+        check_known(chunk.length().is_none())?;
         state.check(chunk.len())?;
         let item = problem.signature.item;
         let most = if chunk.is_on_host() { self.most_items(item.size) } else { usize::MAX };
@@ -370,6 +371,8 @@ impl<G: Primitives> OnGpu<G> {
         let items = output.len();
         check_lengths(input.map_or(items, ErasedSource::len), items)?;
         self.gpu.types(&problem.signature)?;
+        let is_known = output.length().is_none();
+        check_known(input.map_or(is_known, |input| input.length().is_none()))?;
         state.check(items)?;
         let (from, to) = (problem.signature.item, problem.signature.output);
         let on_host = output.is_on_host() || input.is_some_and(ErasedSource::is_on_host);
@@ -387,6 +390,15 @@ impl<G: Primitives> OnGpu<G> {
         }
         Ok(())
     }
+}
+
+/// Checks that the host knows the length of what comes piece by piece.
+fn check_known(is_known: bool) -> Result<()> {
+    if is_known {
+        return Ok(());
+    }
+    let reason = "what comes piece by piece has lengths that the host knows".to_owned();
+    Err(Error::Buffer { reason })
 }
 
 /// Items of the host's that were put together here.

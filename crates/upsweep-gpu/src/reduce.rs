@@ -78,7 +78,7 @@ pub fn reduce_made<G: Primitives>(
     let uploaded = on_device::upload_all(gpu, made)?;
     let slices = on_device::stored_all::<G>(made, &uploaded)?;
     let words = [made.words, &types.values.handed()].concat();
-    let inputs = on_device::inputs(made, &slices, &words);
+    let inputs = on_device::inputs(made, &slices, &words)?;
     let job = Job { types, inputs, init: problem.init };
     gpu.await_reduction(workspace, job, false, options)
 }
@@ -119,7 +119,7 @@ pub fn bind_made<'a, G: Primitives>(
     let types = gpu.types_of_made(made.recipe, &problem.signature)?;
     let slices = on_device::stored_all::<G>(made, &[])?;
     let words = [made.words, &types.values.handed()].concat();
-    let inputs = on_device::inputs(made, &slices, &words);
+    let inputs = on_device::inputs(made, &slices, &words)?;
     bind_job(gpu, workspace, Job { types, inputs, init: problem.init }, result, options)
 }
 
@@ -178,5 +178,6 @@ fn bind_job<'a, G: Primitives>(
         return Err(Error::ResultLength { items: result.len() });
     }
     job.inputs.all().try_for_each(|input| input.check_apart(&result))?;
+    job.inputs.check_length_apart(&result)?;
     gpu.bind_reduction(workspace, job, result, options)
 }

@@ -27,6 +27,7 @@ pub fn scan<G: Primitives>(
 ) -> Result<()> {
     let types = gpu.types(&problem.signature)?;
     let (items, kind) = (output.len(), types.output);
+    let length = input.as_ref().and_then(ErasedSource::length);
     let mut uploaded = None;
     let input = match input {
         Some(input) => Some(on_device::source(gpu, input, types.item, &mut uploaded)?),
@@ -37,7 +38,7 @@ pub fn scan<G: Primitives>(
         None => Written::holding(gpu, output, kind)?,
     };
     begin(gpu, workspace, input, output.slice()?, types, problem, options)?;
-    output.finish(gpu, items)
+    output.finish_known(gpu, length, items)
 }
 
 /// Begins a scan from one array to another, or in place.
@@ -85,6 +86,7 @@ fn bind_types<'a, G: Primitives>(
 ) -> Result<G::Bound<'a>> {
     let (input, words) = ([input], types.values.handed());
     let job = Job { types, inputs: Inputs::of(&input, &words), init: problem.init };
+    job.inputs.check_length_apart(&output)?;
     gpu.bind_scanning(workspace, job, Form::new(problem), output, options)
 }
 
@@ -109,7 +111,7 @@ pub fn scan_made<G: Primitives>(
     let uploaded = on_device::upload_all(gpu, made)?;
     let output = Written::new(gpu, output, types.output)?;
     begin_made(gpu, workspace, (made, &uploaded), output.slice()?, types, problem, options)?;
-    output.finish(gpu, items)
+    output.finish_known(gpu, on_device::length_of(made)?, items)
 }
 
 /// Begins a scan of items that are made.
@@ -124,8 +126,9 @@ fn begin_made<'a, 'b: 'a, G: Primitives>(
 ) -> Result<()> {
     let slices = on_device::stored_all::<G>(made, uploaded)?;
     let words = [made.words, &types.values.handed()].concat();
-    let inputs = on_device::inputs(made, &slices, &words);
+    let inputs = on_device::inputs(made, &slices, &words)?;
     let job = Job { types, inputs, init: problem.init };
+    job.inputs.check_length_apart(&output)?;
     let bound = gpu.bind_scanning(workspace, job, Form::new(problem), output, options)?;
     gpu.begin(&bound)
 }

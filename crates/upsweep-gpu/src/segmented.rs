@@ -6,7 +6,7 @@ use upsweep_core::{Dtype, Error, Kind, Result, SegmentedBy, segments};
 
 use crate::arrays::{
     ErasedPacked, ErasedSource, ErasedTarget, Ingredients, Inputs, Part, Segments, Stored,
-    check_lengths,
+    check_lengths, one_length,
 };
 use crate::bits::check;
 use crate::erased::{ErasedReduce, ErasedScan};
@@ -48,6 +48,18 @@ impl<S: Part> Beside<S> {
     }
 }
 
+impl<S: Part> Beside<S> {
+    /// Where the device has the number of items, if it has: keys and flags are as many.
+    fn length(&self, of_items: Option<S>) -> Result<Option<S>> {
+        let own = self.marks.slice.length();
+        if own.is_some() && self.marks.by == SegmentedBy::Offsets {
+            let reason = "the host must know how many offsets there are".to_owned();
+            return Err(Error::Buffer { reason });
+        }
+        one_length(of_items.into_iter().chain(own))
+    }
+}
+
 /// Checks what is said of an array that says where segments of `items` items begin.
 fn check_marks<G: Primitives, S>(gpu: &G, segments: &Segments<'_, S>, items: usize) -> Result<()> {
     let Segments { by, kind, count, ref stored } = *segments;
@@ -72,7 +84,7 @@ pub fn scan<G: Primitives>(
     problem: &ErasedScan,
     options: &ScanOptions,
 ) -> Result<()> {
-    let items = output.len();
+    let (items, length) = (output.len(), input.length());
     check_lengths(input.len(), items)?;
     let types = gpu.types(&problem.signature)?;
     check_marks(&**gpu, segments, items)?;
@@ -87,7 +99,7 @@ pub fn scan<G: Primitives>(
     let job = Job { types, inputs: Inputs::of(&input, &words), init: problem.init };
     let call = Call::scan(job, problem, marks::<G>(segments, &uploaded_marks)?, output.slice()?);
     call.begin(gpu, workspace, options)?;
-    output.finish(gpu, items)
+    output.finish_known(gpu, length, items)
 }
 
 /// A segmented scan of the first slice into the second. Segments begin as the marks say, which are of this kind.
@@ -170,7 +182,7 @@ pub fn reduce_made<G: Primitives>(
     let outputs = Outputs::new(gpu, segments, items, types.output, to)?;
     let slices = on_device::stored_all::<G>(made, &uploaded)?;
     let words = [made.words, &types.values.handed()].concat();
-    let inputs = on_device::inputs(made, &slices, &words);
+    let inputs = on_device::inputs(made, &slices, &words)?;
     let job = Job { types, inputs, init: problem.init };
     let marks = marks::<G>(segments, &uploaded_marks)?;
     outputs.begin(gpu, workspace, job, marks, problem, options)?;
@@ -368,7 +380,11 @@ impl<'i, 'a, G: Primitives> Call<'i, 'a, G> {
         workspace: &mut G::Workspace,
         options: &ScanOptions,
     ) -> Result<G::Bound<'a>> {
-        gpu.bind_segmented(workspace, self.job, self.form, &self.beside, self.output, options)
+        let Self { mut job, form, beside, output } = self;
+        job.inputs.length = beside.length(job.inputs.length)?;
+        let written = [Some(output), beside.unique, beside.count].into_iter().flatten();
+        written.into_iter().try_for_each(|written| job.inputs.check_length_apart(&written))?;
+        gpu.bind_segmented(workspace, job, form, &beside, output, options)
     }
 
     fn begin(

@@ -62,7 +62,11 @@ pub fn select<G: Primitives>(
     } else {
         outputs.begin(gpu, workspace, made, Selecting::Selected, options)?;
     }
-    outputs.finish(gpu, items, partitions)
+    let all = match partitions {
+        true => on_device::length_of(made)?,
+        false => None,
+    };
+    outputs.finish(gpu, items, partitions.then_some(all))
 }
 
 /// A selection of items that are made of arrays of the device's into the first slice, whose number goes to the one item of the second.
@@ -106,7 +110,7 @@ pub fn count<G: Primitives>(
 ) -> Result<()> {
     let outputs = Outputs::new(gpu, made.recipe, None, count)?;
     outputs.begin(gpu, workspace, made, Selecting::Counted, options)?;
-    outputs.finish(gpu, 0, false)
+    outputs.finish(gpu, 0, None)
 }
 
 /// What a call writes.
@@ -154,16 +158,16 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
         gpu.begin(&bound)
     }
 
-    /// Copies to the host what is wanted there, as much as there is, and waits for it.
-    fn finish(self, gpu: &Arc<G>, items: usize, all: bool) -> Result<()> {
+    /// Copies to the host what is wanted there, as much as there is, and waits for it. Partitioned, those are all items, whose number the
+    /// device may know.
+    fn finish(self, gpu: &Arc<G>, items: usize, all: Option<Option<G::Slice<'_>>>) -> Result<()> {
         let Self { items: written, count } = self;
         if let Some(written) = written.filter(|written| written.is_on_host() && items > 0) {
-            let mut bytes = [0; 8];
-            if !all {
-                gpu.to_host(&count.slice()?, &mut bytes)?;
-            }
-            let found = usize::try_from(u64::from_le_bytes(bytes)).unwrap_or(items).min(items);
-            written.finish(gpu, if all { items } else { found })?;
+            let found = match all {
+                Some(length) => on_device::known(gpu, length, items)?,
+                None => on_device::known(gpu, Some(count.slice()?), items)?,
+            };
+            written.finish(gpu, found)?;
         }
         count.finish(gpu, 1)
     }
@@ -182,8 +186,10 @@ fn bind_types<'a, 'b: 'a, G: Primitives>(
     made.check(G::MOST_ARRAYS)?;
     let slices = on_device::stored_all::<G>(made, uploaded)?;
     let words = [made.words, &types.values.handed()].concat();
-    let inputs = on_device::inputs(made, &slices, &words);
+    let inputs = on_device::inputs(made, &slices, &words)?;
     let job = Job { types, inputs, init: None };
+    job.inputs.check_length_apart(&count)?;
+    items.map_or(Ok(()), |items| job.inputs.check_length_apart(&items))?;
     let form = Form::of_selection(selecting);
     gpu.bind_selection(workspace, job, form, items, count, options)
 }

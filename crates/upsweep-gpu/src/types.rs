@@ -25,6 +25,8 @@ pub struct Types<S: Syntax> {
     pub cut: Option<S::Cut>,
     /// How many neighbours are read, combined and written as one: words of so many items, `packed.cuh` and `packed.wgsl`.
     pub packed: u32,
+    /// Whether kernels themselves look how many items there are: on CUDA, where only the device knows.
+    pub is_bounded: bool,
 }
 
 /// How items are cut into segments, and what becomes of these.
@@ -50,7 +52,7 @@ impl Segmentation {
 impl<S: Syntax> Types<S> {
     /// Of items of one array that are not cut into segments.
     pub fn new(item: Kind, acc: Kind, output: Kind, op: Op, values: OperatorValues) -> Self {
-        Self { item, acc, output, op, values, made: None, cut: None, packed: 1 }
+        Self { item, acc, output, op, values, made: None, cut: None, packed: 1, is_bounded: false }
     }
 
     /// Of the types of a call, all of which kernels have; `None` for an operator that has no text in their language.
@@ -122,6 +124,12 @@ impl<S: Syntax> Types<S> {
         let packed = (WORD / acc.size() as u64) as u32;
         let word = Kind::Number(Dtype::U32);
         Some(Self { item: word, acc: acc.into(), output: word, packed, ..self.clone() })
+    }
+
+    /// The same of items of which only the device knows how many there are, if it `is_bounded`.
+    #[must_use]
+    pub fn of_length(self, is_bounded: bool) -> Self {
+        Self { is_bounded, ..self }
     }
 
     /// How values are held while they are combined.

@@ -92,6 +92,8 @@ pub struct Gpu {
     /// Why the device was lost, if it is one of ours and was.
     lost: Arc<OnceLock<String>>,
     pub(crate) unchecked: Unchecked,
+    /// What sizes launches by lengths that only the device knows: `launch_sizes.wgsl`.
+    pub(crate) sizing: Mutex<Option<wgpu::ComputePipeline>>,
 }
 
 impl Gpu {
@@ -192,9 +194,10 @@ impl Gpu {
         limits.int64_atomics = facts.int64_atomics;
         limits.float64 = features.contains(Features::SHADER_F64);
         limits.timestamps = features.contains(Features::TIMESTAMP_QUERY);
-        let (pipelines, unchecked) = (Mutex::default(), Unchecked::default());
+        let (pipelines, unchecked, sizing) = Default::default();
         let (id, lost) = (id.to_owned(), Arc::default());
-        let mut gpu = Self { id, device, queue, facts, limits, pipelines, cache, lost, unchecked };
+        let mut gpu =
+            Self { id, device, queue, facts, limits, pipelines, cache, lost, unchecked, sizing };
         let outcome = gpu.litmus(&info, folder);
         gpu.trust(outcome);
         gpu
@@ -349,9 +352,9 @@ impl Gpu {
         Ok(())
     }
 
-    /// A buffer for the parameters of `dispatches` dispatches.
+    /// A buffer for the parameters of `dispatches` dispatches; a kernel may set them too.
     pub(crate) fn parameters(&self, dispatches: u64) -> Result<wgpu::Buffer> {
-        let usage = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
+        let usage = BufferUsages::UNIFORM | BufferUsages::STORAGE | BufferUsages::COPY_DST;
         self.buffer("parameters", dispatches * PARAMETERS, usage)
     }
 

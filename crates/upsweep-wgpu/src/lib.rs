@@ -46,6 +46,7 @@ mod faults;
 #[cfg(test)]
 mod handed;
 mod ladder;
+mod launch_sizes;
 mod litmus;
 mod mailbox;
 mod memory;

@@ -5,7 +5,8 @@ use upsweep_gpu::bits::MOST_BYTES;
 use wgpu::BufferUsages;
 
 use crate::device::Gpu;
-use crate::faults::FAULT;
+use crate::faults::{FAULT, FAULT_BYTES};
+use crate::record::Recording;
 
 /// Where a small result is written by kernels and read by the host: one buffer where the device lets the host map
 /// what kernels write, which spares a copy.
@@ -16,9 +17,9 @@ pub(crate) struct Mailbox {
 }
 
 impl Mailbox {
-    /// Room for the longest result, and behind it for the word that says whether it may be trusted.
-    pub(crate) const FAULT: u64 = MOST_BYTES as u64;
-    pub(crate) const BYTES: u64 = Self::FAULT + 16;
+    /// Room for the longest result, and behind it for what says whether it may be trusted: of the launches, and of their sizes.
+    pub(crate) const FAULTS: u64 = MOST_BYTES as u64;
+    pub(crate) const BYTES: u64 = Self::FAULTS + 2 * FAULT_BYTES;
 
     pub(crate) fn new(gpu: &Gpu) -> Result<Self> {
         let kernels = BufferUsages::STORAGE;
@@ -32,14 +33,14 @@ impl Mailbox {
         Ok(Self { device, host: Some(host) })
     }
 
-    /// Records the copies to the host that are needed: of the result, and behind it of the state's word that says
-    /// whether it may be trusted.
-    pub(crate) fn send(&self, encoder: &mut wgpu::CommandEncoder, state: Option<&wgpu::Buffer>) {
+    /// Records the copies to the host that are needed: of the result, and behind it of what says whether it may be trusted, in the
+    /// order of the recording's states.
+    pub(crate) fn send(&self, encoder: &mut wgpu::CommandEncoder, recording: &Recording) {
         if let Some(host) = &self.host {
-            encoder.copy_buffer_to_buffer(&self.device, 0, host, 0, Self::FAULT);
+            encoder.copy_buffer_to_buffer(&self.device, 0, host, 0, Self::FAULTS);
         }
-        if let Some(state) = state {
-            encoder.copy_buffer_to_buffer(state, FAULT, self.host(), Self::FAULT, 4);
+        for (at, state) in (Self::FAULTS..).step_by(FAULT_BYTES as usize).zip(recording.states()) {
+            encoder.copy_buffer_to_buffer(state, FAULT, self.host(), at, FAULT_BYTES);
         }
     }
 

@@ -121,7 +121,7 @@ impl Memory {
 
     /// All items.
     pub fn slice(&self) -> Slice<'_> {
-        Slice { buffer: &self.buffer, offset: 0, items: self.items }
+        Slice::of_buffer(&self.buffer, self.items)
     }
 
     /// The first items alone, in the same memory.

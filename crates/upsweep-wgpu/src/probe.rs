@@ -63,7 +63,15 @@ impl Gpu {
         let written = if entry == "copy_all" { bytes } else { 0 };
         let traffic = Traffic { read: bytes, written };
         let threads = THREADS as u32;
-        let dispatches = vec![Dispatch { name: entry, pipeline, group, size, threads, traffic }];
-        Ok(Recording { dispatches, strategy: None, state: None, scratch: 0, alive: None })
+        let dispatches =
+            vec![Dispatch { name: entry, pipeline, group, size, indirect: None, threads, traffic }];
+        Ok(Recording {
+            dispatches,
+            strategy: None,
+            state: None,
+            sizes: None,
+            scratch: 0,
+            alive: None,
+        })
     }
 }

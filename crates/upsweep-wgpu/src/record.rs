@@ -13,7 +13,10 @@ pub(crate) struct Dispatch {
     pub(crate) name: &'static str,
     pub(crate) pipeline: wgpu::ComputePipeline,
     pub(crate) group: wgpu::BindGroup,
+    /// Workgroups; where the device says how many, the most.
     pub(crate) size: [u32; 2],
+    /// Where the device says how many there are.
+    pub(crate) indirect: Option<(wgpu::Buffer, u64)>,
     /// Threads of a workgroup.
     pub(crate) threads: u32,
     pub(crate) traffic: Traffic,
@@ -32,10 +35,13 @@ pub(crate) struct Traffic {
 
 /// Records launches into a compute pass.
 pub(crate) fn record(dispatches: &[Dispatch], pass: &mut wgpu::ComputePass<'_>) {
-    for Dispatch { pipeline, group, size: [x, y], .. } in dispatches {
+    for Dispatch { pipeline, group, size: [x, y], indirect, .. } in dispatches {
         pass.set_pipeline(pipeline);
         pass.set_bind_group(0, group, &[]);
-        pass.dispatch_workgroups(*x, *y, 1);
+        match indirect {
+            None => pass.dispatch_workgroups(*x, *y, 1),
+            Some((buffer, offset)) => pass.dispatch_workgroups_indirect(buffer, *offset),
+        }
     }
 }
 
@@ -49,11 +55,12 @@ impl Gpu {
     /// # Errors
     /// Those of the device.
     pub fn recording(&self, Bound(mut recording): Bound) -> Result<Recording> {
-        if let Some(state) = &recording.state {
-            let alive = Arc::new(());
+        let alive = Arc::new(());
+        for state in recording.states() {
             self.watch(state, Arc::downgrade(&alive))?;
-            recording.alive = Some(alive);
         }
+        let may_fail = recording.states().next().is_some();
+        recording.alive = may_fail.then_some(alive);
         Ok(recording)
     }
 
@@ -65,10 +72,8 @@ impl Gpu {
         let mut encoder = self.device.create_command_encoder(&<_>::default());
         recording.record(&mut encoder.begin_compute_pass(&<_>::default()));
         self.scoped(|| self.queue.submit([encoder.finish()]))?;
-        match &recording.state {
-            Some(state) if recording.alive.is_none() => self.watch(state, Weak::new()),
-            _ => Ok(()),
-        }
+        let mut states = recording.states().filter(|_| recording.alive.is_none());
+        states.try_for_each(|state| self.watch(state, Weak::new()))
     }
 }
 
@@ -83,6 +88,8 @@ pub struct Recording {
     pub(crate) strategy: Option<Strategy>,
     /// The state in which workgroups that wait for others say that they did so in vain.
     pub(crate) state: Option<wgpu::Buffer>,
+    /// What sizes its launches by a length that only the device knows, and says so if that is above its bound.
+    pub(crate) sizes: Option<wgpu::Buffer>,
     /// Bytes of scratch memory.
     pub(crate) scratch: u64,
     /// Dropped with the last copy of the recording: until then it may run again.
@@ -93,6 +100,11 @@ impl Recording {
     /// Records the launches into a compute pass.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
         record(&self.dispatches, pass);
+    }
+
+    /// What has a word that says whether it went well.
+    pub(crate) fn states(&self) -> impl Iterator<Item = &wgpu::Buffer> {
+        self.state.iter().chain(&self.sizes)
     }
 
     /// The same operation so many times, one after another.

@@ -13,6 +13,15 @@ pub struct Slice<'a> {
     /// Byte at which the first item begins.
     pub(crate) offset: u64,
     pub(crate) items: u64,
+    /// Where the number of items is, if `items` is no more than its bound.
+    pub(crate) length: Option<Length<'a>>,
+}
+
+/// Where in the device's memory a number of items is: a `u64`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Length<'a> {
+    pub(crate) buffer: &'a wgpu::Buffer,
+    pub(crate) offset: u64,
 }
 
 /// A piece of a slice that one binding can hold.
@@ -58,7 +67,12 @@ impl<'a> Slice<'a> {
         if !offset.is_multiple_of(kind.size() as u64) {
             return refused(format!("items of {kind} cannot begin at byte {offset}"));
         }
-        Ok(Self { buffer, offset, items })
+        Ok(Self { buffer, offset, items, length: None })
+    }
+
+    /// The first `items` items of a buffer of ours, which has as many.
+    pub(crate) fn of_buffer(buffer: &'a wgpu::Buffer, items: u64) -> Self {
+        Self { buffer, offset: 0, items, length: None }
     }
 
     /// The first `bytes` bytes from where it begins, each as an item.
@@ -67,6 +81,12 @@ impl<'a> Slice<'a> {
     /// [`Error::Buffer`] if the buffer has fewer.
     pub fn first_bytes(&self, bytes: u64) -> Result<Self> {
         Self::new(self.buffer, Dtype::U8, self.offset, bytes)
+    }
+
+    /// All of these items, whatever their length.
+    #[must_use]
+    pub fn whole(self) -> Self {
+        Self { length: None, ..self }
     }
 
     /// Number of items.
@@ -171,7 +191,18 @@ impl Part for Slice<'_> {
 
     fn part(&self, kind: Kind, range: Range<usize>) -> Self {
         let offset = self.offset + range.start as u64 * kind.size() as u64;
-        Self { buffer: self.buffer, offset, items: range.len() as u64 }
+        // From another item on there are others.
+        let length = self.length.filter(|_| range.start == 0);
+        Self { buffer: self.buffer, offset, items: range.len() as u64, length }
+    }
+
+    fn length(&self) -> Option<Self> {
+        self.length.map(|Length { buffer, offset }| Self { buffer, offset, items: 1, length: None })
+    }
+
+    fn with_length(self, length: Self) -> Self {
+        let Self { buffer, offset, .. } = length;
+        Self { length: Some(Length { buffer, offset }), ..self }
     }
 
     fn is(&self, other: &Self) -> bool {

@@ -196,12 +196,10 @@ impl<T> Array<T> {
 
     /// All items, to read.
     pub fn view(&self) -> View<'_, T> {
-        View {
-            items: match &self.place {
-                Place::Host(items) => Items::Host(items),
-                Place::Device(memory) => Items::Device(memory.range()),
-            },
-        }
+        View::of(match &self.place {
+            Place::Host(items) => Items::Host(items),
+            Place::Device(memory) => Items::Device(memory.range()),
+        })
     }
 
     /// All items, to write.

@@ -11,7 +11,8 @@ use std::sync::{Arc, OnceLock};
 use upsweep_core::{Backend, Crossing};
 use upsweep_cpu::Cpu;
 
-use crate::backend::Kind;
+use crate::backend::{Kind, wrong_device};
+use crate::erased::{Erased, ErasedItems};
 use crate::profile::{self, Profile, Traffic};
 use crate::{Device, Dtype, Element, Limits, Operator, View};
 
@@ -216,6 +217,18 @@ impl Device {
             Kind::Cpu(_) => true,
             Kind::Wgpu(gpu) => gpu.can::<T, A, U, O>(operator),
             Kind::Cuda(gpu) => gpu.can::<T, A, U, O>(operator),
+        }
+    }
+
+    /// How many items there are. Waits for the GPU that they are on, if only that knows.
+    pub(crate) fn known_len(&self, items: ErasedItems<'_>) -> crate::Result<usize> {
+        let ErasedItems::Device(range) = items else { return Ok(items.len()) };
+        if !range.is_bounded() {
+            return Ok(items.len());
+        }
+        match self.at_home(|| range.home()).kind().erased() {
+            Erased::Cpu(_) => Err(wrong_device(range.device(), "cpu")),
+            Erased::Gpu(gpu) => gpu.known_len(items),
         }
     }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use cudarc::driver::{CudaContext, CudaStream, DevicePtr, DevicePtrMut};
 pub(crate) use upsweep_cuda::Cuda;
 use upsweep_cuda::{Gpu, Probe, Slice};
+use upsweep_gpu::Part;
 use upsweep_gpu::bits::kind;
 
 pub use awaited::Awaited;
@@ -18,7 +19,7 @@ pub(crate) use crate::on_gpu::{reduce_made, scan_made};
 use crate::strategy::{GpuOptions, Strategy};
 use crate::view::{Items, ItemsMut};
 use crate::{
-    Array, Device, Element, Error, Number, Recording, Result, View, ViewMut, memory, on_gpu,
+    Array, Device, Dtype, Element, Error, Number, Recording, Result, View, ViewMut, memory, on_gpu,
     profile, recording,
 };
 
@@ -84,7 +85,28 @@ impl<'a> Range<'a> {
         self.slice.len()
     }
 
-    pub(crate) fn bits_as(self, dtype: crate::Dtype) -> Self {
+    pub(crate) fn first(self, items: usize) -> Self {
+        Self { slice: Part::part(&self.slice, Dtype::U8.into(), 0..items), ..self }
+    }
+
+    pub(crate) fn with_length(self, length: Self) -> Result<Self> {
+        match [self, length].map(|range| range.memory.map(upsweep_cuda::Memory::gpu)) {
+            [Some(own), Some(other)] if !Arc::ptr_eq(own, other) => {
+                Err(wrong_device(own.id(), other.id()))
+            }
+            _ => Ok(Self { slice: self.slice.with_length(length.slice), ..self }),
+        }
+    }
+
+    pub(crate) fn is_bounded(&self) -> bool {
+        Part::length(&self.slice).is_some()
+    }
+
+    pub(crate) fn whole(self) -> Self {
+        Self { slice: self.slice.whole(), ..self }
+    }
+
+    pub(crate) fn bits_as(self, dtype: Dtype) -> Self {
         Self { slice: self.slice.bits_as(dtype), ..self }
     }
 
@@ -132,7 +154,7 @@ impl Memory {
     }
 
     #[cfg(feature = "any")]
-    pub(crate) fn bits_as(self, dtype: crate::Dtype) -> Self {
+    pub(crate) fn bits_as(self, dtype: Dtype) -> Self {
         Self(self.0.bits_as(dtype))
     }
 
@@ -172,7 +194,7 @@ impl<'a, T: Element> View<'a, T> {
     where
         T: Number,
     {
-        Ok(Self { items: Items::Device(foreign(Slice::of(array)?)) })
+        Ok(Self::of(Items::Device(foreign(Slice::of(array)?))))
     }
 
     /// `len` items from an address in the device's memory on.
@@ -188,7 +210,7 @@ impl<'a, T: Element> View<'a, T> {
         let kind = kind::<T>("cuda")?;
         // SAFETY: as promised to this function.
         let slice = unsafe { Slice::from_raw(pointer, kind, len as u64) }?;
-        Ok(Self { items: Items::Device(foreign(slice)) })
+        Ok(Self::of(Items::Device(foreign(slice))))
     }
 }
 
@@ -214,7 +236,7 @@ impl<'a, T: Element> ViewMut<'a, T> {
     /// As of [`View::of_cuda_pointer`].
     pub unsafe fn of_cuda_pointer(pointer: u64, len: usize) -> Result<Self> {
         // SAFETY: as promised to this function.
-        let View { items } = unsafe { View::<T>::of_cuda_pointer(pointer, len) }?;
+        let View { items, .. } = unsafe { View::<T>::of_cuda_pointer(pointer, len) }?;
         match items {
             Items::Device(range) => Ok(Self { items: ItemsMut::Device(range) }),
             Items::Host(_) => Err(wrong_device("cpu", "cuda")),

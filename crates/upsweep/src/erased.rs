@@ -98,6 +98,9 @@ pub(crate) trait ErasedGpu {
     /// Whether there can be kernels of these types and this operator.
     fn can(&self, signature: &Signature) -> bool;
 
+    /// How many items there are. Waits for the device, if only that knows.
+    fn known_len(&self, items: ErasedItems<'_>) -> Result<usize>;
+
     /// Combines all items into one value, and waits for its words of memory.
     fn reduce(
         &self,

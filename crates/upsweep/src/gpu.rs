@@ -3,6 +3,7 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
+use upsweep_gpu::Part;
 use upsweep_gpu::bits::kind;
 pub(crate) use upsweep_wgpu::Wgpu;
 pub use upsweep_wgpu::{DispatchProfile, RecordingProfile};
@@ -14,8 +15,8 @@ pub(crate) use crate::on_gpu::{reduce_made, scan_made};
 use crate::strategy::{GpuOptions, Strategy};
 use crate::view::{Items, ItemsMut};
 use crate::{
-    Array, Device, Element, Error, Recording, Result, View, ViewMut, memory, on_gpu, profile,
-    recording,
+    Array, Device, Dtype, Element, Error, Recording, Result, View, ViewMut, memory, on_gpu,
+    profile, recording,
 };
 
 /// An adapter, and the device that was opened on it.
@@ -90,8 +91,29 @@ impl<'a> Range<'a> {
         self.slice.len()
     }
 
+    pub(crate) fn first(self, items: usize) -> Self {
+        Self { slice: Part::part(&self.slice, Dtype::U8.into(), 0..items), ..self }
+    }
+
+    pub(crate) fn with_length(self, length: Self) -> Result<Self> {
+        match (self.gpu, length.gpu) {
+            (Some(own), Some(other)) if !Arc::ptr_eq(own, other) => {
+                Err(wrong_device(own.id(), other.id()))
+            }
+            _ => Ok(Self { slice: self.slice.with_length(length.slice), ..self }),
+        }
+    }
+
+    pub(crate) fn is_bounded(&self) -> bool {
+        Part::length(&self.slice).is_some()
+    }
+
+    pub(crate) fn whole(self) -> Self {
+        Self { slice: self.slice.whole(), ..self }
+    }
+
     /// What items are, wgpu's buffers do not say.
-    pub(crate) fn bits_as(self, _: crate::Dtype) -> Self {
+    pub(crate) fn bits_as(self, _: Dtype) -> Self {
         self
     }
 
@@ -129,7 +151,7 @@ impl Memory {
     }
 
     #[cfg(feature = "any")]
-    pub(crate) fn bits_as(self, _: crate::Dtype) -> Self {
+    pub(crate) fn bits_as(self, _: Dtype) -> Self {
         self
     }
 
@@ -169,7 +191,7 @@ impl<'a, T: Element> View<'a, T> {
     /// [`Error::Buffer`] if the buffer is too short, its usage lacks `STORAGE`, or `offset` is not a
     /// multiple of an item's size. That it belongs to the device of the call is seen by the call.
     pub fn of_buffer(buffer: &'a wgpu::Buffer, offset: u64, len: usize) -> Result<Self> {
-        Ok(Self { items: Items::Device(range_of::<T>(buffer, offset, len)?) })
+        Ok(Self::of(Items::Device(range_of::<T>(buffer, offset, len)?)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Memory of a device, whichever backend it has.
 
-use crate::backend::Kind;
+use crate::backend::{Kind, wrong_device};
 use crate::{Device, Element, Result, cuda, gpu};
 
 /// Items in it, of an array of ours or of the caller's own.
@@ -10,11 +10,48 @@ pub(crate) enum Range<'a> {
     Cuda(cuda::Range<'a>),
 }
 
-impl Range<'_> {
+impl<'a> Range<'a> {
     pub(crate) fn len(&self) -> usize {
         match self {
             Range::Wgpu(range) => range.len(),
             Range::Cuda(range) => range.len(),
+        }
+    }
+
+    /// The first items, of which there are no fewer.
+    pub(crate) fn first(self, items: usize) -> Self {
+        match self {
+            Range::Wgpu(range) => Range::Wgpu(range.first(items)),
+            Range::Cuda(range) => Range::Cuda(range.first(items)),
+        }
+    }
+
+    /// The same items, whose number is the one of `length`.
+    pub(crate) fn with_length(self, length: Self) -> Result<Self> {
+        match (self, length) {
+            (Range::Wgpu(range), Range::Wgpu(length)) => {
+                Ok(Range::Wgpu(range.with_length(length)?))
+            }
+            (Range::Cuda(range), Range::Cuda(length)) => {
+                Ok(Range::Cuda(range.with_length(length)?))
+            }
+            (range, length) => Err(wrong_device(range.device(), length.device())),
+        }
+    }
+
+    /// Whether only the device knows how many of them there are.
+    pub(crate) fn is_bounded(&self) -> bool {
+        match self {
+            Range::Wgpu(range) => range.is_bounded(),
+            Range::Cuda(range) => range.is_bounded(),
+        }
+    }
+
+    /// All of them, whatever their length.
+    pub(crate) fn whole(self) -> Self {
+        match self {
+            Range::Wgpu(range) => Range::Wgpu(range.whole()),
+            Range::Cuda(range) => Range::Cuda(range.whole()),
         }
     }
 

@@ -99,6 +99,10 @@ impl ErasedGpu for NoGpu {
         match self.0 {}
     }
 
+    fn known_len(&self, _: ErasedItems<'_>) -> Result<usize> {
+        match self.0 {}
+    }
+
     fn reduce(&self, _: ErasedItems<'_>, _: &ErasedReduce, _: NewReduceState<'_>) -> Result<Words> {
         match self.0 {}
     }
@@ -246,6 +250,22 @@ impl NoRange<'_> {
     }
 
     pub(crate) fn len(&self) -> usize {
+        match self.0 {}
+    }
+
+    pub(crate) fn first(self, _: usize) -> Self {
+        match self.0 {}
+    }
+
+    pub(crate) fn with_length(self, _: Self) -> Result<Self> {
+        match self.0 {}
+    }
+
+    pub(crate) fn is_bounded(&self) -> bool {
+        match self.0 {}
+    }
+
+    pub(crate) fn whole(self) -> Self {
         match self.0 {}
     }
 

@@ -15,8 +15,8 @@ use crate::erased::{
 use crate::memory::Range;
 use crate::view::{Items, ItemsMut};
 use crate::{
-    Element, Number, Operator, Recording, Reduce, Result, Scan, Segments, View, ViewMut, Widen,
-    fused,
+    Element, Error, Number, Operator, Recording, Reduce, Result, Scan, Segments, View, ViewMut,
+    Widen, fused,
 };
 
 /// What binds a call to the slices behind ranges.
@@ -125,6 +125,18 @@ fn marks<'a, G: Gpu>(
     Ok(upsweep_gpu::Segments { by, kind: source.kind, count, stored })
 }
 
+/// Checks that of arrays that are read anywhere the host knows the length.
+fn check_anywhere(sources: &[fused::Source<'_>]) -> Result<()> {
+    let bounded = |source: &fused::Source<'_>| matches!(&source.stored, fused::Stored::Device(range) if range.is_bounded());
+    if sources.iter().any(bounded) {
+        let reason =
+            "an array that is reversed, strided or gathered from has a length that the host knows"
+                .to_owned();
+        return Err(Error::Buffer { reason });
+    }
+    Ok(())
+}
+
 /// Does `work` with what items are made of.
 fn with_ingredients<G: Gpu, R>(
     gpu: &OnGpu<G>,
@@ -132,6 +144,7 @@ fn with_ingredients<G: Gpu, R>(
     work: impl FnOnce(&Ingredients<'_, G::Slice<'_>>) -> Result<R>,
 ) -> Result<R> {
     let (arrays, anywhere) = (&made.parts.arrays, &made.parts.anywhere);
+    check_anywhere(anywhere)?;
     let (arrays, anywhere) = (all_stored(gpu, arrays)?, all_stored(gpu, anywhere)?);
     work(&Ingredients {
         recipe: &made.recipe,
@@ -199,7 +212,7 @@ fn scan_made_erased<G: Gpu>(
 }
 
 /// A recording has no host to copy from.
-fn no_host<G: Gpu>(gpu: &OnGpu<G>) -> crate::Error {
+fn no_host<G: Gpu>(gpu: &OnGpu<G>) -> Error {
     wrong_device("cpu", gpu.id())
 }
 
@@ -344,6 +357,10 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         self.can_erased(signature)
     }
 
+    fn known_len(&self, items: ErasedItems<'_>) -> Result<usize> {
+        upsweep_gpu::known_len(self.gpu(), &source(self, items)?)
+    }
+
     fn reduce(
         &self,
         input: ErasedItems<'_>,
@@ -447,6 +464,7 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         else {
             return Err(no_host(self));
         };
+        check_anywhere(&made.parts.anywhere)?;
         let sources = made.parts.arrays.iter().chain(&made.parts.anywhere);
         let mut ranges = vec![output, count];
         for source in sources {

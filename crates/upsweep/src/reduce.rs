@@ -320,5 +320,5 @@ where
 {
     let input = input.into();
     let sum = reduce_as::<T::Output, _, _>(device, input, Sum)?;
-    Ok(T::divide(sum, input.len()))
+    Ok(T::divide(sum, device.known_len(input.erased())?))
 }

@@ -104,7 +104,7 @@ pub fn unique_by_key<'a, 'b, K: Element, T: Element>(
     let (unique, count) = kept.targets();
     keep_first_by_key(device, (keys, items), (unique, beside.view_mut()), count)?;
     let kept = kept.compacted();
-    let beside = kept.beside(beside);
+    let beside = kept.beside(beside)?;
     Ok((kept, beside))
 }
 
@@ -163,7 +163,7 @@ pub fn run_length_encode<'a, T: Element, I: GatherIndex>(
     let (values, number) = kept.targets();
     encode(device, items, values, counts.view_mut(), number)?;
     let kept = kept.compacted();
-    let counts = kept.beside(counts);
+    let counts = kept.beside(counts)?;
     Ok((kept, counts))
 }
 
@@ -189,9 +189,10 @@ pub fn run_length_encode_into<'a, 'b, 'c, 'd, T: Element, I: GatherIndex>(
 fn keep_first<T: Element>(
     device: &Device,
     items: View<'_, T>,
-    mut output: ViewMut<'_, T>,
+    output: ViewMut<'_, T>,
     mut count: ViewMut<'_, u64>,
 ) -> Result<()> {
+    let mut output = output.fitted(items.len(), items.bound());
     check_outputs(items.len(), &output, &count)?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     match device.kind().erased() {
@@ -212,9 +213,11 @@ fn keep_first<T: Element>(
 fn keep_first_by_key<K: Element, T: Element>(
     device: &Device,
     (keys, items): (View<'_, K>, View<'_, T>),
-    (mut unique, mut output): (ViewMut<'_, K>, ViewMut<'_, T>),
+    (unique, output): (ViewMut<'_, K>, ViewMut<'_, T>),
     mut count: ViewMut<'_, u64>,
 ) -> Result<()> {
+    let mut unique = unique.fitted(keys.len(), keys.bound());
+    let mut output = output.fitted(items.len(), items.bound());
     check_length(keys.len(), items.len())?;
     check_outputs(keys.len(), &unique, &count)?;
     check_length(items.len(), output.len())?;
@@ -247,10 +250,12 @@ fn keep_first_by_key<K: Element, T: Element>(
 fn encode<T: Element, I: GatherIndex>(
     device: &Device,
     items: View<'_, T>,
-    mut values: ViewMut<'_, T>,
-    mut counts: ViewMut<'_, I>,
+    values: ViewMut<'_, T>,
+    counts: ViewMut<'_, I>,
     mut number: ViewMut<'_, u64>,
 ) -> Result<()> {
+    let mut values = values.fitted(items.len(), items.bound());
+    let mut counts = counts.fitted(items.len(), items.bound());
     if size_of::<I>() < 8 && u32::try_from(items.len()).is_err() {
         return Err(Error::PositionRange { items: items.len(), dtype: I::DTYPE });
     }

@@ -264,6 +264,7 @@ where
     U: Element,
     O: Operator<U::Acc>,
 {
+    let output = output.fitted(input.len(), input.bound());
     if input.len() != output.len() {
         return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
     }

@@ -344,7 +344,8 @@ where
     U: Element,
     O: Operator<U::Acc>,
 {
-    let (items, mut output) = (items.into(), output.into());
+    let items = items.into();
+    let mut output = output.into().fitted(items.len(), items.bound());
     segments.check(items.len())?;
     check_length(items.len(), output.len())?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
@@ -480,7 +481,9 @@ where
     U: Element,
     O: Operator<U::Acc>,
 {
-    let (segments, mut unique) = (Segments::by_keys(keys), unique.into());
+    let keys = keys.into();
+    let mut unique = unique.into().fitted(keys.len(), keys.bound());
+    let segments = Segments::by_keys(keys);
     let into = (output.into(), Some(unique.erased()), count.into());
     pack(device, items.into(), &segments, into, problem)
 }
@@ -491,7 +494,7 @@ fn pack<T, U, O>(
     device: &Device,
     items: View<'_, T>,
     segments: &Segments<'_>,
-    (mut output, unique, mut count): (ViewMut<'_, U>, Option<ErasedViewMut<'_>>, ViewMut<'_, u64>),
+    (output, unique, mut count): (ViewMut<'_, U>, Option<ErasedViewMut<'_>>, ViewMut<'_, u64>),
     problem: &Reduce<U::Acc, O>,
 ) -> Result<()>
 where
@@ -499,6 +502,7 @@ where
     U: Element,
     O: Operator<U::Acc>,
 {
+    let mut output = output.fitted(items.len(), items.bound());
     segments.check(items.len())?;
     check_length(items.len(), output.len())?;
     unique.as_ref().map_or(Ok(()), |unique| check_length(items.len(), unique.len()))?;

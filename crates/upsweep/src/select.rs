@@ -66,9 +66,24 @@ impl<T: Element> Compacted<T> {
         Ok((self.items, len))
     }
 
-    /// Beside it as many of other items.
-    pub(crate) fn beside<U>(&self, items: Array<U>) -> Compacted<U> {
-        Compacted { items, count: Arc::clone(&self.count) }
+    /// As many of other items, such as a scan has made of these: an array whose first ones belong to them.
+    ///
+    /// ```
+    /// use upsweep::{Device, Sum, inclusive_scan, select};
+    /// let kept = select(&Device::cpu(), &[10u32, 20, 30], &[1u8, 0, 1])?;
+    /// let sums = kept.beside(inclusive_scan(&Device::cpu(), &kept, Sum)?)?;
+    /// assert_eq!(sums.into_vec()?, [10, 40]);
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::LengthMismatch`] if there are fewer than may be kept.
+    pub fn beside<U>(&self, items: Array<U>) -> Result<Compacted<U>> {
+        let (room, most) = (items.len(), self.view().len());
+        if room < most {
+            return Err(Error::LengthMismatch { input: most, output: room });
+        }
+        Ok(Compacted { items, count: Arc::clone(&self.count) })
     }
 }
 
@@ -86,6 +101,19 @@ impl<T> Compacted<T> {
     /// How many were kept, as the one item of an array on the device.
     pub fn count(&self) -> &Array<u64> {
         &self.count
+    }
+
+    /// The items that were kept, for calls to read: on a GPU their number stays there, and nothing waits for it. See
+    /// [`View::with_length`].
+    pub fn view(&self) -> View<'_, T> {
+        // What was kept is within the items, and its number lies beside them.
+        self.items.view().with_length(&*self.count).unwrap_or_else(|_| self.items.view())
+    }
+}
+
+impl<'a, T> From<&'a Compacted<T>> for View<'a, T> {
+    fn from(kept: &'a Compacted<T>) -> Self {
+        kept.view()
     }
 }
 
@@ -199,7 +227,8 @@ pub fn bind_select<'a, 'b, 'c, 'd, T: Element, F: Number>(
     count: impl Into<ViewMut<'d, u64>>,
 ) -> Result<Recording> {
     let (items, flags) = (items.into(), flags.into());
-    let (mut output, mut count) = (output.into(), count.into());
+    let mut output = output.into().fitted(items.len(), items.bound());
+    let mut count = count.into();
     check_length(items.len(), flags.len())?;
     check_outputs(items.len(), &output, &count)?;
     bind_made(device, &flagged(items, flags), &mut output, &mut count)
@@ -230,7 +259,8 @@ pub fn partition<'a, 'b, T: Element, F: Number>(
     let mut all = Room::new(device, items.len(), || first_of(items))?;
     let (output, count) = all.targets();
     by_flags(device, items, flags, (true, output, count))?;
-    all.compacted().into_parts()
+    let (all, border) = all.compacted().into_parts()?;
+    Ok((all.truncated(device.known_len(items.erased())?), border))
 }
 
 /// As [`partition`], into memory of the caller's, which has as many items; how many come first is written to the one item of `count`.
@@ -300,8 +330,9 @@ fn by_flags<T: Element, F: Number>(
     device: &Device,
     items: View<'_, T>,
     flags: View<'_, F>,
-    (partitions, mut output, mut count): Destination<'_, '_, T>,
+    (partitions, output, mut count): Destination<'_, '_, T>,
 ) -> Result<()> {
+    let mut output = output.fitted(items.len(), items.bound());
     check_length(items.len(), flags.len())?;
     check_outputs(items.len(), &output, &count)?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
@@ -350,9 +381,10 @@ pub(crate) fn bind_made<T: Element>(
 fn find_positions<I: GatherIndex, F: Number>(
     device: &Device,
     flags: View<'_, F>,
-    mut output: ViewMut<'_, I>,
+    output: ViewMut<'_, I>,
     mut count: ViewMut<'_, u64>,
 ) -> Result<()> {
+    let mut output = output.fitted(flags.len(), flags.bound());
     check_positions::<I>(flags.len())?;
     check_outputs(flags.len(), &output, &count)?;
     let device = device.at_home(|| flags.home().or_else(|| output.home()));

@@ -2,17 +2,21 @@
 
 use upsweep_gpu::ErasedType;
 
+use crate::backend::wrong_device;
 use crate::erased::{ErasedItems, ErasedItemsMut, ErasedViewMut};
-
 use crate::memory::Range;
-use crate::{Device, Element};
+use crate::{Device, Element, Error, Result};
 
 /// Items to read, wherever they are: a borrowed slice of the host or a range of a device's
 /// memory. Made from slices, vectors, arrays and [`Array`](crate::Array)s by [`Into`], without
 /// copying. A device that cannot reach the host's memory is sent a copy.
+///
+/// A view may have a length of its own that lies in memory: see [`with_length`](View::with_length).
 #[derive(Clone, Copy, Debug)]
 pub struct View<'a, T> {
     pub(crate) items: Items<'a, T>,
+    /// How many items there are with those behind its length, if that is known.
+    bound: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +25,67 @@ pub(crate) enum Items<'a, T> {
     Device(Range<'a>),
 }
 
-impl<T> View<'_, T> {
-    /// Number of items.
+impl<'a, T> View<'a, T> {
+    #[inline]
+    pub(crate) fn of(items: Items<'a, T>) -> Self {
+        Self { items, bound: None }
+    }
+
+    /// The first of these items, as many as the one number of `length` says when a call is run.
+    ///
+    /// On a GPU the number may be written by work that is begun before the call; no call waits for it, and all take such views. What lies
+    /// behind the length is neither read nor counted. Outputs have room for as many items as the view is long without the length, and what
+    /// is behind it there stays as it is. Arrays that are read together have one length, in one place, which is no output of the call.
+    ///
+    /// ```
+    /// use upsweep::{Device, Sum, View, inclusive_scan_into, reduce};
+    /// let (items, length) = ([1u32, 2, 3, 4], [3u64]);
+    /// let first = View::from(&items).with_length(&length)?;
+    /// assert_eq!(reduce(&Device::cpu(), first, Sum)?, 6);
+    /// let mut sums = [0u32, 0, 0, 7];
+    /// inclusive_scan_into(&Device::cpu(), first, &mut sums, Sum)?;
+    /// assert_eq!(sums, [1, 3, 6, 7]);
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ResultLength`] unless there is one number, [`Error::WrongDevice`] if it is on a GPU and the items are elsewhere.
+    /// [`Error::LengthAboveBound`] if it is in the host's memory, and larger than the number of items. Of a larger one on a GPU a call takes
+    /// the items that there are, and whoever waits for the device next gets the error.
+    pub fn with_length(self, length: impl Into<View<'a, u64>>) -> Result<Self> {
+        let length = length.into();
+        if length.len() != 1 {
+            return Err(Error::ResultLength { items: length.len() });
+        }
+        let (len, bound) = (self.len(), self.bound);
+        match (length.items, self.items) {
+            (Items::Host(length), items) => {
+                let len = within(length[0], len)?;
+                Ok(Self { items, bound }.first(len))
+            }
+            (Items::Device(length), Items::Device(range)) => {
+                Ok(Self { items: Items::Device(range.with_length(length)?), bound })
+            }
+            (Items::Device(length), Items::Host(_)) => Err(wrong_device("cpu", length.device())),
+        }
+    }
+
+    /// The first items, of which there are no fewer.
+    fn first(self, len: usize) -> Self {
+        let bound = Some(self.bound());
+        let items = match self.items {
+            Items::Host(items) => Items::Host(&items[..len]),
+            Items::Device(range) => Items::Device(range.first(len)),
+        };
+        Self { items, bound }
+    }
+
+    /// Items for which an output has room: all, whatever the length.
+    pub(crate) fn bound(&self) -> usize {
+        self.bound.unwrap_or(self.len())
+    }
+
+    /// Number of items. If only the device knows it, the most that there may be.
     #[inline]
     pub fn len(&self) -> usize {
         match &self.items {
@@ -51,6 +114,12 @@ impl<T> View<'_, T> {
             Items::Device(range) => range.device(),
         }
     }
+}
+
+/// A length in the host's memory, which is within the number of items.
+fn within(length: u64, items: usize) -> Result<usize> {
+    let known = usize::try_from(length).ok().filter(|length| *length <= items);
+    known.ok_or(Error::LengthAboveBound { length, bound: items as u64 })
 }
 
 /// Items to write, wherever they are; see [`View`].
@@ -86,7 +155,43 @@ impl<T: Element> ViewMut<'_, T> {
     }
 }
 
-impl<T> ViewMut<'_, T> {
+impl<'a, T> ViewMut<'a, T> {
+    /// The first of these items, as many as the one number of `length` says: for calls that work in place. See [`View::with_length`].
+    ///
+    /// # Errors
+    /// Those of [`View::with_length`].
+    pub fn with_length(self, length: impl Into<View<'a, u64>>) -> Result<Self> {
+        let length = length.into();
+        if length.len() != 1 {
+            return Err(Error::ResultLength { items: length.len() });
+        }
+        let len = self.len();
+        match (length.items, self.items) {
+            (Items::Host(length), items) => {
+                let len = within(length[0], len)?;
+                Ok(Self { items }.first(len))
+            }
+            (Items::Device(length), ItemsMut::Device(range)) => {
+                Ok(Self { items: ItemsMut::Device(range.with_length(length)?) })
+            }
+            (Items::Device(length), ItemsMut::Host(_)) => Err(wrong_device("cpu", length.device())),
+        }
+    }
+
+    /// The first items, of which there are no fewer.
+    fn first(self, len: usize) -> Self {
+        let items = match self.items {
+            ItemsMut::Host(items) => ItemsMut::Host(&mut items[..len]),
+            ItemsMut::Device(range) => ItemsMut::Device(range.first(len)),
+        };
+        Self { items }
+    }
+
+    /// Where so many items go, of the `bound` for which there is room.
+    pub(crate) fn fitted(self, len: usize, bound: usize) -> Self {
+        if self.len() == bound && len < bound { self.first(len) } else { self }
+    }
+
     /// Number of items.
     #[inline]
     pub fn len(&self) -> usize {
@@ -113,21 +218,21 @@ impl<T> ViewMut<'_, T> {
 impl<'a, T> From<&'a [T]> for View<'a, T> {
     #[inline]
     fn from(host: &'a [T]) -> Self {
-        Self { items: Items::Host(host) }
+        Self::of(Items::Host(host))
     }
 }
 
 impl<'a, T, const N: usize> From<&'a [T; N]> for View<'a, T> {
     #[inline]
     fn from(host: &'a [T; N]) -> Self {
-        Self { items: Items::Host(host) }
+        Self::of(Items::Host(host))
     }
 }
 
 impl<'a, T> From<&'a Vec<T>> for View<'a, T> {
     #[inline]
     fn from(host: &'a Vec<T>) -> Self {
-        Self { items: Items::Host(host) }
+        Self::of(Items::Host(host))
     }
 }
 

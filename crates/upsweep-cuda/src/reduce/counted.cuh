@@ -1,6 +1,8 @@
 // An atomic collects the values of workgroups, another counts them; whoever completes the count takes the total out.
 
-inline bool only_folds() { return false; }
+inline u32 most_workgroups(const Reduce& reduce) { return workgroups_with_slots(reduce); }
+
+inline bool only_folds(const Reduce&) { return false; }
 
 inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark) {
     if (threadIdx.x > 0) {
@@ -10,7 +12,7 @@ inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark
     add_to_total(collected, total);
     // What was added is there before it is counted, and is seen by whoever counts last.
     __threadfence();
-    if (atomicAdd(&reduce.state->finished, 1) + 1 < gridDim.x) {
+    if (atomicAdd(&reduce.state->finished, 1) + 1 < workgroups_of(reduce)) {
         return;
     }
     __threadfence();

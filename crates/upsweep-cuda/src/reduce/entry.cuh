@@ -1,6 +1,10 @@
 // What a workgroup does: the value of its tiles, and then what the strategy says.
 
-extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) reduce(const Reduce reduce) {
+extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) reduce(const Reduce launched) {
+    const auto& reduce = sized(launched);
+    if (is_idle(reduce)) {
+        return;
+    }
     take_given(reduce.inputs);
     __shared__ Acc values[VALUES];
     const u32 warp = number_of_warp(), lane = threadIdx.x % SUBGROUP;
@@ -10,7 +14,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     Lanes lanes;
     lanes.clear();
 #pragma unroll 1
-    for (u32 k = 0; k < (only_folds() ? 0 : TILES_OF_TEAM); ++k) {
+    for (u32 k = 0; k < (only_folds(reduce) ? 0 : TILES_OF_TEAM); ++k) {
         add_tile(reduce, first + k * TEAMS + team, member, lanes);
         if (!EXACT) {
             fold_tile(lanes, values, k * TEAMS, warp, lane);

@@ -47,14 +47,20 @@ pub(crate) enum To {
 
 /// A first argument that begins with what is read, as `Inputs` in a kernel's header has it; kernels of segments have some words
 /// `beside` arrays.
-pub(crate) fn of_inputs(inputs: &Inputs<'_>, types: &Types, beside: &[u64]) -> Arguments {
+pub(crate) fn of_inputs(
+    gpu: &Gpu,
+    inputs: &Inputs<'_>,
+    types: &Types,
+    beside: &[u64],
+) -> Arguments {
     let arrays = Arguments::new().begin().and(inputs.all().map(Slice::pointer));
     let numbered = arrays.and((0..u64::from(types.is_numbered())).map(|_| 0));
     let given = inputs.words.chunks(2).map(|pair| match pair {
         [low, high] => u64::from(*low) | u64::from(*high) << 32,
         pair => pair.iter().copied().map(u64::from).sum(),
     });
-    numbered.and(beside.iter().copied()).and(given)
+    let length = inputs.length.iter().flat_map(|length| [length.pointer(), gpu.in_vain()]);
+    numbered.and(beside.iter().copied()).and(length).and(given)
 }
 
 /// Where a result goes, and whether there is a start value, whose words follow: `result.cuh`.
@@ -416,7 +422,7 @@ impl Reduction {
             shared_bytes: 0,
             cooperative: false,
         };
-        let arguments = of_inputs(inputs, &self.types, &[]);
+        let arguments = of_inputs(gpu, inputs, &self.types, &[]);
         let arguments = arguments.and([self.state.pointer(), inputs.items]);
         let arguments = with_init(arguments.and(outcome(to, init)), &self.types, init);
         // SAFETY: `Reduce` in `reduce.cuh` has these fields. The caller's slices are the device's memory; the state has a

@@ -1,6 +1,8 @@
 // Every workgroup publishes its value; a second launch, of one workgroup, folds all of them. Nobody waits for anybody.
 
-inline bool only_folds() { return false; }
+inline u32 most_workgroups(const Reduce& reduce) { return workgroups_with_slots(reduce); }
+
+inline bool only_folds(const Reduce&) { return false; }
 
 inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark) {
     if (threadIdx.x == 0) {
@@ -8,9 +10,8 @@ inline void finish(const Reduce& reduce, Acc total, u32 warp, u32 lane, u32 mark
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) fold(const Reduce reduce) {
+extern "C" __global__ void __launch_bounds__(THREADS) fold(const Reduce launched) {
+    const auto& reduce = sized(launched);
     take_given(reduce.inputs);
-    constexpr u64 CHUNK = u64(TILES) * TILE;
-    const u32 workgroups = u32(max((slots_of(reduce) + CHUNK - 1) / CHUNK, u64(1)));
-    fold_published(reduce, workgroups, number_of_warp(), threadIdx.x % SUBGROUP, mark_of_run(reduce.state));
+    fold_published(reduce, workgroups_with_slots(reduce), number_of_warp(), threadIdx.x % SUBGROUP, mark_of_run(reduce.state));
 }

@@ -30,6 +30,8 @@ struct Reduce {
     State* state;
     u64 items;
     Outcome to;
+
+    void set_items(u64 fewer) { items = fewer; }
 };
 
 /// Writes the result. One thread.

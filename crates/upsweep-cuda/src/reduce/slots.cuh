@@ -16,6 +16,12 @@ inline u32 lead_of(const Reduce& reduce) { return SKEWED ? u64(first_of(reduce.i
 /// Slots that are dealt out.
 inline u64 slots_of(const Reduce& reduce) { return reduce.items + (EXACT ? lead_of(reduce) : 0); }
 
+/// Workgroups that have some of them; without any there is one that says so.
+inline u32 workgroups_with_slots(const Reduce& reduce) {
+    constexpr u64 CHUNK = u64(TILES) * TILE;
+    return u32(max((slots_of(reduce) + CHUNK - 1) / CHUNK, u64(1)));
+}
+
 /// Where the items of a tile lie.
 struct Tile {
     /// The number of what lies in slot 0.

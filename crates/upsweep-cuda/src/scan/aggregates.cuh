@@ -106,7 +106,7 @@ struct Work {
             has_last = number + 1 == scan.chunks;
         }
         if (lane == 0) {
-            leave(scan, mark, has_last, out, gridDim.x * LAG);
+            leave(scan, mark, has_last, out, workgroups_of(scan) * LAG);
         }
     }
 
@@ -206,7 +206,11 @@ struct Work {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) scan(const Scan scan) {
+extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) scan(const Scan launched) {
+    const auto& scan = sized(launched);
+    if (is_idle(scan)) {
+        return;
+    }
     take_given(scan.inputs);
     extern __shared__ __align__(128) u8 staged[];
     __shared__ Shared shared;

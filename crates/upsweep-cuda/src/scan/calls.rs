@@ -40,7 +40,7 @@ impl BindScan for Gpu {
         }
         read.all().try_for_each(|input| input.check_apart(&output))?;
         let (ready, strategy) = ready(self, workspace, job, form, &output, &[], options)?;
-        Ok(Bound::new(ready, Some(strategy), read.all().chain([&output])))
+        Ok(Bound::new(ready, Some(strategy), read.all().chain([&output]).chain(&read.length)))
     }
 
     /// Of a scan in the device's own stream.
@@ -67,7 +67,7 @@ pub(crate) fn ready<'a>(
     options: &ScanOptions,
 ) -> Result<(Option<Ready>, Strategy)> {
     let Job { types, inputs, init } = job;
-    let items = inputs.items;
+    let (types, items) = (types.of_length(inputs.length.is_some()), inputs.items);
     let strategy = options.strategy.unwrap_or_else(|| policy::of_types(gpu.facts.arch, &types));
     if items == 0 {
         return Ok((None, Strategy::GpuScan(strategy)));
@@ -127,6 +127,10 @@ fn packed<'a>(
     let is_plain = policy::serves(arch, strategy) && !form.only_total;
     let types = types.packed().filter(|_| is_plain)?;
     let from_end = form.direction == Direction::Reverse;
+    if from_end && inputs.length.is_some() {
+        // Nobody knows where the last word ends.
+        return None;
+    }
     let words = |slice: &Slice<'a>| {
         let begin = packed_begin(slice.pointer(), slice.bytes(), from_end)?;
         Slice::at(begin, types.item, slice.items.div_ceil(types.packed.into())).ok()

@@ -39,7 +39,16 @@ struct Scan {
 
     /// What is scanned: items, or words of PACKED items, of which the last may be a part.
     u64 values() const { return (items + PACKED - 1) / PACKED; }
+
+    /// Fewer of them. Without any there is a chunk that says so.
+    void set_items(u64 fewer) {
+        items = fewer;
+        chunks = max(u32((values() + CHUNK - 1) / CHUNK), 1u);
+    }
 };
+
+/// Workgroups that have a chunk, where each has one or several in turn.
+inline u32 most_workgroups(const Scan& scan) { return min(gridDim.x, scan.chunks); }
 
 /// The operator, the left operand being the one nearer to the start of the scan.
 inline Acc then(Acc left, Acc right) { return REVERSE ? combine(right, left) : combine(left, right); }

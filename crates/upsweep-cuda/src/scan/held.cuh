@@ -56,10 +56,14 @@ inline void end(const Scan& scan, const Control& control) {
     if (LOOKS_BACK && number % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1) {
         publish(scan.state->published + scan.chunks + window, control.out, control.mark);
     }
-    leave(scan, control.mark, number + 1 == scan.chunks, control.out, gridDim.x);
+    leave(scan, control.mark, number + 1 == scan.chunks, control.out, workgroups_of(scan));
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) scan(const Scan scan) {
+extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) scan(const Scan launched) {
+    const auto& scan = sized(launched);
+    if (is_idle(scan)) {
+        return;
+    }
     take_given(scan.inputs);
     __shared__ Shared shared;
     __shared__ Heads heads;

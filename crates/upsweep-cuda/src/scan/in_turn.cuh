@@ -6,7 +6,11 @@
 //
 // The same with chunks that wait in shared memory, and warps that serve the others: `aggregates.cuh`.
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(const Scan scan) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(const Scan launched) {
+    const auto& scan = sized(launched);
+    if (is_idle(scan)) {
+        return;
+    }
     take_given(scan.inputs);
     __shared__ Shared shared;
     const Thread thread{number_of_warp(), threadIdx.x % SUBGROUP};
@@ -44,6 +48,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(const Scan scan) {
         __syncthreads();
     }
     if (threadIdx.x == 0) {
-        leave(scan, mark, has_last, out, gridDim.x);
+        leave(scan, mark, has_last, out, workgroups_of(scan));
     }
 }

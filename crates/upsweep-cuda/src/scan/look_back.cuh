@@ -91,11 +91,15 @@ inline void look_back(const Scan& scan, Shared& shared, Looking& looking, u32 la
         if (number % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1 && number != STALLED) {
             publish(scan.state->published + scan.chunks + window, out, mark);
         }
-        leave(scan, mark, number + 1 == scan.chunks, out, gridDim.x);
+        leave(scan, mark, number + 1 == scan.chunks, out, workgroups_of(scan));
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(const Scan scan) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(const Scan launched) {
+    const auto& scan = sized(launched);
+    if (is_idle(scan)) {
+        return;
+    }
     take_given(scan.inputs);
     __shared__ Shared shared;
     __shared__ Looking looking;

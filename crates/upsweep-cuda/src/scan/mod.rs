@@ -66,12 +66,13 @@ impl Lies {
         output: Option<&Slice<'_>>,
         width: u32,
     ) -> Self {
+        let from_end = form.direction == Direction::Reverse;
+        let knows_begin = !from_end || inputs.length.is_none();
         let is = |slice: &Slice<'_>| {
             // An access of its own begins where its item does.
             let width = if is_whole(slice.kind()) { alignment(slice.kind()) } else { width.into() };
-            let from_end = form.direction == Direction::Reverse;
             let turned = if from_end { slice.pointer() + slice.bytes() } else { slice.pointer() };
-            turned.is_multiple_of(width)
+            knows_begin && turned.is_multiple_of(width)
         };
         let begins = inputs.arrays.iter().all(is);
         let one_by_one = types.made.is_some() && !begins;
@@ -255,7 +256,7 @@ impl Scanning {
         };
         let spine = Launch { grid: [1, 1], threads: WARP * SPINE_WARPS, ..launch };
         let arguments =
-            with_init(of_inputs(inputs, &self.types, beside).and(words), &self.types, init);
+            with_init(of_inputs(gpu, inputs, &self.types, beside).and(words), &self.types, init);
         // SAFETY: `Scan` in `chunk.cuh` has these fields. The caller's slices are the device's memory and lie apart, or are
         // one; the state has a place for every chunk of the longest array.
         let ready = unsafe { Ready::new(&self.kernels[0], launch, arguments, Some(&self.state)) };
@@ -277,7 +278,7 @@ impl Scanning {
             .map_err(|_| gpu.failed("a reduction of more chunks than are counted"))?;
         let words = [0, self.state.pointer(), items, u64::from(chunks)];
         let arguments =
-            with_init(of_inputs(inputs, &self.types, &[]).and(words), &self.types, None);
+            with_init(of_inputs(gpu, inputs, &self.types, &[]).and(words), &self.types, None);
         let arguments = with_init(arguments.begin().and(outcome(to, init)), &self.types, init);
         let launch = |workgroups, threads| Launch {
             grid: [workgroups, 1],

@@ -4,7 +4,8 @@
 //     spine       one workgroup: what comes into every window, `spine.cuh`
 //     total       one warp: the chunks of the last window, and what comes into it
 
-extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) total(const Scan scan, const Outcome to) {
+extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) total(const Scan launched, const Outcome to) {
+    const auto& scan = sized(launched);
     take_given(scan.inputs);
     const u32 lane = threadIdx.x;
     const u32 window = (scan.chunks - 1) / CHUNKS_OF_WINDOW, first = window * CHUNKS_OF_WINDOW;

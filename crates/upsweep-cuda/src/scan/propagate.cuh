@@ -20,14 +20,18 @@ template <bool WHOLE> __forceinline__ void put_in_front(const Chunk& chunk, u32 
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) propagate(const Scan scanned) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) propagate(const Scan launched) {
+    const auto& scanned = sized(launched);
+    if (is_idle(scanned)) {
+        return;
+    }
     take_given(scanned.inputs);
     __shared__ Shared shared;
     const Thread thread{number_of_warp(), threadIdx.x % SUBGROUP};
     Scan scan = scanned;
     scan.inputs.in0 = (const InMemory*)scanned.output;
     // From the end backwards: what was written last is likely to be in a cache still.
-    const u32 number = gridDim.x - 1 - blockIdx.x;
+    const u32 number = workgroups_of(scan) - 1 - blockIdx.x;
     if constexpr (NESTS) {
         scan_handed(scan, number, thread, shared);
     } else {

@@ -6,10 +6,14 @@
 //
 // Source: M. Harris, S. Sengupta, J. Owens, Parallel Prefix Sum (Scan) with CUDA (2007).
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) downsweep(const Scan scan) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) downsweep(const Scan launched) {
+    const auto& scan = sized(launched);
+    if (is_idle(scan)) {
+        return;
+    }
     take_given(scan.inputs);
     __shared__ Shared shared;
     const Thread thread{number_of_warp(), threadIdx.x % SUBGROUP};
     // From the end backwards: what was read last is likely to be in a cache still.
-    scan_handed(scan, gridDim.x - 1 - blockIdx.x, thread, shared);
+    scan_handed(scan, workgroups_of(scan) - 1 - blockIdx.x, thread, shared);
 }

@@ -34,7 +34,11 @@ template <bool WHOLE> __forceinline__ void scan_apart(const Chunk& chunk, u32 nu
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) local(const Scan scan) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) local(const Scan launched) {
+    const auto& scan = sized(launched);
+    if (is_idle(scan)) {
+        return;
+    }
     take_given(scan.inputs);
     __shared__ Shared shared;
     const Thread thread{number_of_warp(), threadIdx.x % SUBGROUP};

@@ -36,7 +36,8 @@ inline Acc fold_in_turn(Acc* totals, Acc carry, u32 lane) {
     return carry;
 }
 
-extern "C" __global__ void __launch_bounds__(SPINE_THREADS, 1) spine(const Scan scan) {
+extern "C" __global__ void __launch_bounds__(SPINE_THREADS, 1) spine(const Scan launched) {
+    const auto& scan = sized(launched);
     take_given(scan.inputs);
     __shared__ Acc totals[SPINE_THREADS];
     // Windows with another behind them, so that they are whole.

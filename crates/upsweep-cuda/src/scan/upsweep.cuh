@@ -7,7 +7,11 @@ template <bool WHOLE> __forceinline__ void leave_total_of(const Chunk& chunk, Th
     leave_total(held, thread, shared);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, 1) upsweep(const Scan scan) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) upsweep(const Scan launched) {
+    const auto& scan = sized(launched);
+    if (is_idle(scan)) {
+        return;
+    }
     take_given(scan.inputs);
     __shared__ Shared shared;
     const Thread thread{number_of_warp(), threadIdx.x % SUBGROUP};

@@ -30,7 +30,8 @@ inline void write_empty(const Scan& scan, const Told& told_by) {
     }
 }
 
-extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) windows(const Scan scan, const Told told_by) {
+extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) windows(const Scan launched, const Told told_by) {
+    const auto& scan = sized(launched);
     take_given(scan.inputs);
     let_next_begin();
     wait_for_last();
@@ -78,7 +79,8 @@ inline Known into_window(const Told& told_by, u32 window, u32 lane) {
     return {carry, is_found};
 }
 
-extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) finish(const Scan scan, const Told told_by) {
+extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) finish(const Scan launched, const Told told_by) {
+    const auto& scan = sized(launched);
     take_given(scan.inputs);
     wait_for_last();
     const u32 lane = threadIdx.x, tile = blockIdx.x * SUBGROUP + lane;

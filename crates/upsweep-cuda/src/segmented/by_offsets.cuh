@@ -130,7 +130,8 @@ inline u64 first_offset_from(const Mark* offsets, u64 low, u64 count, u64 item) 
     return low;
 }
 
-extern "C" __global__ void starts(const Scan scan, const Told told) {
+extern "C" __global__ void starts(const Scan launched, const Told told) {
+    const auto& scan = sized(launched);
     let_next_begin();
     const u32 chunk = blockIdx.x * blockDim.x + threadIdx.x;
     if (chunk <= scan.chunks) {

@@ -199,7 +199,7 @@ impl ByOffsets {
         let sharing = windows.max(counted(segments.div_ceil(SEGMENTS_OF_WORKGROUP))?);
         let words_of_scan =
             [output.pointer(), 0, items, u64::from(chunks) | u64::from(init.is_some()) << 32];
-        let arguments = of_inputs(inputs, &self.types, beside).and(words_of_scan);
+        let arguments = of_inputs(gpu, inputs, &self.types, beside).and(words_of_scan);
         let arguments = with_init(arguments, &self.types, init);
         let mut begin = self.told.pointer();
         let told = parts(&self.types, self.items).map(|bytes| {

@@ -94,7 +94,11 @@ inline void fold_all(const Told& told, Tiles& tiles, Stage& stage, const ItemsOf
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) segments(const Scan scan, const Told told) {
+extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) segments(const Scan launched, const Told told) {
+    const auto& scan = sized(launched);
+    if (is_idle(scan)) {
+        return;
+    }
     take_given(scan.inputs);
     __shared__ Tiles tiles;
     __shared__ Stage stage;

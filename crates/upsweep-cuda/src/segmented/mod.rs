@@ -40,12 +40,15 @@ impl BindSegmented for Gpu {
             let mut others = inputs.all().chain(&marks).chain(&written[..number]);
             others.try_for_each(|other| other.check_apart(output))?;
         }
-        let arrays = inputs.all().chain(&marks).chain(&written);
+        let arrays = inputs.all().chain(&marks).chain(&written).chain(&inputs.length);
         if output.items == 0 {
             return Ok(Bound::new(None, None, arrays));
         }
-        let cut = cut(beside, form.direction, inputs.items);
-        let types = Types { cut: Some(cut), ..types };
+        let mut cut = cut(beside, form.direction, inputs.items);
+        let is_bounded = inputs.length.is_some();
+        // Nobody knows where marks end, in front of which a scan would begin.
+        cut.of.wide &= form.direction == Direction::Forward || !is_bounded;
+        let types = Types { cut: Some(cut), ..types }.of_length(is_bounded);
         let address = |of: Option<Slice<'_>>| of.map_or(0, |slice| slice.pointer);
         // What stands in `Inputs` beside arrays: `segments.cuh`.
         let words = [

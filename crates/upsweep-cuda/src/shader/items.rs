@@ -100,6 +100,10 @@ fn extra_inputs(types: &Types) -> ExtraInputs {
         fields += "u64* count; ";
         passed_on.push("inputs.count");
     }
+    if types.is_bounded {
+        fields += "const u64* length; volatile u64* fault; ";
+        passed_on.extend(["inputs.length", "inputs.fault"]);
+    }
     if given_words(types) > 0 {
         fields += "Given given; ";
         passed_on.push("inputs.given");

@@ -153,6 +153,7 @@ impl Shader {
         text += &self.input();
         text += &take_given(types);
         text += &self.output();
+        text += &sized(types);
         let atomic = types.op.atomic(types.held()).filter(|_| types.cut.is_none());
         text + &atomic.map_or(String::new(), |function| types.total_text(function))
     }
@@ -190,6 +191,25 @@ impl Shader {
         shuffles.into_iter().map(shuffle).collect()
     }
 }
+
+/// How kernels learn how many items there are, and who has some.
+fn sized(types: &Types) -> String {
+    if !types.is_bounded {
+        return include_str!("known_length.cuh").to_owned();
+    }
+    let says = types.selects() || types.cut.as_ref().is_some_and(|cut| cut.packs());
+    let counts =
+        if says { "    if (inputs.count) {\n        *inputs.count = 0;\n    }\n" } else { "" };
+    format!(
+        "constexpr u32 LENGTH_ABOVE_BOUND = {LENGTH_ABOVE_BOUND};\n\
+         /// Says that there is nothing to count.\n\
+         inline void count_none(const Inputs& inputs) {{\n{counts}}}\n{}",
+        include_str!("device_length.cuh")
+    )
+}
+
+/// What the word of faults says of a length above its bound; 1 is said by who has waited in vain.
+pub(crate) const LENGTH_ABOVE_BOUND: u32 = 2;
 
 /// The words that a launch is handed, in whole pairs.
 fn given(words: usize) -> String {

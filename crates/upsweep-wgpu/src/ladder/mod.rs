@@ -131,7 +131,14 @@ fn steps(gpu: &Gpu, input: &Slice<'_>, result: &Slice<'_>) -> Result<Vec<Recordi
     let one = |step: LadderStep| {
         let pipeline = gpu.compile(&text, step.name())?;
         let dispatches = launches(gpu, step, &pipeline, (input, &whole), &partials, result)?;
-        Ok(Recording { dispatches, strategy: None, state: None, scratch: 0, alive: None })
+        Ok(Recording {
+            dispatches,
+            strategy: None,
+            state: None,
+            sizes: None,
+            scratch: 0,
+            alive: None,
+        })
     };
     LadderStep::ALL.into_iter().map(one).collect()
 }
@@ -166,6 +173,7 @@ fn launches(
             pipeline: pipeline.clone(),
             group: gpu.group(pipeline, &bindings)?,
             size: grid(workgroups, gpu.facts.grid),
+            indirect: None,
             threads,
             traffic: Traffic { read: 4 * pass.items, written: 0 },
         });

@@ -9,7 +9,7 @@ use upsweep_gpu::{BindReduce, Form, Init, ReduceOptions, ScanOptions};
 use super::{Reduction, lies, of_scan, policy};
 use crate::backend::{Job, Workspace};
 use crate::device::Gpu;
-use crate::faults::FAULT;
+use crate::faults::FAULT_BYTES;
 use crate::mailbox::Mailbox;
 use crate::record::{Bound, Recording};
 use crate::scan;
@@ -22,6 +22,7 @@ pub(crate) struct Asked {
     buffer: wgpu::Buffer,
     offset: u64,
     items: u64,
+    length: Option<(wgpu::Buffer, u64)>,
     types: Types,
     words: Vec<u32>,
     init: Init,
@@ -31,11 +32,12 @@ pub(crate) struct Asked {
 impl Asked {
     /// Of one array.
     fn new(job: &Job<'_, '_>, options: &ReduceOptions) -> Option<Self> {
-        let [Slice { buffer, offset, items }] = *job.inputs.arrays else { return None };
+        let [Slice { buffer, offset, items, length }] = *job.inputs.arrays else { return None };
         Some(Self {
             buffer: buffer.clone(),
             offset,
             items,
+            length: length.map(|length| (length.buffer.clone(), length.offset)),
             types: job.types.clone(),
             words: job.inputs.words.to_vec(),
             init: job.init,
@@ -71,7 +73,7 @@ impl BindReduce for Gpu {
             Some(mailbox) => mailbox,
             None => Mailbox::new(self)?,
         };
-        let result = Slice { buffer: &mailbox.device, offset: 0, items: 1 };
+        let result = Slice::of_buffer(&mailbox.device, 1);
         // Making parameters and bindings anew takes the host longer than a small reduction takes the device.
         let recording = match workspace.last.take() {
             Some((last, recording)) if asked.as_ref() == Some(&last) => recording,
@@ -89,17 +91,14 @@ impl Gpu {
     fn await_result(&self, mailbox: &Mailbox, recording: &Recording) -> Result<Words> {
         let mut encoder = self.device.create_command_encoder(&<_>::default());
         recording.record(&mut encoder.begin_compute_pass(&<_>::default()));
-        mailbox.send(&mut encoder, recording.state.as_ref());
+        mailbox.send(&mut encoder, recording);
         self.scoped(|| self.queue.submit([encoder.finish()]))?;
         let mut found = [0u8; Mailbox::BYTES as usize];
         self.read(mailbox.host(), 0, &mut found)?;
         self.settle()?;
-        let (found, fault) = found.split_at(Mailbox::FAULT as usize);
-        let failed = fault.iter().any(|&byte| byte != 0);
-        if let Some(state) = recording.state.as_ref().filter(|_| failed) {
-            self.write(state, FAULT, &[0; 4])?;
-            return Err(self.waited_in_vain());
-        }
+        let (found, faults) = found.split_at(Mailbox::FAULTS as usize);
+        let faults = faults.chunks_exact(FAULT_BYTES as usize).zip(recording.states());
+        faults.map(|(fault, state)| self.judge(fault, state)).fold(Ok(()), Result::and)?;
         Ok(bytemuck::pod_read_unaligned(found))
     }
 }

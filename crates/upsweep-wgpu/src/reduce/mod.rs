@@ -19,6 +19,7 @@ use wgpu::BufferUsages;
 
 use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
+use crate::launch_sizes::{LaunchSizes, SizedBy, Workgroups};
 use crate::record::{Dispatch, Recording, Traffic};
 use crate::shader::made::{BINDINGS, MOST_ARRAYS};
 use crate::shader::types::access;
@@ -368,11 +369,26 @@ impl Reduction {
                 pipeline: self.pipeline.clone(),
                 group,
                 size: grid(workgroups, facts.grid),
+                indirect: None,
                 threads: self.shape.threads,
                 traffic: Traffic { read, written: 0 },
             });
         }
         gpu.write(&parameters, 0, &bytes)?;
+        let by = inputs.length.map(|length| SizedBy {
+            length,
+            bound: inputs.items,
+            packed: 1,
+            chunk,
+            most_workgroups: u64::MAX,
+            reduces: true,
+        });
+        let sizes = by.map(|by| LaunchSizes::new(gpu, &by, &windows, &parameters)).transpose()?;
+        let grid_of =
+            |workgroups| sizes.as_ref().and_then(|sizes: &LaunchSizes| sizes.grid(workgroups));
+        for (index, dispatch) in dispatches.iter_mut().enumerate() {
+            dispatch.indirect = grid_of(Workgroups::OfWindow(index));
+        }
         if let Some(pipeline) = self.fold.as_ref().filter(|_| all > 1) {
             let group = gpu.group(
                 pipeline,
@@ -387,6 +403,7 @@ impl Reduction {
                 pipeline: pipeline.clone(),
                 group,
                 size: [1, 1],
+                indirect: grid_of(Workgroups::ToFold),
                 threads: self.shape.threads,
                 traffic: Traffic { read: all * self.types.held().bytes(), written: 0 },
             });
@@ -394,7 +411,9 @@ impl Reduction {
         let state = self.waits().then(|| self.state.clone());
         let strategy = Some(Strategy::GpuReduce(self.strategy));
         let scratch = self.state.size();
-        Ok(Recording { dispatches, strategy, state, scratch, alive: None })
+        let (first, sizes) = sizes.map(|sizes| (sizes.first, sizes.buffer)).unzip();
+        dispatches.splice(0..0, first);
+        Ok(Recording { dispatches, strategy, state, sizes, scratch, alive: None })
     }
 }
 

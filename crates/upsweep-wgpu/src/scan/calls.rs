@@ -130,11 +130,15 @@ fn packed<'a>(
         return None;
     }
     let from_end = form.direction == Direction::Reverse;
+    if from_end && inputs.length.is_some() {
+        // Nobody knows where the last word ends.
+        return None;
+    }
     let words = |slice: &Slice<'a>| {
         let bytes = slice.items * WORD / packed;
         let offset = packed_begin(slice.offset, bytes, from_end)?;
         let items = slice.items.div_ceil(packed);
-        let words = Slice { buffer: slice.buffer, offset, items };
+        let words = Slice { offset, items, ..*slice };
         (offset + WORD * items <= slice.buffer.size()).then_some(words)
     };
     let arrays = [words(input)?, words(output)?];

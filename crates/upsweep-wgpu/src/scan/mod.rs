@@ -19,6 +19,7 @@ use wgpu::BufferUsages;
 
 use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
+use crate::launch_sizes::{LaunchSizes, SizedBy, Workgroups};
 use crate::record::{Dispatch, Recording, Traffic};
 use crate::reduce::{self, Arrays, PARAMETERS, bytes, grid, put_parameters};
 use crate::segmented::{self, Beside};
@@ -363,6 +364,7 @@ impl Scanning {
             );
             return Err(Error::Buffer { reason });
         }
+        let length = inputs.length;
         let windows = match wide {
             Some((kind, slice)) => {
                 let counted = if is_whole { u64::MAX } else { tickets * kind.size() as u64 };
@@ -374,6 +376,13 @@ impl Scanning {
         if is_whole && windows.len() > 1 {
             let too_long = if count.is_some() { select::too_long } else { segmented::too_long };
             return Err(too_long(gpu, inputs.items, self.types.item));
+        }
+        if turned && length.is_some() && windows.len() > 1 {
+            let reason = format!(
+                "a scan from the end of items whose number only the device knows wants every array within one binding of {} bytes",
+                facts.binding_bytes
+            );
+            return Err(Error::Buffer { reason });
         }
         let chunks = inputs.items.div_ceil(chunk).max(1);
         let prefixes = chunks.next_multiple_of(WINDOW as u64 / chunk);
@@ -446,7 +455,17 @@ impl Scanning {
             arrays.push((bindings, read, write, grid(workgroups, facts.grid)));
         }
         gpu.write(&parameters, 0, &bytes)?;
-        let mut dispatches = Vec::new();
+        let packed = self.types.packed;
+        let by = length.map(|length| SizedBy {
+            length,
+            bound: inputs.items * u64::from(packed) - u64::from(absent),
+            packed,
+            chunk,
+            most_workgroups,
+            reduces: false,
+        });
+        let sizes = by.map(|by| LaunchSizes::new(gpu, &by, &windows, &parameters)).transpose()?;
+        let mut dispatches: Vec<_> = sizes.iter().map(|sizes| sizes.first.clone()).collect();
         let (item, stored) = (all.item_bytes(), self.types.output.size() as u64);
         for (name, pipeline) in &self.pipelines {
             let (upsweeps, spine) = (*name == "upsweep", *name == "spine");
@@ -475,7 +494,11 @@ impl Scanning {
                     bindings.extend(beside.bound(cut, facts.alignment, !upsweeps));
                 }
                 let group = gpu.group(pipeline, &bindings)?;
-                let size = if spine || total { [1, 1] } else { *size };
+                let (size, workgroups) = match spine || total {
+                    true => ([1, 1], Workgroups::One),
+                    false => (*size, Workgroups::OfWindow(index)),
+                };
+                let indirect = sizes.as_ref().and_then(|sizes| sizes.grid(workgroups));
                 let items = u64::from(read.items);
                 let traffic = match *name {
                     // A total of every chunk; what comes into every window, and behind the last.
@@ -494,7 +517,15 @@ impl Scanning {
                 };
                 let pipeline = pipeline.clone();
                 let threads = self.shape.threads;
-                dispatches.push(Dispatch { name, pipeline, group, size, threads, traffic });
+                dispatches.push(Dispatch {
+                    name,
+                    pipeline,
+                    group,
+                    size,
+                    indirect,
+                    threads,
+                    traffic,
+                });
             }
         }
         let state = self.waits().then(|| self.state.clone());
@@ -504,7 +535,8 @@ impl Scanning {
         };
         let strategy = Some(strategy);
         let scratch = self.state.size();
-        Ok(Recording { dispatches, strategy, state, scratch, alive: None })
+        let sizes = sizes.map(|sizes| sizes.buffer);
+        Ok(Recording { dispatches, strategy, state, sizes, scratch, alive: None })
     }
 
     /// Whether a workgroup may wait for others.

@@ -228,6 +228,9 @@ impl Lies {
         asked: u32,
     ) -> Self {
         let alignment = gpu.facts.alignment;
+        // Where only the device knows how many items there are, nobody knows where they end.
+        let knows_end = inputs.length.is_none();
+        let knows_begin = form.direction == Direction::Forward || knows_end;
         // Arrays that items are made of say for themselves how they are read.
         let of_one = inputs.arrays.first().filter(|_| types.made.is_none());
         let item_size = types.item.size() as u64;
@@ -240,7 +243,7 @@ impl Lies {
                 let (width, aligned) = lies(gpu, types, inputs, asked);
                 let one = width_of(types.item, types.item.size() as u32);
                 // From the end, accesses begin where the arrays' end lies.
-                let ends = inputs.items.is_multiple_of(u64::from(width) / item_size);
+                let ends = knows_end && inputs.items.is_multiple_of(u64::from(width) / item_size);
                 (if form.direction == Direction::Forward || ends { width } else { one }, aligned)
             }
             Some(input) => input.access(types.item, alignment, narrow as u32),
@@ -252,14 +255,15 @@ impl Lies {
             (width, out_width)
         };
         // From the end, a unit begins where the array's end lies.
-        let turned = |slice: &Slice<'_>, kind: Kind| {
+        let begins_at = |slice: &Slice<'_>, kind: Kind, multiple: u32| {
             let before = slice.offset % grain(kind, alignment);
-            match form.direction {
+            let begin = match form.direction {
                 Direction::Forward => before,
                 Direction::Reverse => before + slice.items * kind.size() as u64,
-            }
+            };
+            knows_begin && begin.is_multiple_of(multiple.into())
         };
-        let begins = |input| turned(input, types.item).is_multiple_of(u64::from(width));
+        let begins = |input| begins_at(input, types.item, width);
         let aligned = of_one.is_none_or(begins);
         if types.emits() {
             // Neighbours have several writers, and so accesses of their own; or atomics, where a word holds several.
@@ -267,8 +271,8 @@ impl Lies {
             let (out_width, shared_words) = (width_of(types.output, size.max(4)), size < 4);
             return Self { width, out_width, aligned, out_aligned: false, shared_words, in_place };
         }
-        let out_aligned = turned(output, types.output).is_multiple_of(u64::from(out_width));
-        let word_aligned = turned(output, types.output).is_multiple_of(4);
+        let out_aligned = begins_at(output, types.output, out_width);
+        let word_aligned = begins_at(output, types.output, 4);
         if size < 4 && !word_aligned {
             let made = types.made.is_some();
             return Self {

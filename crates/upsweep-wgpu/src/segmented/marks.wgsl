@@ -79,5 +79,9 @@ fn emit(scanned: Unit, first: u32, at: u32) {
     }
 }
 
-/// Every segment has items.
-fn emit_empty(chunk: u32, thread: u32) {}
+/// Every segment has items, so that without items there is none.
+fn emit_empty(chunk: u32, thread: u32) {
+    if (parameters.items == 0u && thread == 0u) {
+        write_count(0u);
+    }
+}

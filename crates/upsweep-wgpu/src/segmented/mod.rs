@@ -127,6 +127,8 @@ impl BindSegmented for Gpu {
         let mut cut = Cut { of, unique: unique.is_some(), arrays };
         cut.of.wide =
             cut.is_wide(&marks.slice, form.direction == Direction::Reverse, self.facts.alignment);
+        // Nobody knows where marks end, in front of which a scan would begin.
+        cut.of.wide &= form.direction == Direction::Forward || job.inputs.length.is_none();
         if cut.all_arrays() > MOST_ARRAYS {
             return Err(too_many_arrays(&cut));
         }

@@ -216,7 +216,7 @@ impl ReduceCall {
         let value = kernel.run(device, input, kernel.init(problem.init), calls)?;
         let value = kernel.result(value, item, problem.init)?;
         Ok(Some(if problem.op == Op::Mean {
-            mean_of(problem.op, value, input.len())
+            mean_of(problem.op, value, device.known_len(input.erased())?)
         } else {
             value
         }))

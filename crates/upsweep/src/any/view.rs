@@ -132,12 +132,10 @@ impl<'a> AnyView<'a> {
         if self.dtype != T::DTYPE {
             return Err(Error::WrongDtype { found: self.dtype, wanted: T::DTYPE });
         }
-        Ok(View {
-            items: match self.place {
-                Place::Host(bytes) => Items::Host(try_cast_slice(bytes).map_err(misplaced)?),
-                Place::Device(range) => Items::Device(range),
-            },
-        })
+        Ok(View::of(match self.place {
+            Place::Host(bytes) => Items::Host(try_cast_slice(bytes).map_err(misplaced)?),
+            Place::Device(range) => Items::Device(range),
+        }))
     }
 
     /// The same bits as items of another type of the same size.

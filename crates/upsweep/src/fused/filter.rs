@@ -97,7 +97,8 @@ where
         output: impl Into<ViewMut<'b, E::Item>>,
         count: impl Into<ViewMut<'c, u64>>,
     ) -> Result<Recording> {
-        let (mut output, mut count) = (output.into(), count.into());
+        let mut output = output.into().fitted(self.items.len(), self.items.bound());
+        let mut count = count.into();
         self.items.check()?;
         check_outputs(self.items.len(), &output, &count)?;
         let made = self.made(<E::Item as Element>::KIND, |formula, _| formula);
@@ -166,7 +167,8 @@ where
         output: impl Into<ViewMut<'b, I>>,
         count: impl Into<ViewMut<'c, u64>>,
     ) -> Result<()> {
-        let (mut output, mut count) = (output.into(), count.into());
+        let mut output = output.into().fitted(self.items.len(), self.items.bound());
+        let mut count = count.into();
         self.items.check()?;
         check_positions::<I>(self.items.len())?;
         check_outputs(self.items.len(), &output, &count)?;
@@ -212,9 +214,10 @@ where
         &self,
         device: &Device,
         partitions: bool,
-        mut output: ViewMut<'_, E::Item>,
+        output: ViewMut<'_, E::Item>,
         mut count: ViewMut<'_, u64>,
     ) -> Result<()> {
+        let mut output = output.fitted(self.items.len(), self.items.bound());
         self.items.check()?;
         check_outputs(self.items.len(), &output, &count)?;
         let device = device.at_home(|| self.items.made().home().or_else(|| output.home()));

@@ -64,6 +64,12 @@ pub trait Fused<'a>: Copy {
     /// Number of items; of two arrays, that of the shorter one.
     fn len(&self) -> usize;
 
+    /// Items for which an output has room: all that arrays have, whatever their length.
+    #[doc(hidden)]
+    fn bound(&self) -> usize {
+        self.len()
+    }
+
     /// Whether there are no items.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -318,7 +324,7 @@ pub trait Fused<'a>: Copy {
         U: Element,
         O: Operator<U::Acc>,
     {
-        let output = output.into();
+        let output = output.into().fitted(self.len(), self.bound());
         check_output(self, &output)?;
         let device = device.at_home(|| output.home().or_else(|| self.made().home()));
         match device.kind() {
@@ -372,7 +378,7 @@ pub trait Fused<'a>: Copy {
         O: Operator<A>,
         F: Apply<(A,), Output = U>,
     {
-        let output = output.into();
+        let output = output.into().fitted(self.len(), self.bound());
         check_output(self, &output)?;
         let made = || {
             let mut made = self.made();
@@ -537,7 +543,9 @@ impl<'a> Parts<'a> {
     pub(crate) fn begins(&mut self, items: usize, array: impl Fn() -> Source<'a>) -> Condition {
         let own = self.array(array());
         let in_front = Place::OWN.on_line(u64::MAX, 1);
-        Condition::Begins(own, places::read(items, array(), &in_front, self))
+        // Those in front of items are among them, whatever the length.
+        let before = array();
+        Condition::Begins(own, places::read(items, before.whole(), &in_front, self))
     }
 
     /// The numbers of items, counted from 0.
@@ -617,6 +625,15 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// All of the array, whatever its length.
+    fn whole(self) -> Self {
+        let stored = match self.stored {
+            Stored::Device(range) => Stored::Device(range.whole()),
+            host @ Stored::Host(_) => host,
+        };
+        Self { stored, ..self }
+    }
+
     /// The same bits as numbers of another type of the same size.
     pub(crate) fn bits_as(self, dtype: Dtype) -> Self {
         let stored = match self.stored {
@@ -639,6 +656,10 @@ impl<'a, T: Element> Fused<'a> for View<'a, T> {
 
     fn len(&self) -> usize {
         View::len(self)
+    }
+
+    fn bound(&self) -> usize {
+        View::bound(self)
     }
 
     fn on_host(&self) -> Result<impl Make<Item = T> + 'a> {
@@ -723,6 +744,10 @@ where
         self.input.len()
     }
 
+    fn bound(&self) -> usize {
+        self.input.bound()
+    }
+
     fn check(&self) -> Result<()> {
         self.input.check()
     }
@@ -782,6 +807,10 @@ where
 
     fn len(&self) -> usize {
         self.left.len().min(self.right.len())
+    }
+
+    fn bound(&self) -> usize {
+        self.left.bound().min(self.right.bound())
     }
 
     fn check(&self) -> Result<()> {

@@ -19,6 +19,7 @@ mod gpu;
 mod guards;
 mod inputs;
 mod ladder;
+mod lengths;
 mod operators;
 mod oracle;
 #[cfg(all(feature = "cuda", feature = "wgpu"))]

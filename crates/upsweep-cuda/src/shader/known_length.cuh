@@ -1,0 +1,7 @@
+// The host knows how many items there are, and has launched as many workgroups as have some.
+
+template <typename Call> inline const Call& sized(const Call& call) { return call; }
+
+/// Workgroups that have something to do, and whether this is none of them.
+template <typename Call> inline u32 workgroups_of(const Call&) { return gridDim.x; }
+template <typename Call> inline bool is_idle(const Call&) { return false; }

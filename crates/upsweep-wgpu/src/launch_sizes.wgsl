@@ -1,0 +1,108 @@
+// The launches of a call whose number of items only the device knows: their parameters and the sizes of their grids.
+//
+// The host has set all parameters for the most items that there may be. One thread replaces what follows from their number, and the
+// launches behind it are dispatched indirectly. A length above the bound is brought down to it, and the fault word says so.
+//
+// Numbers of 64 bits are two words, the lower first: not every device has integers of 64 bits.
+
+struct LaunchSizes {
+    unused: array<u32, 3>,
+    /// 2: the length was above the bound. Where the states of other launches have theirs.
+    fault: u32,
+    /// The length that was, and the bound.
+    length: vec2<u32>,
+    bound: vec2<u32>,
+    /// Word at which the length lies.
+    length_at: u32,
+    /// Items of a word, of a workgroup's chunk of words; both powers of two.
+    packed: u32,
+    chunk: u32,
+    /// Workgroups that take chunks, at most; workgroups of a dimension.
+    most_workgroups: u32,
+    grid: u32,
+    windows: u32,
+    /// 1: the parameters are those of a reduction; else of a scan.
+    reduces: u32,
+    unused_too: u32,
+    /// Of each window the number of its first word and the most words; behind them of each window the grid, and that of a launch which
+    /// folds what several workgroups have left.
+    rows: array<vec4<u32>>,
+}
+
+@group(0) @binding(0) var<storage, read> length: array<u32>;
+@group(0) @binding(1) var<storage, read_write> sizes: LaunchSizes;
+@group(0) @binding(2) var<storage, read_write> parameters: array<u32>;
+
+fn is_below(a: vec2<u32>, b: vec2<u32>) -> bool {
+    return a.y < b.y || (a.y == b.y && a.x < b.x);
+}
+
+fn minus(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    return vec2(a.x - b.x, a.y - b.y - u32(a.x < b.x));
+}
+
+/// The number of words of so many items, the last of which may be a part.
+fn words_of_items(items: vec2<u32>) -> vec2<u32> {
+    let low = items.x + (sizes.packed - 1u);
+    let rounded = vec2(low, items.y + u32(low < items.x));
+    let shift = countTrailingZeros(sizes.packed);
+    if (shift == 0u) {
+        return rounded;
+    }
+    return vec2((rounded.x >> shift) | (rounded.y << (32u - shift)), rounded.y >> shift);
+}
+
+/// How many of the words are in a window.
+fn words_in_window(window: u32, words: vec2<u32>) -> u32 {
+    let row = sizes.rows[window];
+    if (!is_below(row.xy, words)) {
+        return 0u;
+    }
+    let left = minus(words, row.xy);
+    return select(min(left.x, row.z), row.z, left.y > 0u);
+}
+
+fn chunks_of_words(words: u32) -> u32 {
+    return words / sizes.chunk + u32(words % sizes.chunk > 0u);
+}
+
+fn grid_of(workgroups: u32) -> vec4<u32> {
+    let x = min(workgroups, sizes.grid);
+    return vec4(x, (workgroups + x - 1u) / max(x, 1u), 1u, 0u);
+}
+
+@compute @workgroup_size(1)
+fn size_launches() {
+    var items = vec2(length[sizes.length_at], length[sizes.length_at + 1u]);
+    if (is_below(sizes.bound, items)) {
+        sizes.fault = 2u;
+        sizes.length = items;
+        items = sizes.bound;
+    }
+    let words = words_of_items(items);
+    var chunks = 0u;
+    for (var w = 0u; w < sizes.windows; w++) {
+        chunks += chunks_of_words(words_in_window(w, words));
+    }
+    // Without items one workgroup says so.
+    chunks = max(chunks, 1u);
+    for (var w = 0u; w < sizes.windows; w++) {
+        let own = words_in_window(w, words);
+        let own_chunks = max(chunks_of_words(own), u32(w == 0u));
+        let workgroups = min(own_chunks, sizes.most_workgroups);
+        let at = w * PARAMETER_WORDS;
+        parameters[at] = own;
+        if (sizes.reduces == 1u) {
+            parameters[at + 4u] = chunks;
+            parameters[at + 5u] = (parameters[at + 5u] & ~2u) | select(0u, 2u, all(items == vec2(0u)));
+        } else {
+            let is_last = own > 0u && all(minus(words, sizes.rows[w].xy) == vec2(own, 0u));
+            parameters[at + 4u] = own_chunks;
+            parameters[at + 5u] = chunks;
+            parameters[at + 6u] = workgroups;
+            parameters[at + 11u] = select(0u, words.x * sizes.packed - items.x, is_last);
+        }
+        sizes.rows[sizes.windows + w] = grid_of(workgroups);
+    }
+    sizes.rows[2u * sizes.windows] = vec4(u32(chunks > 1u), 1u, 1u, 0u);
+}
