@@ -69,10 +69,12 @@ impl Lies {
         let from_end = form.direction == Direction::Reverse;
         let knows_begin = !from_end || inputs.length.is_none();
         let is = |slice: &Slice<'_>| {
-            // An access of its own begins where its item does.
-            let width = if is_whole(slice.kind()) { alignment(slice.kind()) } else { width.into() };
+            // An access of its own begins where its item does, be it the first or the last.
+            if is_whole(slice.kind()) {
+                return slice.pointer().is_multiple_of(alignment(slice.kind()));
+            }
             let turned = if from_end { slice.pointer() + slice.bytes() } else { slice.pointer() };
-            knows_begin && turned.is_multiple_of(width)
+            knows_begin && turned.is_multiple_of(width.into())
         };
         let begins = inputs.arrays.iter().all(is);
         let one_by_one = types.made.is_some() && !begins;

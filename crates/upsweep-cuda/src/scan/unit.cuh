@@ -189,7 +189,7 @@ struct Chunk {
     /// which has the chunk's first row: so that no row need ask whether it is the first. Padding may be the identity, as 0 of sums of
     /// integers is: it is there then.
     void store_start(u32 lane) const {
-        if (!INCLUSIVE && !PADS_WITH_IDENTITY && first == 0 && !scan.has_init) {
+        if (!INCLUSIVE && !PADS_WITH_IDENTITY && first == 0 && !scan.has_init && has_items(scan)) {
             __syncwarp();
             if (lane == 0) {
                 write_identity(scan.output + place(0));

@@ -22,6 +22,8 @@ template <typename Call> inline Call sized(Call call) {
     return call;
 }
 
+template <typename Call> inline bool has_items(const Call& call) { return call.items > 0; }
+
 /// Workgroups that have something to do, and whether this is none of them.
 template <typename Call> inline u32 workgroups_of(const Call& call) { return most_workgroups(call); }
 template <typename Call> inline bool is_idle(const Call& call) { return blockIdx.x >= most_workgroups(call); }

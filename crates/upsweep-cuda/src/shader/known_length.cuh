@@ -2,6 +2,9 @@
 
 template <typename Call> inline const Call& sized(const Call& call) { return call; }
 
+/// Without any, nothing was launched.
+template <typename Call> inline bool has_items(const Call&) { return true; }
+
 /// Workgroups that have something to do, and whether this is none of them.
 template <typename Call> inline u32 workgroups_of(const Call&) { return gridDim.x; }
 template <typename Call> inline bool is_idle(const Call&) { return false; }

@@ -5,7 +5,7 @@ use upsweep_core::{
     Arrangement, Bounds, Direction, GpuScanStrategy, Kind, ScanGlobal, ScanLocal, SegmentedBy,
     Tail, WorkgroupPolicy,
 };
-use upsweep_gpu::layout::width_of;
+use upsweep_gpu::layout::{is_whole, width_of};
 
 use super::TICKET_BITS;
 use upsweep_gpu::{Form, Scalar, Selecting};
@@ -261,7 +261,7 @@ impl Lies {
                 Direction::Forward => before,
                 Direction::Reverse => before + slice.items * kind.size() as u64,
             };
-            knows_begin && begin.is_multiple_of(multiple.into())
+            (knows_begin || is_whole(kind)) && begin.is_multiple_of(multiple.into())
         };
         let begins = |input| begins_at(input, types.item, width);
         let aligned = of_one.is_none_or(begins);

@@ -1,0 +1,39 @@
+//! What a kernel finds wrong is told to whoever waits for the device next. So this is a program of its own, where nobody else waits.
+
+use upsweep::{Array, Device, Element, Error, Sum, inclusive_scan_into, reduce, reduce_into};
+use upsweep_testing::{Selection, for_each_device_of};
+
+fn on<T: Element>(device: &Device, items: &[T]) -> Array<T> {
+    Array::from_slice(device, items).expect("memory")
+}
+
+#[test]
+fn lengths_above_their_bound_are_brought_down_and_told() {
+    for_each_device_of(Selection::Representative, |device| {
+        let of = &device.device;
+        let (items, length) = (on(of, &[1u32, 2, 3, 4]), on(of, &[5u64]));
+        let told = Error::LengthAboveBound { length: 5, bound: 4 };
+        let view = items.view().with_length(&length);
+        if !device.is_gpu() {
+            assert_eq!(view.map(drop), Err(told), "{device}");
+            return;
+        }
+        let view = view.expect("a view");
+        let mut sums = on(of, &[9u32; 4]);
+        inclusive_scan_into(of, view, &mut sums, Sum).expect("begun");
+        assert_eq!(of.wait(), Err(told.clone()), "{device}");
+        assert_eq!(of.wait(), Ok(()), "{device}: it is told once");
+        assert_eq!(sums.to_vec(), Ok(vec![1, 3, 6, 10]), "{device}");
+        assert_eq!(reduce(of, view, Sum), Err(told.clone()), "{device}");
+        let mut total = on(of, &[9u32]);
+        reduce_into(of, view, &mut total, Sum).expect("begun");
+        assert_eq!(of.wait(), Err(told.clone()), "{device}");
+        assert_eq!(total.to_vec(), Ok(vec![10]), "{device}");
+        let (longest, mut found) = (on(of, &[u64::MAX]), on(of, &[9u32; 4]));
+        let view = items.view().with_length(&longest).expect("a view");
+        inclusive_scan_into(of, view, &mut found, Sum).expect("begun");
+        let told = Error::LengthAboveBound { length: u64::MAX, bound: 4 };
+        assert_eq!(of.wait(), Err(told), "{device}");
+        assert_eq!(found.to_vec(), Ok(vec![1, 3, 6, 10]), "{device}");
+    });
+}
