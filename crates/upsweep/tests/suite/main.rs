@@ -1,5 +1,6 @@
 //! The tests of the public functions, in one program: kernels of user-defined types are compiled once for all of them, and every
-//! GPU is opened once. `plans` counts allocations and `large` needs the machine's memory, so those are programs of their own.
+//! GPU is opened once. `plans` counts allocations, `large` needs the machine's memory, and `faults` waits for what others would be
+//! told, so those are programs of their own.
 
 mod annotated;
 #[cfg(feature = "any")]
