@@ -179,8 +179,10 @@ impl Wanted<'_> {
         ]);
         if let Some(selecting) = form.selecting {
             constants.extend([
-                ("WRITES_SELECTED", u64::from(selecting != Selecting::Counted)),
+                ("WRITES_SELECTED", u64::from(selecting.writes())),
                 ("PARTITIONS", u64::from(selecting == Selecting::Partitioned)),
+                ("BEGINS_BEHIND", u64::from(selecting.begins_behind())),
+                ("COUNTS", u64::from(selecting.counts())),
             ]);
         }
         if let Some(cut) = &types.cut {
