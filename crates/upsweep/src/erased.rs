@@ -8,7 +8,7 @@
     )
 )]
 
-use upsweep_core::Language;
+use upsweep_core::{Condition, Language};
 use upsweep_cpu::Cpu;
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{
@@ -161,6 +161,16 @@ pub(crate) trait ErasedGpu {
         partitions: bool,
         output: ErasedItemsMut<'_>,
         count: ErasedItemsMut<'_>,
+    ) -> Result<()>;
+
+    /// All items that are made: those of which the recipe's condition holds, those of the others of which `second` does, and the rest; and
+    /// the two borders.
+    fn partition3(
+        &self,
+        made: &fused::Made<'_>,
+        second: &Condition,
+        output: ErasedItemsMut<'_>,
+        borders: ErasedItemsMut<'_>,
     ) -> Result<()>;
 
     /// The selection of items that are made of arrays of the device's, to be run as often as wanted.

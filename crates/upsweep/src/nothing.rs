@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use upsweep_core::{
-    Backend, Extreme, Language, Limits, Number, Operator, Policy, Reduce, ReduceState, Rungs, Scan,
-    ScanState, Strategy, Why, Widen, Work, WorkgroupPolicy,
+    Backend, Condition, Extreme, Language, Limits, Number, Operator, Policy, Reduce, ReduceState,
+    Rungs, Scan, ScanState, Strategy, Why, Widen, Work, WorkgroupPolicy,
 };
 
 use upsweep_gpu::bits::Words;
@@ -153,6 +153,16 @@ impl ErasedGpu for NoGpu {
         &self,
         _: &fused::Made<'_>,
         _: bool,
+        _: ErasedItemsMut<'_>,
+        _: ErasedItemsMut<'_>,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn partition3(
+        &self,
+        _: &fused::Made<'_>,
+        _: &Condition,
         _: ErasedItemsMut<'_>,
         _: ErasedItemsMut<'_>,
     ) -> Result<()> {

@@ -1,6 +1,6 @@
 //! What the facade does with GPUs, whoever reaches them.
 
-use upsweep_core::{Extreme, Language, Work};
+use upsweep_core::{Condition, Extreme, Language, Work};
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{
     ErasedPacked, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedSource,
@@ -434,6 +434,21 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         with_ingredients(self, made, |made| {
             let (gpu, options) = (self.gpu(), options.into());
             select::select(gpu, &mut workspace, made, partitions, outputs, &options)
+        })
+    }
+
+    fn partition3(
+        &self,
+        made: &fused::Made<'_>,
+        second: &Condition,
+        output: ErasedItemsMut<'_>,
+        borders: ErasedItemsMut<'_>,
+    ) -> Result<()> {
+        let (outputs, options) = ([target(self, output)?, target(self, borders)?], self.options());
+        let mut workspace = G::Workspace::default();
+        with_ingredients(self, made, |made| {
+            let (gpu, options) = (self.gpu(), options.into());
+            select::partition3(gpu, &mut workspace, made, second, outputs, &options)
         })
     }
 
