@@ -135,7 +135,7 @@ pub use reduce::{
 };
 pub use runs::{
     run_length_encode, run_length_encode_into, unique, unique_by_key, unique_by_key_into,
-    unique_into,
+    unique_in_place, unique_into,
 };
 pub use scan::{
     exclusive_scan, exclusive_scan_in_place, exclusive_scan_into, inclusive_scan,
@@ -148,7 +148,7 @@ pub use segmented::{
 };
 pub use select::{
     Compacted, bind_select, partition, partition_into, positions, positions_into, select,
-    select_into,
+    select_in_place, select_into,
 };
 pub use stream::{ReduceStream, ScanStream};
 /// What the annotations write down of functions.
