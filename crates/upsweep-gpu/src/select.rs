@@ -29,6 +29,11 @@ pub enum Selecting {
 }
 
 impl Selecting {
+    /// What becomes of items that are selected, with the others behind them or without.
+    pub fn of(partitions: bool) -> Self {
+        if partitions { Self::Partitioned } else { Self::Selected }
+    }
+
     /// Whether items are written.
     pub fn writes(self) -> bool {
         self != Self::Counted
@@ -59,7 +64,7 @@ pub fn signature(recipe: &Recipe, items: u64, language: Language) -> Signature {
 }
 
 /// Writes the items of which the recipe's condition holds to `output`, in their order, and how many they are to the one item of `count`.
-/// Partitioned, the others follow behind them, in theirs. `output` has room for as many items as are made. Waits for what is in the host's
+/// Partitioned, the others follow behind them, in theirs. Of another kind, what it says is written. `output` has room for as many items as are made. Waits for what is in the host's
 /// memory only.
 ///
 /// # Errors
@@ -68,7 +73,7 @@ pub fn select<G: Primitives>(
     gpu: &Arc<G>,
     workspace: &mut G::Workspace,
     made: &Ingredients<'_, G::Slice<'_>>,
-    partitions: bool,
+    selecting: Selecting,
     [output, count]: [ErasedTarget<'_, G::Slice<'_>>; 2],
     options: &ScanOptions,
 ) -> Result<()> {
@@ -78,12 +83,11 @@ pub fn select<G: Primitives>(
     let outputs = Outputs::new(gpu, made.recipe, Some(output), count)?;
     let uploaded = on_device::upload_all(gpu, made)?;
     let made = (made, &uploaded[..]);
+    let partitions = selecting == Selecting::Partitioned;
     if partitions {
         outputs.begin(gpu, workspace, made, Selecting::Counted, options)?;
-        outputs.begin(gpu, workspace, made, Selecting::Partitioned, options)?;
-    } else {
-        outputs.begin(gpu, workspace, made, Selecting::Selected, options)?;
     }
+    outputs.begin(gpu, workspace, made, selecting, options)?;
     outputs.finish(gpu, items, partitions)
 }
 

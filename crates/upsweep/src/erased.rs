@@ -13,7 +13,7 @@ use upsweep_cpu::Cpu;
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{
     ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedType, HostItems,
-    HostItemsMut, Signature,
+    HostItemsMut, Selecting, Signature,
 };
 
 use crate::memory::Range;
@@ -153,12 +153,11 @@ pub(crate) trait ErasedGpu {
         problem: &ErasedReduce,
     ) -> Result<()>;
 
-    /// The items that are made of which the recipe's condition holds, in their order, and how many there are. If it `partitions`, the
-    /// others follow behind them.
+    /// Of the items that are made and of which the recipe's condition holds what `selecting` says, in their order, and how many there are.
     fn select(
         &self,
         made: &fused::Made<'_>,
-        partitions: bool,
+        selecting: Selecting,
         output: ErasedItemsMut<'_>,
         count: ErasedItemsMut<'_>,
     ) -> Result<()>;

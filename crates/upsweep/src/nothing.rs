@@ -11,7 +11,7 @@ use upsweep_core::{
 };
 
 use upsweep_gpu::bits::Words;
-use upsweep_gpu::{ErasedReduce, ErasedScan, Signature};
+use upsweep_gpu::{ErasedReduce, ErasedScan, Selecting, Signature};
 
 use crate::backend::{Record, ViewBackend};
 use crate::erased::{
@@ -152,7 +152,7 @@ impl ErasedGpu for NoGpu {
     fn select(
         &self,
         _: &fused::Made<'_>,
-        _: bool,
+        _: Selecting,
         _: ErasedItemsMut<'_>,
         _: ErasedItemsMut<'_>,
     ) -> Result<()> {

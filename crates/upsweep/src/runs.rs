@@ -1,6 +1,6 @@
 //! Runs of neighbours that are the same: the first of each, and how long they are.
 
-use upsweep_gpu::ErasedReduce;
+use upsweep_gpu::{ErasedReduce, Selecting};
 
 use crate::backend::ViewBackend;
 use crate::erased::Erased;
@@ -228,7 +228,7 @@ fn keep_first<T: Element>(
         Erased::Gpu(gpu) => {
             let mut own = None;
             let made = firsts(there(&device, items, &mut own)?);
-            gpu.select(&made, false, output.erased().items, count.erased().items)
+            gpu.select(&made, Selecting::Selected, output.erased().items, count.erased().items)
         }
     }
 }
@@ -250,7 +250,7 @@ fn keep_within<T: Element>(
         Erased::Gpu(gpu) => {
             let own = copied(&device, gpu, &items)?;
             let made = firsts(own.view());
-            gpu.select(&made, false, items.erased().items, count.erased().items)
+            gpu.select(&made, Selecting::Selected, items.erased().items, count.erased().items)
         }
     }
 }
@@ -278,14 +278,14 @@ fn keep_first_by_key<K: Element, T: Element>(
             let mut own = None;
             let keys = there(&device, keys, &mut own)?;
             let made = firsts(keys);
-            gpu.select(&made, false, unique.erased().items, count.erased().items)?;
+            gpu.select(&made, Selecting::Selected, unique.erased().items, count.erased().items)?;
             let mut parts = Parts::default();
             let condition = parts.begins(keys.len(), || Source::of(keys).bits());
             let source = Source::of(items).bits();
             let kind = source.kind;
             let item = parts.array(source);
             let made = Made::selecting(items.len(), kind, item, condition, parts);
-            gpu.select(&made, false, output.erased().items, count.erased().items)
+            gpu.select(&made, Selecting::Selected, output.erased().items, count.erased().items)
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use upsweep_core::Condition;
+use upsweep_gpu::Selecting;
 
 use crate::backend::{Kind, ViewBackend, wrong_device};
 use crate::erased::{Erased, ErasedGpu};
@@ -232,7 +233,7 @@ fn within<T: Element, F: Number>(
         Erased::Gpu(gpu) => {
             let own = copied(&device, gpu, &items)?;
             let made = flagged(own.view(), flags);
-            gpu.select(&made, false, items.erased().items, count.erased().items)
+            gpu.select(&made, Selecting::Selected, items.erased().items, count.erased().items)
         }
     }
 }
@@ -255,7 +256,7 @@ pub(crate) fn copied<T: Element>(
     let kind = source.kind;
     let item = parts.array(source);
     let made = Made::selecting(range.len(), kind, item, Condition::All, parts);
-    gpu.select(&made, false, output.erased().items, count.erased().items)?;
+    gpu.select(&made, Selecting::Selected, output.erased().items, count.erased().items)?;
     Ok(own.items)
 }
 
@@ -390,7 +391,12 @@ fn by_flags<T: Element, F: Number>(
         }
         Erased::Gpu(gpu) => {
             let made = flagged(items, flags);
-            gpu.select(&made, partitions, output.erased().items, count.erased().items)
+            gpu.select(
+                &made,
+                Selecting::of(partitions),
+                output.erased().items,
+                count.erased().items,
+            )
         }
     }
 }
@@ -440,7 +446,7 @@ fn find_positions<I: GatherIndex, F: Number>(
             let number = parts.numbers(I::DTYPE);
             let made = Made::selecting(flags.len(), I::KIND, number, Condition::IsSet(0), parts);
             let (output, count) = (output.erased().items, count.erased().items);
-            gpu.select(&made, false, output, count)
+            gpu.select(&made, Selecting::Selected, output, count)
         }
     }
 }

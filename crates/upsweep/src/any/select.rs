@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use upsweep_core::Condition;
+use upsweep_gpu::Selecting;
 
 use super::array::AnyArray;
 use super::view::{AnyView, AnyViewMut, on_host, on_host_mut};
@@ -306,7 +307,7 @@ fn by_flags(
         }
         Erased::Gpu(gpu) => {
             let made = flagged(items, flags);
-            gpu.select(&made, partitions, output.erased(), count.erased().items)
+            gpu.select(&made, Selecting::of(partitions), output.erased(), count.erased().items)
         }
     }
 }
@@ -442,7 +443,7 @@ fn find(
         }
         Erased::Gpu(gpu) => {
             let made = numbered(items, numbers);
-            gpu.select(&made, false, output.erased(), count.erased().items)
+            gpu.select(&made, Selecting::Selected, output.erased(), count.erased().items)
         }
     }
 }

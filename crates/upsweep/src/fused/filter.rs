@@ -1,6 +1,7 @@
 //! Items of which a predicate holds.
 
 use upsweep_core::{Condition, Formula, Make};
+use upsweep_gpu::Selecting;
 
 use super::{Fused, Made, Parts, Place};
 use crate::backend::ViewBackend;
@@ -265,7 +266,7 @@ where
             Erased::Gpu(gpu) => {
                 let made = self.made(I::KIND, |_, parts| parts.numbers(I::DTYPE));
                 let (output, count) = (output.erased().items, count.erased().items);
-                gpu.select(&made, false, output, count)
+                gpu.select(&made, Selecting::Selected, output, count)
             }
         }
     }
@@ -314,7 +315,12 @@ where
             }
             Erased::Gpu(gpu) => {
                 let made = self.made(<E::Item as Element>::KIND, |formula, _| formula);
-                gpu.select(&made, partitions, output.erased().items, count.erased().items)
+                gpu.select(
+                    &made,
+                    Selecting::of(partitions),
+                    output.erased().items,
+                    count.erased().items,
+                )
             }
         }
     }
