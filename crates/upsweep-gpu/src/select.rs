@@ -64,8 +64,8 @@ pub fn signature(recipe: &Recipe, items: u64, language: Language) -> Signature {
 }
 
 /// Writes the items of which the recipe's condition holds to `output`, in their order, and how many they are to the one item of `count`.
-/// Partitioned, the others follow behind them, in theirs. Of another kind, what it says is written. `output` has room for as many items as are made. Waits for what is in the host's
-/// memory only.
+/// Partitioned, the others follow behind them, in theirs. `selecting` may be another kind that needs one launch. `output` has room for as many
+/// items as are made. Waits for what is in the host's memory only.
 ///
 /// # Errors
 /// As [`scan_made`](crate::scan::scan_made), and [`Error::ResultLength`].

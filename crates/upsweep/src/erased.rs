@@ -153,7 +153,8 @@ pub(crate) trait ErasedGpu {
         problem: &ErasedReduce,
     ) -> Result<()>;
 
-    /// Of the items that are made and of which the recipe's condition holds what `selecting` says, in their order, and how many there are.
+    /// What `selecting` says of the items that are made: those of which the recipe's condition holds, in their order, and how many there are;
+    /// if it partitions, the others follow behind them.
     fn select(
         &self,
         made: &fused::Made<'_>,

@@ -13,8 +13,8 @@ use crate::{Array, Device, Element, Error, Number, Result, View, ViewMut};
 ///
 /// # Arguments
 /// - `items`: any number of items.
-/// - `first`, `second`: a number for each of them. It is 0 if all of its bytes are: so −0 selects. Where the first flag selects, the second says
-///   nothing.
+/// - `first`, `second`: a number for each of them. It is 0 if all of its bytes are: so −0 selects. Where the first flag selects, the second
+///   says nothing.
 ///
 /// # Result
 /// All items in an array on the device. The same on every device, bit for bit.

@@ -138,8 +138,8 @@ where
         self.take(device, true, output.into(), count.into())
     }
 
-    /// All items in three parts: those of which the predicate holds; behind them those of the others of which `second` holds; and behind these the
-    /// rest. Each part keeps its order. The second result is where the second part and the rest begin.
+    /// All items in three parts: those of which the predicate holds; behind them those of the others of which `second` holds; and behind these
+    /// the rest. Each part keeps its order. The second result is where the second part and the rest begin.
     ///
     /// # Cost
     /// A CPU makes each item four times, twice of them to count. On a GPU every array is read three times, and it waits for the borders.
