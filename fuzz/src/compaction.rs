@@ -51,6 +51,16 @@ fn check<T: Sample + Number + PartialOrd>(bytes: &mut InputBytes<'_>) {
         assert_same(kept, &compaction::select(&items, &flags), &context);
     }
     output.check_bands(&context);
+    let (seconds, mut output) =
+        (bytes.array::<u8>(), Guarded::<T>::new(items.len(), start % 16, POISONS[start % 2]));
+    let seconds: Vec<u8> = seconds.into_iter().chain([0, 1]).cycle().take(items.len()).collect();
+    let (into, mut borders) = (output.items_mut(), [0; 2]);
+    any::partition3_into(&device, input.items(), (&flags, &seconds), into, &mut borders)
+        .expect("three parts");
+    let (expected, between) = compaction::partition3(&items, &flags, &seconds);
+    assert_eq!(borders, between.map(|border| border as u64), "{context}");
+    assert_same(output.items(), &expected, &context);
+    output.check_bands(&context);
     let found = any::positions(&device, input.items(), Dtype::U64).expect("positions");
     let found = found.into_array().and_then(any::AnyArray::into_typed::<u64>).expect("numbers");
     assert_same(&found.into_vec().expect("numbers"), &compaction::positions(&items), &context);

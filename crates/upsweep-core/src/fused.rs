@@ -351,6 +351,8 @@ pub struct Recipe {
 /// Of which items something holds.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
+    /// All of them.
+    All,
     /// Those of which a `bool` is true.
     Holds(Formula),
     /// Those of which the item of the same number, in the array of this number, has a bit that is set.
@@ -358,6 +360,38 @@ pub enum Condition {
     /// The first of all, and those of which the first formula has other bits than of the item in front. The second is that: the same array,
     /// read anywhere, whatever it has for the first item of all.
     Begins(Formula, Formula),
+    /// Those of which this does not hold.
+    Not(Box<Condition>),
+    /// Those of which both hold.
+    Both(Box<Condition>, Box<Condition>),
+}
+
+impl Condition {
+    /// Calls `body` with every part of its formulas, what is made first before what is made of it.
+    fn for_each<'a>(&'a self, body: &mut impl FnMut(&'a Formula)) {
+        match self {
+            Self::Holds(formula) => formula.for_each(body),
+            Self::Begins(own, front) => {
+                own.for_each(body);
+                front.for_each(body);
+            }
+            Self::All | Self::IsSet(_) => {}
+            Self::Not(other) => other.for_each(body),
+            Self::Both(own, other) => {
+                own.for_each(body);
+                other.for_each(body);
+            }
+        }
+    }
+
+    /// Of three parts, of which this condition says the first and another one the second: the conditions of each.
+    #[must_use]
+    pub fn in_three(self, second: Self) -> [Self; 3] {
+        let not = |condition: &Self| Box::new(Self::Not(Box::new(condition.clone())));
+        let rest = Self::Both(not(&self), not(&second));
+        let middle = Self::Both(not(&self), Box::new(second));
+        [self, middle, rest]
+    }
 }
 
 /// The kind by which items are dealt out that are made of no array.
@@ -397,14 +431,7 @@ impl Recipe {
     pub fn for_each<'a>(&'a self, body: &mut impl FnMut(&'a Formula)) {
         self.formula.for_each(body);
         self.written.iter().for_each(|written| written.for_each(body));
-        match &self.condition {
-            Some(Condition::Holds(formula)) => formula.for_each(body),
-            Some(Condition::Begins(own, front)) => {
-                own.for_each(body);
-                front.for_each(body);
-            }
-            Some(Condition::IsSet(_)) | None => {}
-        }
+        self.condition.iter().for_each(|condition| condition.for_each(body));
     }
 
     /// The functions that it calls.

@@ -522,7 +522,13 @@ fn selections_compile() {
         "blocked-16-checked/raking/look-back-fallback".parse().ok(),
         "striped-16-exact/blelloch/aggregates".parse().ok(),
     ];
-    let ways = [Selecting::Selected, Selecting::Partitioned, Selecting::Counted];
+    let ways = [
+        Selecting::Selected,
+        Selecting::Partitioned,
+        Selecting::Counted,
+        Selecting::Behind,
+        Selecting::Last,
+    ];
     for (number, recipe) in selections().iter().enumerate() {
         for (turn, strategy) in strategies.iter().enumerate() {
             let turn = number + turn;

@@ -78,14 +78,37 @@ impl FusedInput {
     /// `front` says the item in front, if it was read with it.
     pub fn item_text<S: Syntax, T: Terms>(&self, terms: &T, front: Option<&T>) -> String {
         let Self { recipe, functions } = self;
-        let is_selected = match &recipe.condition {
-            None => return recipe.formula.text(functions, terms),
-            Some(Condition::Holds(formula)) => formula.text(functions, terms),
-            Some(Condition::IsSet(array)) => {
+        let Some(condition) = &recipe.condition else {
+            return recipe.formula.text(functions, terms);
+        };
+        let is_selected = self.condition_text::<S, T>(condition, terms, front);
+        S::structure("Item", &[recipe.formula.text_as("Payload", functions, terms), is_selected])
+    }
+
+    /// An expression for whether a condition holds. Nothing branches: kernels have it for each item.
+    fn condition_text<S: Syntax, T: Terms>(
+        &self,
+        condition: &Condition,
+        terms: &T,
+        front: Option<&T>,
+    ) -> String {
+        let Self { recipe, functions } = self;
+        match condition {
+            Condition::All => "true".to_owned(),
+            Condition::Holds(formula) => formula.text(functions, terms),
+            Condition::IsSet(array) => {
                 let bits = recipe.arrays[*array].number().map_or(Scalar::U32, Scalar::of);
                 format!("({} != {})", terms.item(*array, ""), S::literal(bits, "0"))
             }
-            Some(Condition::Begins(own, before)) => {
+            Condition::Not(other) => {
+                format!("(!{})", self.condition_text::<S, T>(other, terms, front))
+            }
+            Condition::Both(own, other) => {
+                let [own, other] =
+                    [own, other].map(|of| self.condition_text::<S, T>(of, terms, front));
+                format!("({})", S::select(&own, &other, "false"))
+            }
+            Condition::Begins(own, before) => {
                 let bits = own.bits(functions, terms);
                 let others = match front {
                     Some(front) => own.bits(functions, front),
@@ -97,8 +120,7 @@ impl FusedInput {
                     || format!("{} == {}", terms.number(false), S::literal(Scalar::U32, "0"));
                 any_of::<S>(differ.chain(front.is_none().then(number)))
             }
-        };
-        S::structure("Item", &[recipe.formula.text_as("Payload", functions, terms), is_selected])
+        }
     }
 
     /// The type of items that a function makes.

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use upsweep_core::{Dtype, Error, Kind, Language, Recipe, Result, Sum};
+use upsweep_core::{Condition, Dtype, Error, Kind, Language, Recipe, Result, Sum};
 
 use crate::arrays::{ErasedTarget, Ingredients, Part, check_lengths};
 use crate::erased::{ErasedType, Signature};
@@ -22,6 +22,32 @@ pub enum Selecting {
     Partitioned,
     /// They are counted.
     Counted,
+    /// Those that are selected are written behind as many as the first of two counts says; the second gets how many there are up to them.
+    Behind,
+    /// Those that are selected are written behind as many as the count says, and not counted: they are the last.
+    Last,
+}
+
+impl Selecting {
+    /// What becomes of items that are selected, with the others behind them or without.
+    pub fn of(partitions: bool) -> Self {
+        if partitions { Self::Partitioned } else { Self::Selected }
+    }
+
+    /// Whether items are written.
+    pub fn writes(self) -> bool {
+        self != Self::Counted
+    }
+
+    /// Whether the number of items is left, as the last of the counts.
+    pub fn counts(self) -> bool {
+        !matches!(self, Self::Partitioned | Self::Last)
+    }
+
+    /// Whether items are written from the place on that the first count says.
+    pub fn begins_behind(self) -> bool {
+        matches!(self, Self::Behind | Self::Last)
+    }
 }
 
 /// What the number of items is that are selected.
@@ -38,8 +64,8 @@ pub fn signature(recipe: &Recipe, items: u64, language: Language) -> Signature {
 }
 
 /// Writes the items of which the recipe's condition holds to `output`, in their order, and how many they are to the one item of `count`.
-/// Partitioned, the others follow behind them, in theirs. `output` has room for as many items as are made. Waits for what is in the host's
-/// memory only.
+/// Partitioned, the others follow behind them, in theirs. `selecting` may be another kind that needs one launch. `output` has room for as many
+/// items as are made. Waits for what is in the host's memory only.
 ///
 /// # Errors
 /// As [`scan_made`](crate::scan::scan_made), and [`Error::ResultLength`].
@@ -47,26 +73,66 @@ pub fn select<G: Primitives>(
     gpu: &Arc<G>,
     workspace: &mut G::Workspace,
     made: &Ingredients<'_, G::Slice<'_>>,
-    partitions: bool,
+    selecting: Selecting,
     [output, count]: [ErasedTarget<'_, G::Slice<'_>>; 2],
     options: &ScanOptions,
 ) -> Result<()> {
     let items = usize::try_from(made.items).unwrap_or(usize::MAX);
     check_lengths(items, output.len())?;
+    check_count(count.len())?;
     let outputs = Outputs::new(gpu, made.recipe, Some(output), count)?;
+    let uploaded = on_device::upload_all(gpu, made)?;
+    let made = (made, &uploaded[..]);
+    let partitions = selecting == Selecting::Partitioned;
     if partitions {
         outputs.begin(gpu, workspace, made, Selecting::Counted, options)?;
-        // Kernels of another kind need scratch memory of their own.
-        let workspace = &mut G::Workspace::default();
-        outputs.begin(gpu, workspace, made, Selecting::Partitioned, options)?;
-    } else {
-        outputs.begin(gpu, workspace, made, Selecting::Selected, options)?;
     }
-    let all = match partitions {
-        true => on_device::length_of(made)?,
-        false => None,
+    outputs.begin(gpu, workspace, made, selecting, options)?;
+    let all = if partitions { Some(on_device::length_of(made.0)?) } else { None };
+    outputs.finish(gpu, items, all)
+}
+
+/// Writes all items to `output`: those of which the recipe's condition holds; behind them those of the others of which `second` holds; and
+/// behind these the rest, each in their order. The two items of `borders` say where the second ones and the rest begin. Waits for what is in
+/// the host's memory only.
+///
+/// The parts are three selections, each of which begins where the device knows that the one in front has ended.
+///
+/// # Errors
+/// As [`select`], with [`Error::Buffer`] unless there are two borders.
+pub fn partition3<G: Primitives>(
+    gpu: &Arc<G>,
+    workspace: &mut G::Workspace,
+    made: &Ingredients<'_, G::Slice<'_>>,
+    second: &Condition,
+    [output, borders]: [ErasedTarget<'_, G::Slice<'_>>; 2],
+    options: &ScanOptions,
+) -> Result<()> {
+    let items = usize::try_from(made.items).unwrap_or(usize::MAX);
+    check_lengths(items, output.len())?;
+    check_borders(borders.len())?;
+    let Some(first) = made.recipe.condition.clone() else {
+        return Err(Error::Buffer { reason: "items of no condition have no parts".to_owned() });
     };
-    outputs.finish(gpu, items, partitions.then_some(all))
+    let outputs = Outputs::new(gpu, made.recipe, Some(output), borders)?;
+    let uploaded = on_device::upload_all(gpu, made)?;
+    let ways = [Selecting::Selected, Selecting::Behind, Selecting::Last];
+    for (condition, way) in first.in_three(second.clone()).into_iter().zip(ways) {
+        let recipe = Recipe { condition: Some(condition), ..made.recipe.clone() };
+        let made = Ingredients { recipe: &recipe, ..*made };
+        outputs.begin(gpu, workspace, (&made, &uploaded), way, options)?;
+    }
+    outputs.finish(gpu, items, Some(on_device::length_of(made)?))
+}
+
+/// That there is room for two borders.
+fn check_borders(borders: usize) -> Result<()> {
+    if borders == 2 {
+        return Ok(());
+    }
+    Err(Error::Buffer {
+        reason: format!("three parts have 2 borders, there is room for {borders}"),
+    })
 }
 
 /// A selection of items that are made of arrays of the device's into the first slice, whose number goes to the one item of the second.
@@ -108,15 +174,17 @@ pub fn count<G: Primitives>(
     count: ErasedTarget<'_, G::Slice<'_>>,
     options: &ScanOptions,
 ) -> Result<()> {
+    check_count(count.len())?;
     let outputs = Outputs::new(gpu, made.recipe, None, count)?;
-    outputs.begin(gpu, workspace, made, Selecting::Counted, options)?;
+    let uploaded = on_device::upload_all(gpu, made)?;
+    outputs.begin(gpu, workspace, (made, &uploaded), Selecting::Counted, options)?;
     outputs.finish(gpu, 0, None)
 }
 
-/// What a call writes.
+/// What a call writes: items, and one or two counts.
 struct Outputs<'a, 'b, G: Primitives> {
     items: Option<Written<'a, 'b, G>>,
-    count: Written<'a, 'b, G>,
+    counts: Written<'a, 'b, G>,
 }
 
 impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
@@ -124,36 +192,39 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
         gpu: &Arc<G>,
         recipe: &Recipe,
         items: Option<ErasedTarget<'a, G::Slice<'b>>>,
-        count: ErasedTarget<'a, G::Slice<'b>>,
+        counts: ErasedTarget<'a, G::Slice<'b>>,
     ) -> Result<Self> {
-        check_count(count.len())?;
         let is_read = items.as_ref().is_some_and(ErasedTarget::is_on_host);
         let items = items.map(|items| Written::new(gpu, items, recipe.item)).transpose()?;
-        let count = Written::new(gpu, count, COUNT)?;
-        if let Written::Device(count) = &count {
-            gpu.check_copies(count, true, is_read)?;
+        let counts = Written::new(gpu, counts, COUNT)?;
+        if let Written::Device(counts) = &counts {
+            gpu.check_copies(counts, true, is_read)?;
         }
-        Ok(Self { items, count })
+        Ok(Self { items, counts })
     }
 
     fn begin(
         &self,
         gpu: &Arc<G>,
         workspace: &mut G::Workspace,
-        made: &Ingredients<'_, G::Slice<'_>>,
+        (made, uploaded): (&Ingredients<'_, G::Slice<'_>>, &[Option<G::Buffer>]),
         selecting: Selecting,
         options: &ScanOptions,
     ) -> Result<()> {
         let types =
             gpu.types_of_made(made.recipe, &signature(made.recipe, made.items, G::LANGUAGE))?;
-        let count = self.count.slice()?;
+        let counts = self.counts.slice()?;
         if made.items == 0 {
-            return gpu.to_device(&count, &[0; 8]);
+            return gpu.to_device(&counts, &[0; 16][..8 * counts.len().min(2)]);
         }
-        let uploaded = on_device::upload_all(gpu, made)?;
-        let items = self.items.as_ref().filter(|_| selecting != Selecting::Counted);
+        let counts = match selecting {
+            Selecting::Behind => counts,
+            Selecting::Last => counts.part(COUNT, 1..2),
+            _ => counts.first(COUNT, 1)?,
+        };
+        let items = self.items.as_ref().filter(|_| selecting.writes());
         let items = items.map(Written::slice).transpose()?;
-        let (made, outputs) = ((made, &uploaded[..]), (items, count));
+        let (made, outputs) = ((made, uploaded), (items, counts));
         let bound = bind_types(gpu, workspace, made, types, selecting, outputs, options)?;
         gpu.begin(&bound)
     }
@@ -161,15 +232,16 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
     /// Copies to the host what is wanted there, as much as there is, and waits for it. Partitioned, those are all items, whose number the
     /// device may know.
     fn finish(self, gpu: &Arc<G>, items: usize, all: Option<Option<G::Slice<'_>>>) -> Result<()> {
-        let Self { items: written, count } = self;
+        let Self { items: written, counts } = self;
         if let Some(written) = written.filter(|written| written.is_on_host() && items > 0) {
             let found = match all {
                 Some(length) => on_device::known(gpu, length, items)?,
-                None => on_device::known(gpu, Some(count.slice()?), items)?,
+                None => on_device::known(gpu, Some(counts.slice()?), items)?,
             };
             written.finish(gpu, found)?;
         }
-        count.finish(gpu, 1)
+        let all = counts.slice()?.len();
+        counts.finish(gpu, all)
     }
 }
 

@@ -37,7 +37,8 @@ pub fn recipes() -> Vec<Recipe> {
     ]
 }
 
-/// Recipes of items of which some are selected: of every size, by flags, by a predicate and as the first of each run, and of their numbers.
+/// Recipes of items of which some are selected: of every size, by flags, by a predicate and as the first of each run, and of
+/// their numbers; those of a part of three; and all.
 #[must_use]
 pub fn selections() -> Vec<Recipe> {
     let number = |dtype: Dtype| Kind::Number(dtype);
@@ -55,6 +56,15 @@ pub fn selections() -> Vec<Recipe> {
             condition: Some(Condition::Begins(Formula::Item(0), front)),
             ..Recipe::of_arrays(kind, vec![kind], Formula::Item(0))
         }
+    };
+    // By two arrays of flags, of which the second says nothing where the first is set.
+    let in_part = |part: usize, item: Kind| Recipe {
+        condition: Some(Condition::IsSet(1).in_three(Condition::IsSet(2))[part].clone()),
+        ..Recipe::of_arrays(
+            item,
+            vec![item, number(Dtype::U8), number(Dtype::U16)],
+            Formula::Item(0),
+        )
     };
     let beside = number(Dtype::U32);
     let by_key = |key: Kind| Recipe {
@@ -90,5 +100,15 @@ pub fn selections() -> Vec<Recipe> {
         begins(Wide::KIND),
         by_key(number(Dtype::U64)),
         by_key(Stretch::KIND),
+        in_part(1, number(Dtype::U32)),
+        in_part(2, Wide::KIND),
+        Recipe {
+            condition: Some(near(Formula::Item(0)).in_three(near(Formula::Item(0)))[1].clone()),
+            ..Recipe::of_arrays(float, vec![float], Formula::Item(0))
+        },
+        Recipe {
+            condition: Some(Condition::All),
+            ..Recipe::of_arrays(number(Dtype::U16), vec![number(Dtype::U16)], Formula::Item(0))
+        },
     ]
 }

@@ -8,12 +8,12 @@
     )
 )]
 
-use upsweep_core::Language;
+use upsweep_core::{Condition, Language};
 use upsweep_cpu::Cpu;
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{
     ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedType, HostItems,
-    HostItemsMut, Signature,
+    HostItemsMut, Selecting, Signature,
 };
 
 use crate::memory::Range;
@@ -156,14 +156,24 @@ pub(crate) trait ErasedGpu {
         problem: &ErasedReduce,
     ) -> Result<()>;
 
-    /// The items that are made of which the recipe's condition holds, in their order, and how many there are. If it `partitions`, the
-    /// others follow behind them.
+    /// What `selecting` says of the items that are made: those of which the recipe's condition holds, in their order, and how many there are;
+    /// if it partitions, the others follow behind them.
     fn select(
         &self,
         made: &fused::Made<'_>,
-        partitions: bool,
+        selecting: Selecting,
         output: ErasedItemsMut<'_>,
         count: ErasedItemsMut<'_>,
+    ) -> Result<()>;
+
+    /// All items that are made: those of which the recipe's condition holds, those of the others of which `second` does, and the rest; and
+    /// the two borders.
+    fn partition3(
+        &self,
+        made: &fused::Made<'_>,
+        second: &Condition,
+        output: ErasedItemsMut<'_>,
+        borders: ErasedItemsMut<'_>,
     ) -> Result<()>;
 
     /// The selection of items that are made of arrays of the device's, to be run as often as wanted.

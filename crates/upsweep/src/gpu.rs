@@ -108,6 +108,13 @@ impl<'a> Range<'a> {
         Part::length(&self.slice).is_some()
     }
 
+    pub(crate) fn bounded_like(self, other: Self) -> Self {
+        match Part::length(&other.slice) {
+            Some(length) => Self { slice: self.slice.with_length(length), ..self },
+            None => self,
+        }
+    }
+
     pub(crate) fn whole(self) -> Self {
         Self { slice: self.slice.whole(), ..self }
     }

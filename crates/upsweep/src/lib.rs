@@ -64,7 +64,8 @@
 //! | one value of all items | [`reduce`], [`reduce_as`], [`mean`], [`argmin`], [`argmax`]; [`Reduce`] has start values |
 //! | all prefixes | [`inclusive_scan`], [`exclusive_scan`] and their `_into` and `_in_place` forms; [`Scan`] has start values and directions |
 //! | neighbours that are combined apart from others | [`Segments`], [`segmented_reduce`], [`segmented_scan`], [`segmented_argmin`], [`reduce_by_key`], [`inclusive_scan_by_key`] |
-//! | items that are kept, one behind another | [`select`], [`partition`], [`positions`], [`Fused::filter`] |
+//! | items that are kept, one behind another | [`select`], [`positions`], [`Fused::filter`] |
+//! | items that are kept, and the others behind them | [`partition`], [`partition3`] |
 //! | runs of neighbours that are the same | [`unique`], [`unique_by_key`], [`run_length_encode`] |
 //! | items that are made as they are read | [`Fused`], [`counting`], [`constant`] |
 //! | calls without allocation, in a command stream of the caller's | [`ReducePlan`], [`ScanPlan`], [`Recording`] |
@@ -97,6 +98,7 @@ mod memory;
 mod nothing;
 #[cfg(any(feature = "wgpu", feature = "cuda"))]
 mod on_gpu;
+mod partition;
 mod plan;
 pub mod profile;
 mod recording;
@@ -124,6 +126,7 @@ pub use fused::{
 };
 #[cfg(feature = "wgpu")]
 pub use gpu::{DispatchProfile, RecordingProfile};
+pub use partition::{partition3, partition3_into};
 pub use plan::{PositionPlan, ReducePlan, ScanPlan};
 pub use profile::Profile;
 pub use recording::Recording;
@@ -132,7 +135,7 @@ pub use reduce::{
 };
 pub use runs::{
     run_length_encode, run_length_encode_into, unique, unique_by_key, unique_by_key_into,
-    unique_into,
+    unique_in_place, unique_into,
 };
 pub use scan::{
     exclusive_scan, exclusive_scan_in_place, exclusive_scan_into, inclusive_scan,
@@ -145,7 +148,7 @@ pub use segmented::{
 };
 pub use select::{
     Compacted, bind_select, partition, partition_into, positions, positions_into, select,
-    select_into,
+    select_in_place, select_into,
 };
 pub use stream::{ReduceStream, ScanStream};
 /// What the annotations write down of functions.

@@ -47,6 +47,15 @@ impl<'a> Range<'a> {
         }
     }
 
+    /// The same items, as many of them as there are of others.
+    pub(crate) fn bounded_like(self, other: Self) -> Self {
+        match (self, other) {
+            (Range::Wgpu(range), Range::Wgpu(other)) => Range::Wgpu(range.bounded_like(other)),
+            (Range::Cuda(range), Range::Cuda(other)) => Range::Cuda(range.bounded_like(other)),
+            (range, _) => range,
+        }
+    }
+
     /// All of them, whatever their length.
     pub(crate) fn whole(self) -> Self {
         match self {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use upsweep_core::{
-    Backend, Extreme, Language, Limits, Number, Operator, Policy, Reduce, ReduceState, Rungs, Scan,
-    ScanState, Strategy, Why, Widen, Work, WorkgroupPolicy,
+    Backend, Condition, Extreme, Language, Limits, Number, Operator, Policy, Reduce, ReduceState,
+    Rungs, Scan, ScanState, Strategy, Why, Widen, Work, WorkgroupPolicy,
 };
 
 use upsweep_gpu::bits::Words;
-use upsweep_gpu::{ErasedReduce, ErasedScan, Signature};
+use upsweep_gpu::{ErasedReduce, ErasedScan, Selecting, Signature};
 
 use crate::backend::{Record, ViewBackend};
 use crate::erased::{
@@ -156,7 +156,17 @@ impl ErasedGpu for NoGpu {
     fn select(
         &self,
         _: &fused::Made<'_>,
-        _: bool,
+        _: Selecting,
+        _: ErasedItemsMut<'_>,
+        _: ErasedItemsMut<'_>,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn partition3(
+        &self,
+        _: &fused::Made<'_>,
+        _: &Condition,
         _: ErasedItemsMut<'_>,
         _: ErasedItemsMut<'_>,
     ) -> Result<()> {
@@ -262,6 +272,10 @@ impl NoRange<'_> {
     }
 
     pub(crate) fn is_bounded(&self) -> bool {
+        match self.0 {}
+    }
+
+    pub(crate) fn bounded_like(self, _: Self) -> Self {
         match self.0 {}
     }
 

@@ -1,11 +1,11 @@
 //! What the facade does with GPUs, whoever reaches them.
 
-use upsweep_core::{Extreme, Language, Work};
+use upsweep_core::{Condition, Extreme, Language, Work};
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{
     ErasedPacked, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedSource,
-    ErasedTarget, GpuDevice, Ingredients, OnGpu, Primitives, Signature, Source, Stored, Target,
-    segmented, select, value_of,
+    ErasedTarget, GpuDevice, Ingredients, OnGpu, Primitives, Selecting, Signature, Source, Stored,
+    Target, segmented, select, value_of,
 };
 
 use crate::backend::{Record, ViewBackend, wrong_device};
@@ -442,7 +442,7 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
     fn select(
         &self,
         made: &fused::Made<'_>,
-        partitions: bool,
+        selecting: Selecting,
         output: ErasedItemsMut<'_>,
         count: ErasedItemsMut<'_>,
     ) -> Result<()> {
@@ -450,7 +450,22 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         let mut workspace = G::Workspace::default();
         with_ingredients(self, made, |made| {
             let (gpu, options) = (self.gpu(), options.into());
-            select::select(gpu, &mut workspace, made, partitions, outputs, &options)
+            select::select(gpu, &mut workspace, made, selecting, outputs, &options)
+        })
+    }
+
+    fn partition3(
+        &self,
+        made: &fused::Made<'_>,
+        second: &Condition,
+        output: ErasedItemsMut<'_>,
+        borders: ErasedItemsMut<'_>,
+    ) -> Result<()> {
+        let (outputs, options) = ([target(self, output)?, target(self, borders)?], self.options());
+        let mut workspace = G::Workspace::default();
+        with_ingredients(self, made, |made| {
+            let (gpu, options) = (self.gpu(), options.into());
+            select::partition3(gpu, &mut workspace, made, second, outputs, &options)
         })
     }
 

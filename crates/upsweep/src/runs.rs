@@ -1,11 +1,11 @@
 //! Runs of neighbours that are the same: the first of each, and how long they are.
 
-use upsweep_gpu::ErasedReduce;
+use upsweep_gpu::{ErasedReduce, Selecting};
 
 use crate::backend::ViewBackend;
 use crate::erased::Erased;
 use crate::fused::{Fused, Made, Parts, Source, constant};
-use crate::select::{Room, check_length, check_outputs, first_of, room};
+use crate::select::{Room, check_length, check_outputs, copied, first_of, room};
 use crate::view::Items;
 use crate::{
     Array, Compacted, Device, Dtype, Element, Error, GatherIndex, Language, Number, Operator,
@@ -67,6 +67,31 @@ pub fn unique_into<'a, 'b, 'c, T: Element>(
     count: impl Into<ViewMut<'c, u64>>,
 ) -> Result<()> {
     keep_first(device, items.into(), output.into(), count.into())
+}
+
+/// As [`unique_into`], within the array: what is kept moves to the front of `items`.
+///
+/// # Cost
+/// On the CPU as of [`unique`]. A GPU copies all items to memory of its own first: one more read and write of the items, and memory for as many.
+/// It waits for nothing that is written on a GPU.
+///
+/// # Errors
+/// Those of [`unique`], and before anything is written [`Error::ResultLength`].
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, unique_in_place};
+/// let (mut items, mut count) = ([3u32, 3, 7, 7, 7, 3], [0]);
+/// unique_in_place(&Device::cpu(), &mut items, &mut count)?;
+/// assert_eq!(items[..count[0] as usize], [3, 7, 3]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn unique_in_place<'a, 'b, T: Element>(
+    device: &Device,
+    items: impl Into<ViewMut<'a, T>>,
+    count: impl Into<ViewMut<'b, u64>>,
+) -> Result<()> {
+    keep_within(device, items.into(), count.into())
 }
 
 /// The first key of each run of neighbours whose keys are the same, and the item of the same number, both in their order.
@@ -204,7 +229,29 @@ fn keep_first<T: Element>(
         Erased::Gpu(gpu) => {
             let mut own = None;
             let made = firsts(there(&device, items, &mut own)?);
-            gpu.select(&made, false, output.erased().items, count.erased().items)
+            gpu.select(&made, Selecting::Selected, output.erased().items, count.erased().items)
+        }
+    }
+}
+
+#[inline(never)]
+fn keep_within<T: Element>(
+    device: &Device,
+    mut items: ViewMut<'_, T>,
+    mut count: ViewMut<'_, u64>,
+) -> Result<()> {
+    check_outputs(items.len(), &items, &count)?;
+    let device = device.at_home(|| items.home());
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            let found = cpu.unique_in_place(cpu.output(items)?)?;
+            cpu.output(count)?[0] = found as u64;
+            Ok(())
+        }
+        Erased::Gpu(gpu) => {
+            let own = copied(&device, gpu, &items)?;
+            let made = firsts(own.view().bounded_like(&items));
+            gpu.select(&made, Selecting::Selected, items.erased().items, count.erased().items)
         }
     }
 }
@@ -234,14 +281,14 @@ fn keep_first_by_key<K: Element, T: Element>(
             let mut own = None;
             let keys = there(&device, keys, &mut own)?;
             let made = firsts(keys);
-            gpu.select(&made, false, unique.erased().items, count.erased().items)?;
+            gpu.select(&made, Selecting::Selected, unique.erased().items, count.erased().items)?;
             let mut parts = Parts::default();
             let condition = parts.begins(keys.len(), || Source::of(keys).bits());
             let source = Source::of(items).bits();
             let kind = source.kind;
             let item = parts.array(source);
             let made = Made::selecting(items.len(), kind, item, condition, parts);
-            gpu.select(&made, false, output.erased().items, count.erased().items)
+            gpu.select(&made, Selecting::Selected, output.erased().items, count.erased().items)
         }
     }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use upsweep_core::Condition;
+use upsweep_gpu::Selecting;
 
 use crate::backend::{Kind, ViewBackend, wrong_device};
-use crate::erased::Erased;
+use crate::erased::{Erased, ErasedGpu};
 use crate::fused::{Made, Parts, Source};
-use crate::view::Items;
+use crate::view::{Items, ItemsMut};
 use crate::{Array, Device, Element, Error, GatherIndex, Number, Recording, Result, View, ViewMut};
 
 /// What a compaction has kept: an array, and how many of its first items that are.
@@ -215,6 +216,78 @@ pub fn select_into<'a, 'b, 'c, 'd, T: Element, F: Number>(
     by_flags(device, items.into(), flags.into(), into)
 }
 
+/// As [`select_into`], within the array: what is selected moves to the front of `items`.
+///
+/// # Cost
+/// On the CPU as of [`select`]. A GPU copies all items to memory of its own first: one more read and write of the items, and memory for as many.
+/// It waits for nothing that is written on a GPU.
+///
+/// # Errors
+/// Those of [`select`], and before anything is written [`Error::LengthMismatch`] and [`Error::ResultLength`].
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, select_in_place};
+/// let (mut items, mut count) = ([1u32, 2, 3, 4], [0]);
+/// select_in_place(&Device::cpu(), &mut items, &[0u8, 1, 0, 1], &mut count)?;
+/// assert_eq!(items[..count[0] as usize], [2, 4]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn select_in_place<'a, 'b, 'c, T: Element, F: Number>(
+    device: &Device,
+    items: impl Into<ViewMut<'a, T>>,
+    flags: impl Into<View<'b, F>>,
+    count: impl Into<ViewMut<'c, u64>>,
+) -> Result<()> {
+    within(device, items.into(), flags.into(), count.into())
+}
+
+#[inline(never)]
+fn within<T: Element, F: Number>(
+    device: &Device,
+    mut items: ViewMut<'_, T>,
+    flags: View<'_, F>,
+    mut count: ViewMut<'_, u64>,
+) -> Result<()> {
+    check_length(items.len(), flags.len())?;
+    check_outputs(items.len(), &items, &count)?;
+    let device = device.at_home(|| items.home().or_else(|| flags.home()));
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            let found = cpu.select_in_place(cpu.output(items)?, cpu.input(flags)?)?;
+            cpu.output(count)?[0] = found as u64;
+            Ok(())
+        }
+        Erased::Gpu(gpu) => {
+            let own = copied(&device, gpu, &items)?;
+            let made = flagged(own.view().bounded_like(&items), flags);
+            gpu.select(&made, Selecting::Selected, items.erased().items, count.erased().items)
+        }
+    }
+}
+
+/// Another array with the same items, in the device's memory. On a GPU it is written by a selection of all items, which reads arrays wherever
+/// they begin and asks for no use of the caller's memory but what kernels have.
+pub(crate) fn copied<T: Element>(
+    device: &Device,
+    gpu: &dyn ErasedGpu,
+    items: &ViewMut<'_, T>,
+) -> Result<Array<T>> {
+    let range = match &items.items {
+        ItemsMut::Host(items) => return Array::from_slice(device, items),
+        ItemsMut::Device(range) => *range,
+    };
+    let mut own = Room::new(device, range.len(), || Err(wrong_device(range.device(), "cpu")))?;
+    let (mut output, mut count) = own.targets();
+    let mut parts = Parts::default();
+    let source = Source::of(View::<T>::of(Items::Device(range))).bits();
+    let kind = source.kind;
+    let item = parts.array(source);
+    let made = Made::selecting(range.len(), kind, item, Condition::All, parts);
+    gpu.select(&made, Selecting::Selected, output.erased().items, count.erased().items)?;
+    Ok(own.items)
+}
+
 /// As [`select_into`], from arrays to others in a GPU's memory, to be begun as often as wanted. Everything that it needs is made here.
 ///
 /// # Errors
@@ -259,8 +332,7 @@ pub fn partition<'a, 'b, T: Element, F: Number>(
     let mut all = Room::new(device, items.len(), || first_of(items))?;
     let (output, count) = all.targets();
     by_flags(device, items, flags, (true, output, count))?;
-    let (all, border) = all.compacted().into_parts()?;
-    Ok((all.truncated(device.known_len(items.erased())?), border))
+    all.compacted().into_parts()
 }
 
 /// As [`partition`], into memory of the caller's, which has as many items; how many come first is written to the one item of `count`.
@@ -349,7 +421,12 @@ fn by_flags<T: Element, F: Number>(
         }
         Erased::Gpu(gpu) => {
             let made = flagged(items, flags);
-            gpu.select(&made, partitions, output.erased().items, count.erased().items)
+            gpu.select(
+                &made,
+                Selecting::of(partitions),
+                output.erased().items,
+                count.erased().items,
+            )
         }
     }
 }
@@ -400,7 +477,7 @@ fn find_positions<I: GatherIndex, F: Number>(
             let number = parts.numbers(I::DTYPE);
             let made = Made::selecting(flags.len(), I::KIND, number, Condition::IsSet(0), parts);
             let (output, count) = (output.erased().items, count.erased().items);
-            gpu.select(&made, false, output, count)
+            gpu.select(&made, Selecting::Selected, output, count)
         }
     }
 }

@@ -35,7 +35,7 @@ impl<'a, T> View<'a, T> {
     ///
     /// On a GPU the number may be written by work that is begun before the call; no call waits for it, and all take such views. What lies
     /// behind the length is neither read nor counted. Outputs have room for as many items as the view is long without the length, and what
-    /// is behind it there stays as it is. Arrays that are read together have one length, in one place, which is no output of the call.
+    /// is behind it there stays as it is. Arrays that calls return on a GPU have as much room, and hold anything behind the length. Arrays that are read together have one length, in one place, which is no output of the call.
     ///
     /// ```
     /// use upsweep::{Device, Sum, View, inclusive_scan_into, reduce};
@@ -76,6 +76,18 @@ impl<'a, T> View<'a, T> {
         let items = match self.items {
             Items::Host(items) => Items::Host(&items[..len]),
             Items::Device(range) => Items::Device(range.first(len)),
+        };
+        Self { items, bound }
+    }
+
+    /// The same items, as many of them as there are of those that are overwritten.
+    pub(crate) fn bounded_like<U>(self, other: &ViewMut<'a, U>) -> Self {
+        let Self { items, bound } = self;
+        let items = match (items, &other.items) {
+            (Items::Device(range), ItemsMut::Device(other)) => {
+                Items::Device(range.bounded_like(*other))
+            }
+            (items, _) => items,
         };
         Self { items, bound }
     }

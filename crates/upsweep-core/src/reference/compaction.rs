@@ -63,6 +63,31 @@ pub fn partition<T: Element, F: Number>(items: &[T], flags: &[F]) -> (Vec<T>, us
     (output, border)
 }
 
+/// The items whose first flag is true; behind them those of the others whose second flag is true; and behind these the rest: each in order.
+/// And the two borders, where the second ones and the rest begin.
+///
+/// ```
+/// use upsweep_core::reference::compaction;
+/// let parts = compaction::partition3(&[5, 6, 7, 8], &[0u8, 0, 0, 1], &[0u8, 1, 0, 1]);
+/// assert_eq!(parts, (vec![8, 6, 5, 7], [1, 2]));
+/// ```
+pub fn partition3<T: Element, F: Number, G: Number>(
+    items: &[T],
+    first: &[F],
+    second: &[G],
+) -> (Vec<T>, [usize; 2]) {
+    let part = |(first, second): (&F, &G)| match (is_true(*first), is_true(*second)) {
+        (true, _) => 0,
+        (false, true) => 1,
+        (false, false) => 2,
+    };
+    let parts: Vec<u8> = first.iter().zip(second).map(part).collect();
+    let of = |number| items.iter().zip(&parts).filter(move |(_, part)| **part == number);
+    let [first, second] = [0, 1].map(|number| of(number).count());
+    let output = (0..3).flat_map(|number| of(number).map(|(item, _)| *item)).collect();
+    (output, [first, first + second])
+}
+
 /// The first item of each run of neighbours that have the same bytes, in order.
 ///
 /// ```
@@ -162,6 +187,17 @@ mod tests {
         assert_eq!(partition(&[1, 2, 3], &[0u8; 3]), (vec![1, 2, 3], 0));
         assert_eq!(partition(&[1, 2, 3], &[1u8; 3]), (vec![1, 2, 3], 3));
         assert_eq!(partition(&[1, 2, 3, 4, 5], &[0.0, 1.0, -0.0, 0.0, 2.0]).0, [2, 3, 5, 1, 4]);
+    }
+
+    #[test]
+    fn three_parts_keep_their_order() {
+        assert_eq!(partition3::<u8, u8, u8>(&[], &[], &[]), (vec![], [0, 0]));
+        let items = [1, 2, 3, 4, 5, 6];
+        assert_eq!(partition3(&items, &[0u8; 6], &[0u8; 6]), (items.to_vec(), [0, 0]));
+        assert_eq!(partition3(&items, &[0u8; 6], &[1u8; 6]), (items.to_vec(), [0, 6]));
+        assert_eq!(partition3(&items, &[1u8; 6], &[1u8; 6]), (items.to_vec(), [6, 6]));
+        let (first, second) = ([0.0, -0.0, 0.0, 0.0, 2.0, 0.0], [0u8, 0, 3, 0, 1, 1]);
+        assert_eq!(partition3(&items, &first, &second), (vec![2, 5, 3, 6, 1, 4], [2, 4]));
     }
 
     #[test]

@@ -33,7 +33,7 @@ use crate::simd::stream::{Prefetch, StreamingOutput, fence};
 use crate::team::MOST_BLOCKS;
 
 /// Columns at most.
-const COLUMNS: usize = 2;
+const COLUMNS: usize = 3;
 
 /// Bytes of a block's output from which on it pays to write past the caches: what its first and last line have in common with its neighbours is
 /// written by ordinary stores.
@@ -67,9 +67,14 @@ impl Compaction<'_> {
     /// Where others begin behind those that are kept, if they do.
     fn border(&self) -> Option<usize> {
         self.columns.iter().find_map(|column| match column.part {
-            Part::Rest { border } => Some(border),
+            Part::Second { first: border, .. } | Part::Rest { border } => Some(border),
             _ => None,
         })
+    }
+
+    /// Whether there is a second part between those that are kept and the rest.
+    fn has_second(&self) -> bool {
+        self.columns.iter().any(|column| matches!(column.part, Part::Second { .. }))
     }
 }
 
@@ -78,16 +83,18 @@ impl Compaction<'_> {
 struct Progress {
     /// Items that are kept.
     kept: usize,
-    /// The number of the last of them.
+    /// Items of the second part, if there is one.
+    second: usize,
+    /// The number of the last item that is kept.
     last: usize,
 }
 
 impl Progress {
-    const NOTHING: Self = Self { kept: 0, last: 0 };
+    const NOTHING: Self = Self { kept: 0, second: 0, last: 0 };
 
     fn and(self, block: Self) -> Self {
         let last = if block.kept > 0 { block.last } else { self.last };
-        Self { kept: self.kept + block.kept, last }
+        Self { kept: self.kept + block.kept, second: self.second + block.second, last }
     }
 }
 
@@ -158,36 +165,54 @@ fn block_items(context: &ExecutionContext<'_>, items: usize, item_bytes: usize) 
     (bytes / item_bytes).next_multiple_of(GROUP).max(GROUP)
 }
 
-/// How many items are kept.
+/// How many items are kept, and how many are of the second part, which are counted only if `has_second`.
 #[inline(never)]
 pub(super) fn count(
     context: &ExecutionContext<'_>,
     items: usize,
     bytes: usize,
     marks: &dyn Marks,
-) -> usize {
+    has_second: bool,
+) -> [usize; 2] {
     let count = |range: Range<usize>| {
-        let mut count = 0;
+        let mut count = [0; 2];
         for start in range.clone().step_by(PIECE) {
             let piece = start..range.end.min(start + PIECE);
-            let mut masks = [0; PIECE / GROUP];
-            let masks = &mut masks[..piece.len().div_ceil(GROUP)];
+            let (mut masks, mut seconds) = ([0; PIECE / GROUP], [0; PIECE / GROUP]);
+            let groups = piece.len().div_ceil(GROUP);
+            let masks = &mut masks[..groups];
             // SAFETY: there are as many masks as groups, and nothing is stored.
-            unsafe { marks.mark(piece, masks, core::ptr::null_mut()) };
-            count += ones(masks);
+            unsafe { marks.mark(piece.clone(), masks, core::ptr::null_mut()) };
+            count[0] += ones(masks);
+            if has_second {
+                let seconds = &mut seconds[..groups];
+                // SAFETY: there are as many masks as groups.
+                unsafe { mark_second(marks, piece, masks, seconds) };
+                count[1] += ones(seconds);
+            }
         }
         count
     };
     let item_bytes = (bytes / items.max(1)).max(1);
     let block = (context.block_bytes(bytes) / item_bytes).max(items.div_ceil(MOST_BLOCKS));
     let block = block.next_multiple_of(PIECE).max(PIECE);
-    let mut total = 0;
+    let mut total = [0; 2];
     context.team.fold(
         items.div_ceil(block),
         |number| count(number * block..items.min((number + 1) * block)),
-        |count| total += count,
+        |count| total = [total[0] + count[0], total[1] + count[1]],
     );
     total
+}
+
+/// Marks the items of the second part of a piece: those that the second function or flag says, without those that are kept.
+///
+/// # Safety
+/// That of [`Marks::mark_second`]. There are as many masks of those that are kept.
+unsafe fn mark_second(marks: &dyn Marks, piece: Range<usize>, kept: &[u64], seconds: &mut [u64]) {
+    // SAFETY: the caller's.
+    unsafe { marks.mark_second(piece, seconds) };
+    seconds.iter_mut().zip(kept).for_each(|(second, kept)| *second &= !kept);
 }
 
 fn ones(masks: &[u64]) -> usize {
@@ -202,12 +227,16 @@ struct Worker<'a> {
     alone: bool,
     /// Whether numbers of last items are wanted.
     lengths: bool,
+    /// Whether there is a second part.
+    has_second: bool,
     /// Which columns are written past the caches.
     past: [bool; COLUMNS],
     /// Which columns are staged before totals are shown.
     early: [bool; COLUMNS],
     /// Those of a block.
     masks: Vec<u64>,
+    /// Those of the second part, if there is one.
+    seconds: Vec<u64>,
     /// A piece of items that are made.
     made: Lines,
     /// For each column a block of it, if it is staged early, or else a piece.
@@ -252,14 +281,17 @@ impl<'a> Worker<'a> {
             let items = if early[k] { block } else { block.min(PIECE) };
             staged[k] = Lines::new(column.item_bytes * items);
         }
+        let (groups, has_second) = (block.div_ceil(GROUP), work.has_second());
         Self {
             work,
             level: context.level,
             alone,
+            has_second,
             lengths: work.columns.iter().any(|column| column.part == Part::Lengths),
             past,
             early,
-            masks: vec![0; block.div_ceil(GROUP)],
+            masks: vec![0; groups],
+            seconds: vec![0; if has_second { groups } else { 0 }],
             made: Lines::new(work.made_bytes * block.min(PIECE)),
             staged,
         }
@@ -273,23 +305,33 @@ impl<'a> Worker<'a> {
         for (start, masks) in pieces {
             let piece = start..block.end.min(start + PIECE);
             let items = piece.len();
-            let masks = &mut masks[..items.div_ceil(GROUP)];
+            let groups = items.div_ceil(GROUP);
+            let masks = &mut masks[..groups];
             let made = self.made.start();
             // SAFETY: there are as many masks as groups, and room for as many items that are made.
-            unsafe { work.marks.mark(piece, masks, made) };
+            unsafe { work.marks.mark(piece.clone(), masks, made) };
+            let seconds: &[u64] = if self.has_second {
+                let seconds = &mut self.seconds[(start - block.start) / GROUP..][..groups];
+                // SAFETY: there are as many masks as groups.
+                unsafe { mark_second(work.marks, piece, masks, seconds) };
+                seconds
+            } else {
+                &[]
+            };
             for (k, column) in work.columns.iter().enumerate().filter(|(k, _)| self.early[*k]) {
                 let mut others = [0; PIECE / GROUP];
-                let (masks, done) = match column.part {
-                    Part::Rest { .. } => {
-                        (invert(masks, &mut others, items), start - block.start - own.kept)
-                    }
-                    _ => (&*masks, own.kept),
+                let done = match column.part {
+                    Part::Second { .. } => own.second,
+                    Part::Rest { .. } => start - block.start - own.kept - own.second,
+                    _ => own.kept,
                 };
+                let masks = masks_of(column.part, (&*masks, seconds), &mut others, items);
                 let to = self.staged[k].start().wrapping_add(done * column.item_bytes);
                 // SAFETY: there is room for each item of the block. The instructions of the level are there.
                 unsafe { column.compact(masks, start, items, made, to) };
             }
             own.kept += ones(masks);
+            own.second += ones(seconds);
             if self.lengths
                 && let Some(last) = masks.iter().rposition(|mask| *mask != 0)
             {
@@ -311,8 +353,11 @@ impl<'a> Worker<'a> {
             let staged = self.staged[k].start();
             let (first, items, end) = match column.part {
                 Part::Kept => (before.kept, own.kept, border.unwrap_or(work.items)),
+                Part::Second { first, end } => (first + before.second, own.second, end),
                 Part::Rest { border } => {
-                    (border + block.start - before.kept, block.len() - own.kept, work.items)
+                    let in_front = before.kept + before.second;
+                    let items = block.len() - own.kept - own.second;
+                    (border + block.start - in_front, items, work.items)
                 }
                 Part::Lengths => {
                     // SAFETY: as many runs begin in the block, and have a place in the output.
@@ -335,7 +380,7 @@ impl<'a> Worker<'a> {
             } else {
                 let made = self.made.start();
                 // SAFETY: those are the masks of the block, and there is room for a piece.
-                unsafe { sink.compact(&self.masks, block.clone(), made, staged) };
+                unsafe { sink.compact((&self.masks, &self.seconds), block.clone(), made, staged) };
             }
             sink.lines.into_iter().for_each(StreamingOutput::finish);
         }
@@ -394,19 +439,18 @@ impl Sink<'_, '_> {
     /// As for [`Column::compact`]. The block has a place that nobody else has, and there is room for a piece at `staged`.
     unsafe fn compact(
         &mut self,
-        masks: &[u64],
+        (masks, seconds): (&[u64], &[u64]),
         block: Range<usize>,
         made: *const u8,
         staged: *mut u8,
     ) {
-        let pieces = block.clone().step_by(PIECE).zip(masks.chunks(PIECE / GROUP));
-        for (start, masks) in pieces {
+        for start in block.clone().step_by(PIECE) {
             let items = PIECE.min(block.end - start);
-            let mut masks = &masks[..items.div_ceil(GROUP)];
+            let first = (start - block.start) / GROUP;
+            let groups = first..first + items.div_ceil(GROUP);
+            let masks = (&masks[groups.clone()], seconds.get(groups).unwrap_or_default());
             let mut others = [0; PIECE / GROUP];
-            if let Part::Rest { .. } = self.column.part {
-                masks = invert(masks, &mut others, items);
-            }
+            let masks = masks_of(self.column.part, masks, &mut others, items);
             let kept = ones(masks);
             // Nothing of the items is read.
             if kept == 0 {
@@ -428,10 +472,22 @@ impl Sink<'_, '_> {
     }
 }
 
-/// The masks of all other items.
-fn invert<'a>(masks: &[u64], others: &'a mut [u64], items: usize) -> &'a [u64] {
+/// The masks of a column's items, given those of the items that are kept and of the second part, of which there are none if there is no such
+/// part.
+fn masks_of<'a>(
+    part: Part,
+    (masks, seconds): (&'a [u64], &'a [u64]),
+    others: &'a mut [u64],
+    items: usize,
+) -> &'a [u64] {
+    match part {
+        Part::Kept | Part::Lengths => return masks,
+        Part::Second { .. } => return seconds,
+        Part::Rest { .. } => {}
+    }
     let others = &mut others[..masks.len()];
     others.iter_mut().zip(masks).for_each(|(other, mask)| *other = !mask);
+    others.iter_mut().zip(seconds).for_each(|(other, second)| *other &= !second);
     if let (Some(last), beyond @ 1..) = (others.last_mut(), masks.len() * GROUP - items) {
         *last &= u64::MAX >> beyond;
     }

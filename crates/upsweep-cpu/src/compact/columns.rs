@@ -41,6 +41,8 @@ pub(super) enum Source {
 pub(super) enum Part {
     /// Those that are kept.
     Kept,
+    /// Those of a second part, which has these places of the output.
+    Second { first: usize, end: usize },
     /// All others, from this one of the output on.
     Rest { border: usize },
     /// For each that is kept, how many there are up to the next one.

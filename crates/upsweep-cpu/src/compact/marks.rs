@@ -18,6 +18,14 @@ pub(super) trait Marks: Sync {
     /// valid for writes of as many.
     unsafe fn mark(&self, piece: Range<usize>, masks: &mut [u64], made: *mut u8);
 
+    /// Writes a mask for each group of the items `piece`, of those that are in a second part unless they are kept.
+    ///
+    /// # Safety
+    /// As for [`mark`](Marks::mark).
+    unsafe fn mark_second(&self, _: Range<usize>, masks: &mut [u64]) {
+        masks.fill(0);
+    }
+
     /// Whether items of the array are compared with each other.
     fn reads_items(&self) -> bool {
         false
@@ -115,6 +123,25 @@ impl Kernel for MarkFlags<'_> {
             4 => words!(u32),
             _ => words!(u64),
         }
+    }
+}
+
+/// By what the first says, with a second part by what the second says.
+pub(super) struct InParts<A, B> {
+    pub(super) first: A,
+    pub(super) second: B,
+}
+
+impl<A: Marks, B: Marks> Marks for InParts<A, B> {
+    unsafe fn mark(&self, piece: Range<usize>, masks: &mut [u64], made: *mut u8) {
+        // SAFETY: the caller's.
+        unsafe { self.first.mark(piece, masks, made) }
+    }
+
+    /// The second stores nothing.
+    unsafe fn mark_second(&self, piece: Range<usize>, masks: &mut [u64]) {
+        // SAFETY: the caller's.
+        unsafe { self.second.mark(piece, masks, core::ptr::null_mut()) }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::Cpu;
 use blocks::{Compaction, compact, count};
 pub use columns::ItemIndex;
 use columns::{Column, Part};
-use marks::{Flags, Marks, Predicate, Runs};
+use marks::{Flags, InParts, Marks, Predicate, Runs};
 
 impl Cpu {
     /// Writes the items whose flag is true to the front of `output`, in order, and gives how many they are.
@@ -109,10 +109,61 @@ impl Cpu {
         check_lengths(items.len(), output.len())?;
         check_flags(items.len(), flags.len())?;
         let marks = self.flags(flags);
-        let border = self.count_marked(size_of_val(flags), items.len(), &marks)?;
+        let [border, _] = self.count_marked(size_of_val(flags), items.len(), &marks, false)?;
         let kept = Column::of_array(self.vectors(), items.as_ptr(), output.as_mut_ptr());
         let columns = [kept, kept.with(Part::Rest { border })];
         self.compact_flagged::<T, F>(items.len(), flags, &columns, false)
+    }
+
+    /// Writes the items whose first flag is true to `output`; behind them those of the others whose second flag is true; and behind these the
+    /// rest: each in order. Gives where the second ones and the rest begin.
+    ///
+    /// # Arguments
+    /// Those of [`select`](Cpu::select), with as many second flags; all of the output is written.
+    ///
+    /// # Cost
+    /// Flags are read twice, first to find where parts begin; items are read once, and written once.
+    ///
+    /// # Errors
+    /// Those of [`select`](Cpu::select).
+    pub fn partition3<T: Element, F: Number, G: Number>(
+        &self,
+        items: &[T],
+        first: &[F],
+        second: &[G],
+        output: &mut [T],
+    ) -> Result<[usize; 2]> {
+        let first = (bytemuck::cast_slice(first), size_of::<F>());
+        let second = (bytemuck::cast_slice(second), size_of::<G>());
+        self.partition3_by_bytes(items, first, second, output)
+    }
+
+    /// The same by flags as bytes, and how many bytes each of them has.
+    ///
+    /// # Errors
+    /// Those of [`select`](Cpu::select).
+    pub fn partition3_by_bytes<T: Element>(
+        &self,
+        items: &[T],
+        first: (&[u8], usize),
+        second: (&[u8], usize),
+        output: &mut [T],
+    ) -> Result<[usize; 2]> {
+        let len = items.len();
+        check_lengths(len, output.len())?;
+        let flags = |(bytes, size): (_, usize)| -> Result<Flags<'_>> {
+            let bytes: &[u8] = bytes;
+            check_flags(len, bytes.len() / size)?;
+            Ok(Flags { level: self.vectors(), bytes, size })
+        };
+        let marks = InParts { first: flags(first)?, second: flags(second)? };
+        let flag_bytes = first.0.len() + second.0.len();
+        let counts = self.count_marked(flag_bytes, len, &marks, true)?;
+        let kept = Column::of_array(self.vectors(), items.as_ptr(), output.as_mut_ptr());
+        let (columns, borders) = in_parts(kept, counts);
+        let (policy, bytes) = (self.policies().of::<T>(), flag_bytes + len * 2 * size_of::<T>());
+        self.compact_marked(policy, bytes, len, &marks, &columns, 0, false)?;
+        Ok(borders)
     }
 
     /// As [`select`](Cpu::select), of items that are made as they are read; those are kept of which `keep` says so.
@@ -182,6 +233,39 @@ impl Cpu {
         self.compact_made::<M::Item>(items, &marks, &columns)
     }
 
+    /// As [`partition3`](Cpu::partition3), of items that are made as they are read, of which `first` and `second` say so.
+    ///
+    /// # Cost
+    /// Each item is made four times, twice of them to find where parts begin. Several threads allocate as for
+    /// [`select_made`](Cpu::select_made).
+    ///
+    /// # Panics
+    /// If a function says of more items, or of fewer, at the second time.
+    ///
+    /// # Errors
+    /// Those of [`select`](Cpu::select).
+    pub fn partition3_made<M: Make<Item: Element>>(
+        &self,
+        input: M,
+        first: impl Fn(M::Item) -> bool + Copy + Send + Sync,
+        second: impl Fn(M::Item) -> bool + Copy + Send + Sync,
+        output: &mut [M::Item],
+    ) -> Result<[usize; 2]> {
+        let (level, items) = (self.vectors(), input.len());
+        check_lengths(items, output.len())?;
+        let counted = InParts {
+            first: Predicate::<_, _, false> { level, input, keep: first },
+            second: Predicate::<_, _, false> { level, input, keep: second },
+        };
+        let bytes = items.saturating_mul(size_of::<M::Item>());
+        let counts = self.count_marked(bytes, items, &counted, true)?;
+        let first = Predicate::<_, _, true> { level, input, keep: first };
+        let marks = InParts { first, second: counted.second };
+        let (columns, borders) = in_parts(Column::of_made(level, output), counts);
+        self.compact_made::<M::Item>(items, &marks, &columns)?;
+        Ok(borders)
+    }
+
     /// How many items there are of which `keep` says so, of items that are made as they are read.
     ///
     /// # Errors
@@ -194,7 +278,8 @@ impl Cpu {
         let (level, items) = (self.vectors(), input.len());
         let marks = Predicate::<_, _, false> { level, input, keep };
         let bytes = items.saturating_mul(size_of::<M::Item>());
-        Ok(self.count_marked(bytes, items, &marks)? as u64)
+        let [count, _] = self.count_marked(bytes, items, &marks, false)?;
+        Ok(count as u64)
     }
 
     /// Writes the first item of each run of neighbours that have the same bytes to the front of `output`, in order, and gives how many they
@@ -354,12 +439,25 @@ impl Cpu {
         Ok(compact(&context, &work))
     }
 
-    /// How many items are marked, of so many bytes.
+    /// How many items are marked, of so many bytes; and how many are in the second part, if it is wanted.
     #[inline(never)]
-    fn count_marked(&self, bytes: usize, items: usize, marks: &dyn Marks) -> Result<usize> {
+    fn count_marked(
+        &self,
+        bytes: usize,
+        items: usize,
+        marks: &dyn Marks,
+        has_second: bool,
+    ) -> Result<[usize; 2]> {
         let context = self.context(Traffic::Reads, self.policies().of_bytes(1), bytes)?;
-        Ok(count(&context, items, bytes, marks))
+        Ok(count(&context, items, bytes, marks, has_second))
     }
+}
+
+/// The columns of three parts of which the first two have so many items, given that of the first; and where the others begin.
+fn in_parts(kept: Column<'_>, [first, second]: [usize; 2]) -> ([Column<'_>; 3], [usize; 2]) {
+    let border = first + second;
+    let middle = kept.with(Part::Second { first, end: border });
+    ([kept, middle, kept.with(Part::Rest { border })], [first, border])
 }
 
 fn check_lengths(input: usize, output: usize) -> Result<()> {

@@ -198,8 +198,14 @@ fn check_selection<T: Sample, F: Number>(devices: &[Cpu], flag: impl Fn(bool, us
             let (partitioned, border) = compaction::partition(items, flags);
             let positions = compaction::positions(flags);
             let short: Vec<u32> = positions.iter().map(|position| *position as u32).collect();
+            let seconds: Vec<u16> = (0..length).map(|k| ((k + number) % 3) as u16).collect();
+            let (in_parts, borders) = compaction::partition3(items, flags, &seconds);
             for cpu in devices {
                 let what = (cpu, F::DTYPE, length, number);
+                let mut output = Guarded::new(length, start, guard);
+                let found = cpu.partition3(items, flags, &seconds, output.output());
+                assert_eq!(found, Ok(borders), "{what:?}");
+                output.check(&in_parts, length, &what);
                 let mut output = Guarded::new(length, start, guard);
                 let found = cpu.select(items, flags, output.output()).expect("equal lengths");
                 output.check(&selected, found, &what);
@@ -293,6 +299,9 @@ fn check_made<M: Make<Item: Element>>(
     let selected = compaction::select(&items, &flags);
     let (partitioned, border) = compaction::partition(&items, &flags);
     let positions = compaction::positions(&flags);
+    let is_even = |item: &M::Item| M::Item::bytes(&[*item]).is_some_and(|bytes| bytes[0] % 2 == 0);
+    let seconds: Vec<u8> = items.iter().map(|item| is_even(item).into()).collect();
+    let (in_parts, borders) = compaction::partition3(&items, &flags, &seconds);
     for (number, cpu) in devices.iter().enumerate() {
         let (what, start) = ((cpu, length), number % 5);
         let mut output = Guarded::new(length, start, guard);
@@ -302,6 +311,10 @@ fn check_made<M: Make<Item: Element>>(
         let found = cpu.partition_made(input, keep, output.output()).expect("equal lengths");
         assert_eq!(found, border, "{what:?}");
         output.check(&partitioned, length, &what);
+        let mut output = Guarded::new(length, start, guard);
+        let found = cpu.partition3_made(input, keep, |item| is_even(&item), output.output());
+        assert_eq!(found, Ok(borders), "{what:?}");
+        output.check(&in_parts, length, &what);
         let mut output = Guarded::new(length, start, 77u64);
         let found = cpu.positions_made(input, keep, output.output()).expect("equal lengths");
         output.check(&positions, found, &what);
@@ -425,6 +438,11 @@ fn arrays_that_do_not_go_together_are_refused() {
     let (items, flags) = ([1u32; 4], [1u8; 4]);
     assert_eq!(cpu.select(&items, &flags, &mut [0; 3]), differ(4, 3));
     assert_eq!(cpu.partition(&items, &flags, &mut [0; 5]), differ(4, 5));
+    let refused = Err(Error::LengthMismatch { input: 4, output: 5 });
+    assert_eq!(cpu.partition3(&items, &flags, &flags, &mut [0; 5]), refused);
+    let error = cpu.partition3(&items, &flags, &flags[..3], &mut [0; 4]);
+    let error = error.expect_err("a second flag is missing");
+    assert_eq!(error.to_string(), "there are 3 flags for 4 items");
     assert_eq!(cpu.positions(&flags, &mut [0u64; 5]), differ(4, 5));
     assert_eq!(cpu.unique(&items, &mut [0; 5]), differ(4, 5));
     assert_eq!(cpu.run_length_encode(&items, &mut [0; 4], &mut [0u32; 3]), differ(4, 3));

@@ -13,6 +13,7 @@ use super::shape::{Shape, Waits};
 use crate::device::Facts;
 use crate::mailbox;
 use crate::reduce::{LOOKS, RESULT, policy::packs};
+use crate::select;
 use crate::shader::types::alignment;
 use crate::shader::{Constants, Op, PUBLISHED, SUBGROUP, Shader, Types};
 
@@ -86,8 +87,7 @@ impl Wanted<'_> {
     fn single_pass(&self) -> Vec<&'static str> {
         match (self.shape.waits, self.strategy.global) {
             (Waits::Staged { .. }, _) => {
-                let selects = self.types.selects();
-                let selected = if selects { include_str!("../select/staged.cuh") } else { "" };
+                let selected = self.form.selecting.map_or("", select::staged);
                 self.parts(&[BULK, selected, include_str!("aggregates.cuh")])
             }
             (Waits::Held { .. }, _) => {
@@ -110,13 +110,10 @@ impl Wanted<'_> {
     /// The texts of every scan, and these.
     fn parts(&self, parts: &[&'static str]) -> Vec<&'static str> {
         let carries = include_str!("carries.cuh");
+        let [unsegmented, selected] = self.form.selecting.map_or(["", UNSEGMENTED], select::parts);
         let own: &[_] = match self.types.cut {
             Some(_) => &[STEPS, LANES_KNOWN, SEGMENTS, carries],
-            None if self.types.selects() => {
-                let selected = include_str!("../select/selected.cuh");
-                &[include_str!("lanes.cuh"), selected, carries]
-            }
-            None => &[include_str!("lanes.cuh"), UNSEGMENTED, carries],
+            None => &[include_str!("lanes.cuh"), unsegmented, selected, carries],
         };
         let values = match () {
             () if self.types.packed > 1 => include_str!("packed.cuh"),
@@ -179,8 +176,10 @@ impl Wanted<'_> {
         ]);
         if let Some(selecting) = form.selecting {
             constants.extend([
-                ("WRITES_SELECTED", u64::from(selecting != Selecting::Counted)),
+                ("WRITES_SELECTED", u64::from(selecting.writes())),
                 ("PARTITIONS", u64::from(selecting == Selecting::Partitioned)),
+                ("BEGINS_BEHIND", u64::from(selecting.begins_behind())),
+                ("COUNTS", u64::from(selecting.counts())),
             ]);
         }
         if let Some(cut) = &types.cut {

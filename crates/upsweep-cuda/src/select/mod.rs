@@ -1,17 +1,28 @@
 //! Stream compaction: scans of how many items are selected.
 //!
-//! All kernels and strategies are those of `scan`; `items.cuh` says what a thread holds, `selected.cuh` where items go.
+//! All kernels and strategies are those of `scan`; `items.cuh` says what a thread holds, `selected.cuh` where items go, and
+//! `staged.cuh` how a warp writes several rows at once.
 
 use std::sync::Arc;
 
 use upsweep_core::Result;
-use upsweep_gpu::{BindSelect, Form, Part, ScanOptions};
+use upsweep_gpu::{BindSelect, Form, Part, ScanOptions, Selecting};
 
 use crate::backend::{Job, Workspace};
 use crate::device::Gpu;
 use crate::record::Bound;
 use crate::scan;
 use crate::slice::Slice;
+
+/// The texts that say what is done with items of which some are selected. Constants tell all kinds that there are apart.
+pub(crate) fn parts(_: Selecting) -> [&'static str; 2] {
+    [include_str!("unsegmented.cuh"), include_str!("selected.cuh")]
+}
+
+/// The text that says what is done with several rows that are staged.
+pub(crate) fn staged(_: Selecting) -> &'static str {
+    include_str!("staged.cuh")
+}
 
 impl BindSelect for Gpu {
     fn bind_selection<'a>(

@@ -1,35 +1,13 @@
-// Where selected items go: one behind another. Partitioned, the others follow behind all of them.
+// Where selected items go: one behind another, from the beginning or behind what others have left. Partitioned, those that are not selected
+// follow behind all of them.
 
-/// Whether not every item is written where it was.
-constexpr bool EMITS = true;
+/// The place of the first item that is selected.
+inline u64 first_place(const Scan& scan) { return BEGINS_BEHIND ? *scan.inputs.count : 0; }
 
-struct Marks {
-    u32 of_row[ROWS];
-};
-
-/// Segments there are none.
-struct Heads {
-    void find(const Scan&, u32) {}
-};
-
-inline bool begins_in(const Acc&) { return false; }
-inline u32 cuts_of(const Scan&, const Heads&, u64) { return 0; }
-inline void find_cuts(const Scan&, const Heads&, u64, u32, Marks& cuts) {
-#pragma unroll
-    for (u32 r = 0; r < ROWS; ++r) {
-        cuts.of_row[r] = 0;
-    }
-}
-inline void mark(const Scan&, u64, u32, Group&) {}
-inline void cut(const Scan&, u32, Group&) {}
-
-/// The number of items of a group that there are, the first of which is number `at`.
-inline u32 there_are(const Scan& scan, u64 at) { return at < scan.items ? u32(min(scan.items - at, u64(GROUP))) : 0; }
-
-/// Leaves how many are selected in all, which the group with the last item knows. A partition was told.
+/// Leaves how many are selected in all, with those in front of the first, which the group with the last item knows.
 inline void leave_count(const Scan& scan, u64 at, Acc before, const Group& group) {
-    if (!PARTITIONS && at < scan.items && scan.items - at <= GROUP) {
-        *scan.inputs.count = u64(before) + __popc(group.selected);
+    if (COUNTS && at < scan.items && scan.items - at <= GROUP) {
+        scan.inputs.count[BEGINS_BEHIND] = first_place(scan) + u64(before) + __popc(group.selected);
     }
 }
 
@@ -41,7 +19,7 @@ inline void emit(const Scan& scan, u64 at, const Group& group, u32) {
     for (u32 k = 0; k < GROUP; ++k) {
         const bool is_selected = group.selected >> k & 1;
         if (WRITES_SELECTED && is_selected) {
-            write_value(scan.output + to, group.at[k], 1);
+            write_value(scan.output + (first_place(scan) + to), group.at[k], 1);
         } else if (PARTITIONS && !is_selected && k < there_are(scan, at)) {
             write_value(scan.output + (border + at + k - to), group.at[k], 1);
         }
@@ -76,7 +54,7 @@ inline void emit_row(const Scan& scan, u64 at, const Group& group, u32, Acc into
             other += is_selected ? 0 : 1;
         }
         __syncwarp();
-        OutMemory* output = scan.output + into;
+        OutMemory* output = scan.output + (first_place(scan) + into);
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
             if (k * SUBGROUP + lane < count) {

@@ -39,7 +39,7 @@ __forceinline__ void emit_rows(const Chunk& chunk, u32 warp, u32 lane, Acc into)
             }
         }
         __syncwarp();
-        OutMemory* output = scan.output + into;
+        OutMemory* output = scan.output + (first_place(scan) + into);
 #pragma unroll 8
         for (u32 k = lane; k < count; k += SUBGROUP) {
             output[k] = staged[k];

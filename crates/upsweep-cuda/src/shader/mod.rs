@@ -197,9 +197,13 @@ fn sized(types: &Types) -> String {
     if !types.is_bounded {
         return include_str!("known_length.cuh").to_owned();
     }
-    let says = types.selects() || types.cut.as_ref().is_some_and(|cut| cut.packs());
-    let counts =
-        if says { "    if (inputs.count) {\n        *inputs.count = 0;\n    }\n" } else { "" };
+    let counts = match &types.cut {
+        _ if types.selects() => {
+            "    if (COUNTS) {\n        inputs.count[BEGINS_BEHIND] = 0;\n    }\n"
+        }
+        Some(cut) if cut.packs() => "    if (inputs.count) {\n        *inputs.count = 0;\n    }\n",
+        _ => "",
+    };
     format!(
         "constexpr u32 LENGTH_ABOVE_BOUND = {LENGTH_ABOVE_BOUND};\n\
          /// Says that there is nothing to count.\n\

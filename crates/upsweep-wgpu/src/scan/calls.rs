@@ -75,7 +75,7 @@ pub(crate) fn bind_beside(
     options: &ScanOptions,
 ) -> Result<Recording> {
     let Job { types, inputs, init } = job;
-    if !in_place && form.selecting != Some(Selecting::Counted) {
+    if !in_place && form.selecting.is_none_or(Selecting::writes) {
         inputs.all().try_for_each(|input| input.check_apart(output))?;
     }
     let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&gpu.facts));

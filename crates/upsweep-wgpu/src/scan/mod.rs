@@ -159,7 +159,7 @@ impl Scanning {
             (true, false) => include_str!("memory_in_place.wgsl"),
             (true, true) => include_str!("memory_in_place_atomic.wgsl"),
         });
-        let writes = form.selecting != Some(Selecting::Counted);
+        let writes = form.selecting.is_none_or(Selecting::writes);
         parts.push(match (writes, lies.shared_words) {
             (false, _) => "",
             (true, true) => include_str!("write_atomic.wgsl"),
@@ -481,7 +481,7 @@ impl Scanning {
                 if !spine && !propagates && !total && !self.lies.in_place {
                     bindings.extend(of_arrays.iter().cloned());
                 }
-                let writes = self.form.selecting != Some(Selecting::Counted);
+                let writes = self.form.selecting.is_none_or(Selecting::writes);
                 if !spine && writes && (!upsweeps || self.lies.in_place) {
                     bindings.push((1, write.binding(output.buffer)));
                 }

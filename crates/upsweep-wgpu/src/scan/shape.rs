@@ -162,6 +162,8 @@ impl Shape {
                 ("STAGED_UNITS", staged),
                 ("STAGED_ITEMS", staged * each),
                 ("PARTITIONS", u32::from(selecting == Selecting::Partitioned)),
+                ("BEGINS_BEHIND", u32::from(selecting.begins_behind())),
+                ("COUNTS", u32::from(selecting.counts())),
             ]);
         }
         if let Some(cut) = &types.cut {

@@ -9,9 +9,17 @@ fn selected_in_front(r: u32) -> u32 {
     return tile_carries[CHUNK_TILES - 1u] + tile_totals[CHUNK_TILES - 1u];
 }
 
-/// The last chunk says how many there are.
+/// The place of the first item that is selected.
+fn first_place() -> u32 {
+    if (BEGINS_BEHIND == 1u) {
+        return border();
+    }
+    return 0u;
+}
+
+/// The last chunk says how many there are, with those in front of the first.
 fn leave_count(chunk: u32, thread: u32) {
-    if (chunk + 1u == parameters.chunks && thread == 0u) {
-        write_count(selected_in_front(UNITS));
+    if (COUNTS == 1u && chunk + 1u == parameters.chunks && thread == 0u) {
+        write_count(first_place() + selected_in_front(UNITS));
     }
 }

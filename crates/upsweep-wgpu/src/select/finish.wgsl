@@ -1,4 +1,5 @@
-// Where selected items go: one behind another. Partitioned, the others follow behind all of them.
+// Where selected items go: one behind another, from the beginning or behind what others have left. Partitioned, those that are not selected
+// follow behind all of them.
 //
 // Items go to neighbours in shared memory first, of STAGED_UNITS units of each thread at a time, and from there in whole accesses of the
 // workgroup's subgroups.
@@ -28,8 +29,9 @@ fn finish_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
             }
         }
         workgroupBarrier();
+        let place = parameters.out_start + first_place() + first;
         for (var i = thread; i < selected; i += THREADS) {
-            write_item(parameters.out_start + first + i, staged[i]);
+            write_item(place + i, staged[i]);
         }
         if (PARTITIONS == 1u) {
             let begin = first_of(chunk) + unit_of(0u, r) * UNIT;
@@ -42,7 +44,5 @@ fn finish_chunk(chunk: u32, thread: u32, held: ptr<function, Held>) {
         }
         workgroupBarrier();
     }
-    if (PARTITIONS == 0u) {
-        leave_count(chunk, thread);
-    }
+    leave_count(chunk, thread);
 }

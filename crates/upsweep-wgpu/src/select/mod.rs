@@ -42,15 +42,15 @@ pub(crate) fn count_text(types: &Types) -> String {
         "@group(0) @binding({}) var<storage, read_write> count: array<u32>;\n\
          fn border() -> u32 {{ return count[{at}]; }}\n\
          fn write_count(selected: u32) {{\n\
-         \x20   count[{at}] = selected;\n\
-         \x20   count[{at} + 1u] = 0u;\n}}\n",
+         \x20   count[{at} + 2u * BEGINS_BEHIND] = selected;\n\
+         \x20   count[{at} + 2u * BEGINS_BEHIND + 1u] = 0u;\n}}\n",
         BINDINGS[place % MOST_ARRAYS]
     )
 }
 
 /// What is bound of the number.
 pub(crate) fn window_of(count: &Slice<'_>, alignment: u64) -> Window {
-    count.window(COUNT, alignment, 0, 1)
+    count.window(COUNT, alignment, 0, count.items as u32)
 }
 
 /// Arrays of which some items are selected are bound at once.

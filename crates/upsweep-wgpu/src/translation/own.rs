@@ -138,7 +138,13 @@ fn items_that_are_made() {
 #[test]
 fn selections_of_every_kind() {
     let mut translator = Translator::new();
-    let ways = [Selecting::Selected, Selecting::Partitioned, Selecting::Counted];
+    let ways = [
+        Selecting::Selected,
+        Selecting::Partitioned,
+        Selecting::Counted,
+        Selecting::Behind,
+        Selecting::Last,
+    ];
     for (number, recipe) in selections().iter().enumerate() {
         let signature = upsweep_gpu::select::signature(recipe, 1 << 20, Language::Wgsl);
         let types = Types::of_made(recipe, &signature).expect("it has a text");

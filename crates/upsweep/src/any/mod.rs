@@ -20,8 +20,8 @@
 //! - [`reduce`], [`reduce_into`], [`scan`], [`scan_into`], [`scan_in_place`], [`segmented_reduce`], [`segmented_reduce_into`],
 //!   [`segmented_scan`], [`segmented_scan_into`] and [`reduce_by_key`] are the typed functions of these names, on every device, with
 //!   the same bits. Positions of extremes and means are reductions here, by [`Op`]: of all items, and of each segment.
-//! - [`select`], [`partition`], [`positions`], [`unique`], [`run_length_encode`] and their `_into` forms keep items by flags, by a
-//!   comparison with a number ([`Where`]) or as the first of a run, of every type by the code for its size.
+//! - [`select`], [`partition`], [`partition3`], [`positions`], [`unique`], [`unique_by_key`], [`run_length_encode`] and their `_into` forms
+//!   keep items by flags, by a comparison with a number ([`Where`]) or as the first of a run, of every type by the code for its size.
 //! - [`ReduceCall`] and [`ScanCall`] look a kernel up once, for calls on short arrays again and again.
 //! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk; [`bind_reduce`] and [`bind_scan`] give recordings.
 //! - [`accumulator`] and [`scan_output`] say in which type a result comes, [`holds`] and [`convert`] which types become which.
@@ -42,6 +42,7 @@ mod explain;
 mod kernel;
 mod op;
 mod pairs;
+mod partition;
 mod position;
 mod reduce;
 mod runs;
@@ -63,8 +64,12 @@ pub use convert::{check_accumulator, convert, holds};
 pub use explain::{explain_reduce, explain_scan};
 pub use kernel::{Kernel, accumulator, combined_in, reduce_kernel, scan_kernel, scan_output};
 pub use op::Op;
+pub use partition::{ThreeParts, partition3, partition3_into};
 pub use reduce::{Reduce, ReduceCall, reduce, reduce_into, reference_reduce};
-pub use runs::{run_length_encode, run_length_encode_into, unique, unique_into};
+pub use runs::{
+    run_length_encode, run_length_encode_into, unique, unique_by_key, unique_by_key_into,
+    unique_into,
+};
 pub use scalar::Scalar;
 pub use scan::{Scan, ScanCall, reference_scan, scan, scan_in_place, scan_into};
 pub use segmented::{

@@ -1,10 +1,13 @@
 //! Runs of equal neighbours.
 
 use super::array::AnyArray;
-use super::select::{AnyCompacted, check_output, check_types};
+use super::select::{AnyCompacted, Room, check_output, check_types};
 use super::view::{AnyView, AnyViewMut};
 use super::{unsigned, with_unsigned};
-use crate::{Device, Dtype, Error, Result, ViewMut, run_length_encode_into as encode_typed};
+use crate::{
+    Device, Dtype, Error, Result, ViewMut, run_length_encode_into as encode_typed,
+    unique_by_key_into as keep_typed,
+};
 
 /// The first item of each run of neighbours that are the same, bit for bit: see [`unique`](crate::unique()).
 ///
@@ -24,10 +27,10 @@ pub fn unique<'a>(device: &Device, items: impl Into<AnyView<'a>>) -> Result<AnyC
 
 fn kept(device: &Device, items: AnyView<'_>) -> Result<AnyCompacted> {
     let home = device.at_home(|| items.home());
-    let mut kept = AnyCompacted::with_room(&home, items.dtype(), items.len())?;
+    let mut kept = Room::new(&home, items.dtype(), items.len())?;
     let (output, count) = kept.targets();
     keep_first(&home, items, output, count)?;
-    Ok(kept)
+    Ok(kept.compacted())
 }
 
 /// As [`unique`], into memory of the caller's: see [`unique_into`](crate::unique_into).
@@ -59,6 +62,80 @@ fn keep_first(
     })
 }
 
+/// The first key of each run of neighbours whose keys are the same, bit for bit, and the item of the same number: see
+/// [`unique_by_key`](crate::unique_by_key()).
+///
+/// # Errors
+/// Those of [`unique`], for keys and items, and of the typed call.
+///
+/// # Examples
+/// ```
+/// use upsweep::{Device, any};
+/// let (keys, items) = any::unique_by_key(&Device::cpu(), &[7u8, 7, 9], &[0.5f32, 1.5, 2.5])?;
+/// assert_eq!(keys.into_array()?.into_typed::<u8>()?.into_vec()?, [7, 9]);
+/// assert_eq!(items.into_array()?.into_typed::<f32>()?.into_vec()?, [0.5, 2.5]);
+/// # Ok::<(), upsweep::Error>(())
+/// ```
+pub fn unique_by_key<'a, 'b>(
+    device: &Device,
+    keys: impl Into<AnyView<'a>>,
+    items: impl Into<AnyView<'b>>,
+) -> Result<(AnyCompacted, AnyCompacted)> {
+    kept_by_key(device, keys.into(), items.into())
+}
+
+fn kept_by_key(
+    device: &Device,
+    keys: AnyView<'_>,
+    items: AnyView<'_>,
+) -> Result<(AnyCompacted, AnyCompacted)> {
+    let home = device.at_home(|| keys.home().or_else(|| items.home()));
+    let mut kept = Room::new(&home, keys.dtype(), keys.len())?;
+    let mut beside = AnyArray::with_any(&home, items.dtype(), items.len())?;
+    let (unique, count) = kept.targets();
+    keep_first_by_key(&home, (keys, items), (unique, beside.view_mut()), count)?;
+    let kept = kept.compacted();
+    let beside = kept.beside(beside);
+    Ok((kept, beside))
+}
+
+/// As [`unique_by_key`], into memory of the caller's: see [`unique_by_key_into`](crate::unique_by_key_into).
+///
+/// # Errors
+/// Those of [`unique_by_key`] and of the typed call; [`Error::WrongDtype`] if an output has another type than what goes there.
+pub fn unique_by_key_into<'a, 'b, 'c, 'd, 'e>(
+    device: &Device,
+    keys: impl Into<AnyView<'a>>,
+    items: impl Into<AnyView<'b>>,
+    unique: impl Into<AnyViewMut<'c>>,
+    output: impl Into<AnyViewMut<'d>>,
+    count: impl Into<ViewMut<'e, u64>>,
+) -> Result<()> {
+    let (from, to) = ((keys.into(), items.into()), (unique.into(), output.into()));
+    keep_first_by_key(device, from, to, count.into())
+}
+
+fn keep_first_by_key(
+    device: &Device,
+    (keys, items): (AnyView<'_>, AnyView<'_>),
+    (unique, output): (AnyViewMut<'_>, AnyViewMut<'_>),
+    count: ViewMut<'_, u64>,
+) -> Result<()> {
+    check_output(keys, &unique)?;
+    check_output(items, &output)?;
+    let home = device.at_home(|| keys.home().or_else(|| unique.home()));
+    check_types(&home, [keys.dtype(), items.dtype()])?;
+    let (key, bits) = (unsigned(keys.dtype()), unsigned(items.dtype()));
+    let (keys, unique) = (keys.bits_as(key), unique.bits_as(key));
+    let (items, output) = (items.bits_as(bits), output.bits_as(bits));
+    with_unsigned!(key, K => {
+        let (keys, unique) = (keys.typed::<K>()?, unique.typed::<K>()?);
+        with_unsigned!(bits, T => {
+            keep_typed(&home, keys, items.typed::<T>()?, unique, output.typed::<T>()?, count)
+        })
+    })
+}
+
 /// The first item of each run of neighbours that are the same, bit for bit, and how many items each run has, as `u32` or `u64`: see
 /// [`run_length_encode`](crate::run_length_encode).
 ///
@@ -86,11 +163,11 @@ pub fn run_length_encode<'a>(
 
 fn encoded(device: &Device, items: AnyView<'_>, counts: Dtype) -> Result<(AnyArray, AnyArray)> {
     let home = device.at_home(|| items.home());
-    let mut values = AnyCompacted::with_room(&home, items.dtype(), items.len())?;
+    let mut values = Room::new(&home, items.dtype(), items.len())?;
     let mut counts = AnyArray::with_any(&home, counts, items.len())?;
     let (output, number) = values.targets();
     encode(&home, items, (output, counts.view_mut()), number)?;
-    let values = values.into_array()?;
+    let values = values.compacted().into_array()?;
     let counts = counts.truncated(values.len());
     Ok((values, counts))
 }

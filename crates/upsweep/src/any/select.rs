@@ -1,6 +1,9 @@
 //! Stream compaction.
 
+use std::sync::Arc;
+
 use upsweep_core::Condition;
+use upsweep_gpu::Selecting;
 
 use super::array::AnyArray;
 use super::view::{AnyView, AnyViewMut, on_host, on_host_mut};
@@ -23,12 +26,18 @@ use crate::{Apply, Array, Device, Dtype, Element, Error, Number, Recording, Resu
 #[derive(Debug)]
 pub struct AnyCompacted {
     items: AnyArray,
+    /// Of two arrays that are kept together it is one.
+    count: Arc<Array<u64>>,
+}
+
+/// Where a compaction goes: room for as many items as are looked at, and for their number.
+pub(super) struct Room {
+    items: AnyArray,
     count: Array<u64>,
 }
 
-impl AnyCompacted {
-    /// Room for as many items as are looked at.
-    pub(super) fn with_room(device: &Device, dtype: Dtype, len: usize) -> Result<Self> {
+impl Room {
+    pub(super) fn new(device: &Device, dtype: Dtype, len: usize) -> Result<Self> {
         let items = AnyArray::with_any(device, dtype, len)?;
         Ok(Self { items, count: Array::filled(device, 1, 0)? })
     }
@@ -36,6 +45,18 @@ impl AnyCompacted {
     /// Where the items go, and their number.
     pub(super) fn targets(&mut self) -> (AnyViewMut<'_>, ViewMut<'_, u64>) {
         (self.items.view_mut(), self.count.view_mut())
+    }
+
+    /// What was written there.
+    pub(super) fn compacted(self) -> AnyCompacted {
+        AnyCompacted { items: self.items, count: Arc::new(self.count) }
+    }
+}
+
+impl AnyCompacted {
+    /// Beside it as many of other items.
+    pub(super) fn beside(&self, items: AnyArray) -> Self {
+        Self { items, count: Arc::clone(&self.count) }
     }
 
     /// How many items were kept. Waits for the work on a GPU.
@@ -187,9 +208,9 @@ fn compacted(
     partitions: bool,
 ) -> Result<AnyCompacted> {
     let home = device.at_home(|| items.home().or_else(|| keep.home()));
-    let mut kept = AnyCompacted::with_room(&home, items.dtype(), items.len())?;
+    let mut kept = Room::new(&home, items.dtype(), items.len())?;
     compact(&home, items, keep, partitions, kept.targets())?;
-    Ok(kept)
+    Ok(kept.compacted())
 }
 
 impl Keep<'_> {
@@ -247,7 +268,7 @@ pub(super) fn check_room(
 }
 
 /// That there is a flag for each item.
-fn check_flags(items: AnyView<'_>, flags: AnyView<'_>) -> Result<()> {
+pub(super) fn check_flags(items: AnyView<'_>, flags: AnyView<'_>) -> Result<()> {
     if flags.len() == items.len() {
         return Ok(());
     }
@@ -286,7 +307,7 @@ fn by_flags(
         }
         Erased::Gpu(gpu) => {
             let made = flagged(items, flags);
-            gpu.select(&made, partitions, output.erased(), count.erased().items)
+            gpu.select(&made, Selecting::of(partitions), output.erased(), count.erased().items)
         }
     }
 }
@@ -368,9 +389,9 @@ pub fn positions<'a>(
 fn positions_of(device: &Device, items: AnyView<'_>, numbers: Dtype) -> Result<AnyCompacted> {
     check_numbers(items.len(), numbers)?;
     let home = device.at_home(|| items.home());
-    let mut found = AnyCompacted::with_room(&home, numbers, items.len())?;
+    let mut found = Room::new(&home, numbers, items.len())?;
     find(&home, items, found.targets())?;
-    Ok(found)
+    Ok(found.compacted())
 }
 
 /// As [`positions`], into memory of the caller's: see [`positions_into`](crate::positions_into).
@@ -422,7 +443,7 @@ fn find(
         }
         Erased::Gpu(gpu) => {
             let made = numbered(items, numbers);
-            gpu.select(&made, false, output.erased(), count.erased().items)
+            gpu.select(&made, Selecting::Selected, output.erased(), count.erased().items)
         }
     }
 }

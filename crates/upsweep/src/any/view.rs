@@ -149,6 +149,12 @@ impl<'a> AnyView<'a> {
         Self { dtype, place }
     }
 
+    /// The bytes of the items, which are in host memory, and how many each of them has.
+    pub(super) fn number_bytes(&self) -> Result<(&'a [u8], usize)> {
+        let bytes = self.bytes().ok_or_else(|| wrong_device(self.device(), "cpu"))?;
+        Ok((bytes, self.dtype.size()))
+    }
+
     /// The device where the items are, if that is known.
     pub(super) fn home(&self) -> Option<Device> {
         match self.place {

@@ -1,10 +1,12 @@
 //! Items of which a predicate holds.
 
 use upsweep_core::{Condition, Formula, Make};
+use upsweep_gpu::Selecting;
 
 use super::{Fused, Made, Parts, Place};
 use crate::backend::ViewBackend;
 use crate::erased::Erased;
+use crate::partition::{self, InParts};
 use crate::select::{Compacted, Room, bind_made, check_outputs, check_positions};
 use crate::{Apply, Array, Device, Element, GatherIndex, Recording, Result, ViewMut};
 
@@ -137,6 +139,90 @@ where
         self.take(device, true, output.into(), count.into())
     }
 
+    /// All items in three parts: those of which the predicate holds; behind them those of the others of which `second` holds; and behind these
+    /// the rest. Each part keeps its order. The second result is where the second part and the rest begin.
+    ///
+    /// # Cost
+    /// A CPU makes each item four times, twice of them to count. On a GPU every array is read three times, and it waits for the borders.
+    ///
+    /// # Errors
+    /// Those of [`select`](Filtered::select).
+    ///
+    /// # Examples
+    /// ```
+    /// use upsweep::{Device, Fused, View};
+    ///
+    /// #[upsweep::function]
+    /// fn is_cold(degrees: f32) -> bool {
+    ///     degrees < 0.0
+    /// }
+    ///
+    /// #[upsweep::function]
+    /// fn is_mild(degrees: f32) -> bool {
+    ///     degrees < 20.0
+    /// }
+    ///
+    /// let degrees = View::from(&[21.0f32, -3.0, 12.5, 30.0, 8.0]);
+    /// let (all, borders) = degrees.filter(is_cold {}).partition3(&Device::cpu(), is_mild {})?;
+    /// assert_eq!((all.into_vec()?, borders), (vec![-3.0, 12.5, 8.0, 21.0, 30.0], [1, 3]));
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
+    pub fn partition3(
+        &self,
+        device: &Device,
+        second: impl Apply<(E::Item,), Output = bool>,
+    ) -> Result<(Array<E::Item>, [usize; 2])> {
+        let device = &*device.at_home(|| self.items.made().home());
+        let mut parts = InParts::new(device, self.items.len(), || self.first())?;
+        let (output, borders) = parts.targets();
+        self.partition3_into(device, second, output, borders)?;
+        parts.finish()
+    }
+
+    /// The same into memory of the caller's, which has as many items; where the second part and the rest begin is written to the two items of
+    /// `borders`.
+    ///
+    /// # Cost
+    /// As of [`partition3`](Filtered::partition3); it waits for nothing that is written on a GPU.
+    ///
+    /// # Errors
+    /// Those of [`select`](Filtered::select), and before anything is written
+    /// [`Error::LengthMismatch`](crate::Error::LengthMismatch), and [`Error::Buffer`](crate::Error::Buffer) unless there is room for two
+    /// borders.
+    pub fn partition3_into<'b, 'c>(
+        &self,
+        device: &Device,
+        second: impl Apply<(E::Item,), Output = bool>,
+        output: impl Into<ViewMut<'b, E::Item>>,
+        borders: impl Into<ViewMut<'c, u64>>,
+    ) -> Result<()> {
+        let mut output = output.into().fitted(self.items.len(), self.items.bound());
+        let mut borders = borders.into();
+        self.items.check()?;
+        partition::check_outputs(self.items.len(), &output, &borders)?;
+        let device = device.at_home(|| self.items.made().home().or_else(|| output.home()));
+        match device.kind().erased() {
+            Erased::Cpu(cpu) => {
+                let (items, output) = (self.items.on_host()?, cpu.output(output)?);
+                let second = Self::keeps(second);
+                let found =
+                    cpu.partition3_made(items, Self::keeps(self.predicate), second, output)?;
+                cpu.output(borders)?.copy_from_slice(&found.map(|border| border as u64));
+                Ok(())
+            }
+            Erased::Gpu(gpu) => {
+                let mut parts = Parts::default();
+                let formula = self.formula(&mut parts);
+                let first = parts.call(&self.predicate, |_| vec![formula.clone()]);
+                let second = parts.call(&second, |_| vec![formula.clone()]);
+                let [first, second] = [first, second].map(Condition::Holds);
+                let (items, kind) = (self.items.len(), <E::Item as Element>::KIND);
+                let made = Made::selecting(items, kind, formula, first, parts);
+                gpu.partition3(&made, &second, output.erased().items, borders.erased().items)
+            }
+        }
+    }
+
     /// The numbers of the items of which the predicate holds, counted from 0, as `u32` or `u64`.
     ///
     /// # Cost
@@ -176,14 +262,14 @@ where
         match device.kind().erased() {
             Erased::Cpu(cpu) => {
                 let (items, output) = (self.items.on_host()?, cpu.output(output)?);
-                let found = cpu.positions_made(items, self.keeps(), output)?;
+                let found = cpu.positions_made(items, Self::keeps(self.predicate), output)?;
                 cpu.output(count)?[0] = found as u64;
                 Ok(())
             }
             Erased::Gpu(gpu) => {
                 let made = self.made(I::KIND, |_, parts| parts.numbers(I::DTYPE));
                 let (output, count) = (output.erased().items, count.erased().items);
-                gpu.select(&made, false, output, count)
+                gpu.select(&made, Selecting::Selected, output, count)
             }
         }
     }
@@ -199,7 +285,7 @@ where
         self.items.check()?;
         let device = device.at_home(|| self.items.made().home());
         match device.kind().erased() {
-            Erased::Cpu(cpu) => cpu.count_made(self.items.on_host()?, self.keeps()),
+            Erased::Cpu(cpu) => cpu.count_made(self.items.on_host()?, Self::keeps(self.predicate)),
             Erased::Gpu(gpu) => {
                 let mut count = [0];
                 let made = self.made(<E::Item as Element>::KIND, |formula, _| formula);
@@ -225,24 +311,36 @@ where
             Erased::Cpu(cpu) => {
                 let (items, output) = (self.items.on_host()?, cpu.output(output)?);
                 let found = match partitions {
-                    false => cpu.select_made(items, self.keeps(), output)?,
-                    true => cpu.partition_made(items, self.keeps(), output)?,
+                    false => cpu.select_made(items, Self::keeps(self.predicate), output)?,
+                    true => cpu.partition_made(items, Self::keeps(self.predicate), output)?,
                 };
                 cpu.output(count)?[0] = found as u64;
                 Ok(())
             }
             Erased::Gpu(gpu) => {
                 let made = self.made(<E::Item as Element>::KIND, |formula, _| formula);
-                gpu.select(&made, partitions, output.erased().items, count.erased().items)
+                gpu.select(
+                    &made,
+                    Selecting::of(partitions),
+                    output.erased().items,
+                    count.erased().items,
+                )
             }
         }
     }
 
-    /// The predicate for the host.
-    fn keeps(&self) -> impl Fn(E::Item) -> bool + Copy + Send + Sync + use<'a, E, P> {
-        let predicate = self.predicate;
+    /// A predicate for the host.
+    fn keeps<Q>(predicate: Q) -> impl Fn(E::Item) -> bool + Copy + Send + Sync + use<'a, E, P, Q>
+    where
+        Q: Apply<(E::Item,), Output = bool>,
+    {
         #[inline(always)]
         move |item| predicate.apply((item,))
+    }
+
+    /// How an item is made of these parts.
+    fn formula(&self, parts: &mut Parts<'a>) -> Formula {
+        self.items.formulas(&Place::OWN, parts).pop().unwrap_or(Formula::Item(0))
     }
 
     /// What kernels are made for, of which `written`, of this kind, is what is written of an item.
@@ -252,8 +350,7 @@ where
         written: impl FnOnce(Formula, &mut Parts<'a>) -> Formula,
     ) -> Made<'a> {
         let mut parts = Parts::default();
-        let formula = self.items.formulas(&Place::OWN, &mut parts).pop();
-        let formula = formula.unwrap_or(Formula::Item(0));
+        let formula = self.formula(&mut parts);
         let condition = parts.call(&self.predicate, |_| vec![formula.clone()]);
         let written = written(formula, &mut parts);
         Made::selecting(self.items.len(), kind, written, Condition::Holds(condition), parts)

@@ -67,6 +67,8 @@ fn check_flags<T: Sample + Number, F: Sample + Number>() {
             Input::Full.array::<F>(4, len).iter().map(|&flag| sparse(flag)).collect();
         let flags: Vec<u8> = marks.iter().map(|&flag| compaction::is_true(flag).into()).collect();
         let places = compaction::positions(&flags);
+        let seconds: Vec<i16> = (0..len).map(|item| (item % 3) as i16 - 1).collect();
+        let (in_parts, borders) = compaction::partition3(&all, &flags, &seconds);
         for_each_device_of(Selection::Representative, |device| {
             if !(moves(device, T::KIND) && moves(device, F::KIND) && device.takes(turn, 2)) {
                 return;
@@ -74,6 +76,15 @@ fn check_flags<T: Sample + Number, F: Sample + Number>() {
             let context = format!("{len} {} by {} on {device}", T::KIND, F::KIND);
             let of = &device.device;
             check_kept(of, (&all).into(), &marks, (&all, &flags), &context);
+            let (found, between) =
+                any::partition3(of, &all, (&marks, &seconds)).expect("three parts");
+            assert_eq!(between, borders, "{context}");
+            assert_same(&vec::<T>(found), &in_parts, &context);
+            let (mut output, mut between) = (all.clone(), [u64::MAX; 2]);
+            any::partition3_into(of, &all, (&marks, &seconds), &mut output, &mut between)
+                .expect("three parts");
+            assert_eq!(between, borders.map(|border| border as u64), "{context}");
+            assert_same(&output, &in_parts, &context);
             let found = any::positions(of, &marks, Dtype::U32).expect("positions");
             let short: Vec<u32> = places.iter().map(|&place| place as u32).collect();
             assert_same(&vec::<u32>(found.into_array().expect("numbers")), &short, &context);
@@ -121,6 +132,11 @@ fn check_compared<T: Sample + Number + PartialOrd>(numbers: &[T]) {
                 let of = &device.device;
                 check_kept(of, (&all).into(), condition, (&all, &flags), &context);
                 let there = Array::from_slice(of, &all).expect("memory");
+                let parts = [condition, Where::new(Comparison::Equal, Scalar::new(all[0]))];
+                let (found, _) = any::partition3(of, &there, parts).expect("three parts");
+                let seconds: Vec<u8> = all.iter().map(|item| (*item == all[0]).into()).collect();
+                let (in_parts, _) = compaction::partition3(&all, &flags, &seconds);
+                assert_same(&vec::<T>(found), &in_parts, &context);
                 check_kept(of, (&there).into(), condition, (&all, &flags), &context);
             });
         }
@@ -156,6 +172,7 @@ fn check_runs<T: Sample + Number>() {
         let all: Vec<T> = Input::Special.array(6, len);
         // Runs of one item and of several.
         let all: Vec<T> = (0..len).map(|item| all[item - item % (1 + item % 7)]).collect();
+        let beside: Vec<i16> = Input::Full.array(7, len);
         let (values, counts) = compaction::run_length_encode(&all);
         let short: Vec<u32> = counts.iter().map(|&count| count as u32).collect();
         for_each_device_of(Selection::Representative, |device| {
@@ -168,6 +185,16 @@ fn check_runs<T: Sample + Number>() {
             let (found, lengths) = any::run_length_encode(of, &all, Dtype::U32).expect("runs");
             assert_same(&vec::<T>(found), &values, &context);
             assert_same(&vec::<u32>(lengths), &short, &context);
+            let (firsts, others) = compaction::unique_by_key(&all, &beside);
+            let (keys, kept) = any::unique_by_key(of, &all, &beside).expect("runs");
+            assert_same(&vec::<T>(keys.into_array().expect("keys")), &firsts, &context);
+            assert_same(&vec::<i16>(kept.into_array().expect("items")), &others, &context);
+            let (mut keys, mut kept, mut count) = (all.clone(), beside.clone(), [u64::MAX]);
+            any::unique_by_key_into(of, &all, &beside, &mut keys, &mut kept, &mut count)
+                .expect("runs");
+            let count = count[0] as usize;
+            assert_same(&keys[..count], &firsts, &context);
+            assert_same(&kept[..count], &others, &context);
         });
     }
 }
@@ -204,6 +231,19 @@ fn what_does_not_fit_is_refused() {
         let signed = Where::new(Comparison::Less, Scalar::new(3i32));
         let wrong = |found, wanted| Err(Error::WrongDtype { found, wanted });
         assert_eq!(any::select(of, &items, signed).map(drop), wrong(Dtype::I32, Dtype::U32));
+        assert_eq!(
+            any::partition3(of, &items, [signed; 2]).map(drop),
+            wrong(Dtype::I32, Dtype::U32)
+        );
+        let reason = "there are 2 flags for 3 items".to_owned();
+        assert_eq!(
+            any::partition3(of, &items, (&[1u8; 3], &[1u8; 2])).map(drop),
+            Err(Error::Buffer { reason })
+        );
+        assert_eq!(
+            any::unique_by_key(of, &items, &[1u8; 2]).map(drop),
+            Err(Error::LengthMismatch { input: 3, output: 2 })
+        );
         let (flags, mut count) = ([1u8; 3], [7u64]);
         assert_eq!(
             any::select_into(of, &items, &flags, &mut [0i32; 3], &mut count),

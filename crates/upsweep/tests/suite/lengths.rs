@@ -8,10 +8,10 @@ use upsweep::strategy::{
 use upsweep::{
     Array, Compacted, Device, Element, Error, Fused, Kind, Max, Min, Operator, Reduce, ReducePlan,
     Scan, ScanPlan, Segments, Sum, View, Widen, argmax, counting, exclusive_scan, inclusive_scan,
-    inclusive_scan_into, mean, partition_into, positions_into, reduce, reduce_by_key_into,
-    reduce_into, reduce_into_with, reduce_with, run_length_encode_into, scan_in_place_with,
-    scan_into_with, segmented_reduce_into, segmented_scan_into, select, select_into,
-    unique_by_key_into, unique_into,
+    inclusive_scan_into, mean, partition_into, partition3_into, positions_into, reduce,
+    reduce_by_key_into, reduce_into, reduce_into_with, reduce_with, run_length_encode_into,
+    scan_in_place_with, scan_into_with, segmented_reduce_into, segmented_scan_into, select,
+    select_in_place, select_into, unique_by_key_into, unique_into,
 };
 use upsweep_testing::{
     AddedPowers, Input, POISONS, Powers, Sample, Selection, TestDevice, assert_same,
@@ -272,6 +272,21 @@ fn compaction_of_what_was_compacted() {
         });
         assert_eq!(count, border, "{context}");
         check_first(&found, &partitioned, &context);
+        let odd: Vec<u8> = all_keys.iter().map(|key| (key % 2) as u8).collect();
+        let seconds = on(of, &odd);
+        let (parts, borders) = compaction::partition3(&all[..len], &all_flags[..len], &odd[..len]);
+        let (mut output, mut found) = (on(of, &poison::<u32>(room)), on(of, &[u64::MAX; 2]));
+        let seconds = first(&seconds, &length);
+        partition3_into(of, view, marks, seconds, &mut output, &mut found).expect("begun");
+        check_first(&output, &parts, &context);
+        let borders = borders.map(|border| border as u64).to_vec();
+        assert_eq!(found.to_vec(), Ok(borders), "{context}");
+        let (mut own_items, mut count) = (on(of, &all), on(of, &[u64::MAX]));
+        let within = own_items.view_mut().with_length(&length).expect("a length");
+        select_in_place(of, within, marks, &mut count).expect("begun");
+        assert_eq!(count.to_vec(), Ok(vec![selected.len() as u64]), "{context}");
+        let found = own_items.to_vec().expect("items");
+        assert_same(&found[..selected.len()], &selected, &context);
         let places = compaction::positions(&all_flags[..len]);
         let (found, count) = into(&|output, count| {
             positions_into(of, marks, output, count).expect("begun");

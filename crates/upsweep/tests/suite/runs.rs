@@ -3,7 +3,8 @@
 use upsweep::reference::compaction;
 use upsweep::{
     Array, Device, Element, Error, Kind, ViewMut, bf16, f16, run_length_encode,
-    run_length_encode_into, unique, unique_by_key, unique_by_key_into, unique_into,
+    run_length_encode_into, unique, unique_by_key, unique_by_key_into, unique_in_place,
+    unique_into,
 };
 use upsweep_testing::{
     Input, Powers, Random, Sample, Selection, Tagged, TestDevice, Wide, for_each_device_of,
@@ -108,6 +109,13 @@ fn check<T: Sample>(input: Input, (type_number, one_in): (usize, usize)) {
                     unique_into(of, &all, output, count).expect("a selection");
                 });
                 assert_bytes(&found, &firsts, &context);
+                let (mut own, mut number) = (on(of, &all), on(of, &[u64::MAX]));
+                unique_in_place(of, &mut own, &mut number).expect("a selection");
+                let count = number.into_vec().expect("a number")[0] as usize;
+                assert_bytes(&own.into_vec().expect("items")[..count], &firsts, &context);
+                let (mut own, mut number) = (all.clone(), [u64::MAX]);
+                unique_in_place(of, &mut own, &mut number).expect("a selection");
+                assert_bytes(&own[..number[0] as usize], &firsts, &context);
 
                 let (values, counts) = run_length_encode::<T, u32>(of, &there).expect("runs");
                 assert_eq!((values.len(), counts.len()), (Ok(firsts.len()), Ok(firsts.len())));

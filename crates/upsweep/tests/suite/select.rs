@@ -6,7 +6,8 @@ use upsweep::strategy::{
 };
 use upsweep::{
     Array, Device, Element, Error, Fused, Kind, Number, View, ViewMut, bf16, bind_select, counting,
-    f16, partition, partition_into, positions, positions_into, select, select_into,
+    f16, partition, partition_into, partition3, partition3_into, positions, positions_into, select,
+    select_in_place, select_into,
 };
 use upsweep_testing::{
     Input, POISONS, Random, Sample, Selection, Stretch, Tagged, TestDevice, Wide, assert_same,
@@ -85,6 +86,8 @@ fn check<T: Sample, F: Sample + Number>(kinds: &[Kind], input: Input) {
             let (partitioned, border) = compaction::partition(&all, &flags);
             let places = compaction::positions(&flags);
             let short: Vec<u32> = places.iter().map(|place| *place as u32).collect();
+            let seconds: Vec<u16> = self::flags(items, (PATTERNS[(number + 2) % 6].0, 3));
+            let (in_parts, borders) = compaction::partition3(&all, &flags, &seconds);
             on_devices(kinds, |device| {
                 if !device.takes(turn + number, 4) {
                     return;
@@ -105,6 +108,23 @@ fn check<T: Sample, F: Sample + Number>(kinds: &[Kind], input: Input) {
                 });
                 assert_eq!(count, border, "{context}");
                 assert_same(&found, &partitioned, &context);
+                let found = partition3(of, &there, &flags, &seconds).expect("three parts");
+                assert_eq!(found.1, borders, "{context}");
+                assert_same(&found.0.into_vec().expect("items"), &in_parts, &context);
+                let mut between = [u64::MAX; 2];
+                let (found, _) = left_by(of, items, |output, _| {
+                    let between = &mut between[..];
+                    partition3_into(of, &all, &marks, &seconds, output, between).expect("parts");
+                });
+                assert_eq!(between, borders.map(|border| border as u64), "{context}");
+                assert_same(&found, &in_parts, &context);
+                let (mut own, mut number) = (on(of, &all), on(of, &[u64::MAX]));
+                select_in_place(of, &mut own, &flags, &mut number).expect("a selection");
+                let count = number.to_vec().expect("a number")[0] as usize;
+                assert_same(&own.to_vec().expect("items")[..count], &selected, &context);
+                let (mut own, mut number) = (all.clone(), [u64::MAX]);
+                select_in_place(of, &mut own, &marks, &mut number).expect("a selection");
+                assert_same(&own[..number[0] as usize], &selected, &context);
                 let (found, count) = left_by(of, items, |output, count| {
                     positions_into::<u32, F>(of, &marks, output, count).expect("positions");
                 });
@@ -183,6 +203,9 @@ fn a_predicate_selects() {
             let (partitioned, border) = compaction::partition(&all, &marks);
             let places: Vec<u32> =
                 compaction::positions(&marks).iter().map(|place| *place as u32).collect();
+            let wide = 2.0 * threshold;
+            let seconds: Vec<u8> = all.iter().map(|value| u8::from(*value < wide)).collect();
+            let (in_parts, borders) = compaction::partition3(&all, &marks, &seconds);
             on_devices(&[f32::KIND], |device| {
                 if !device.takes(turn + number, 2) {
                     return;
@@ -197,6 +220,9 @@ fn a_predicate_selects() {
                 let (found, count) = below.partition(of).expect("a partition");
                 assert_eq!(count, border, "{context}");
                 assert_same(&found.into_vec().expect("items"), &partitioned, &context);
+                let found = below.partition3(of, Below { threshold: wide }).expect("three parts");
+                assert_eq!(found.1, borders, "{context}");
+                assert_same(&found.0.into_vec().expect("items"), &in_parts, &context);
                 let found = below.positions::<u32>(of).expect("positions").into_vec();
                 assert_same(&found.expect("numbers"), &places, &context);
                 let (found, count) = left_by(of, items, |output, count| {
@@ -241,6 +267,8 @@ fn long_arrays() {
         let marks: Vec<u8> = all.iter().map(|value| u8::from(*value < threshold)).collect();
         let (partitioned, border) = compaction::partition(&all, &marks);
         let selected = compaction::select(&shorts, &marks);
+        let seconds: Vec<u8> = all.iter().map(|value| (*value < 2.0 * threshold).into()).collect();
+        let (in_parts, borders) = compaction::partition3(&all, &marks, &seconds);
         on_devices(&[f32::KIND], |device| {
             if !device.takes(number, 3) {
                 return;
@@ -253,6 +281,10 @@ fn long_arrays() {
             let (found, count) = below.partition(of).expect("a partition");
             assert_eq!(count, border, "{context}");
             assert_same(&found.into_vec().expect("items"), &partitioned, &context);
+            let wide = Below { threshold: 2.0 * threshold };
+            let (found, places) = below.partition3(of, wide).expect("three parts");
+            assert_eq!(places, borders, "{context}");
+            assert_same(&found.into_vec().expect("items"), &in_parts, &context);
             let found = select(of, &others, &marks).expect("a selection").into_vec();
             assert_same(&found.expect("items"), &selected, &context);
         });
@@ -266,6 +298,8 @@ fn every_strategy() {
     let marks: Vec<u16> = flags(all.len(), (300, 1));
     let selected = compaction::select(&all, &marks);
     let (partitioned, border) = compaction::partition(&all, &marks);
+    let seconds: Vec<u8> = flags(all.len(), (500, 5));
+    let (in_parts, borders) = compaction::partition3(&all, &marks, &seconds);
     for_each_gpu(|device| {
         let mut cell = 0;
         for (local, global) in ScanLocal::ALL
@@ -292,6 +326,9 @@ fn every_strategy() {
             let (found, count) = partition(&of, &all, &marks).expect("a partition");
             assert_eq!(count, border, "{context}");
             assert_same(&found.into_vec().expect("items"), &partitioned, &context);
+            let (found, places) = partition3(&of, &all, &marks, &seconds).expect("three parts");
+            assert_eq!(places, borders, "{context}");
+            assert_same(&found.into_vec().expect("items"), &in_parts, &context);
         }
     });
 }
@@ -336,6 +373,23 @@ fn what_does_not_fit_is_refused() {
         );
         assert_eq!(
             select_into(of, &items, &[1u8; 3], &mut output, &mut [7u64; 2]),
+            Err(Error::ResultLength { items: 2 })
+        );
+        assert_eq!(
+            partition3_into(of, &items, &[1u8; 3], &[1u8; 2], &mut output, &mut [7u64; 2]),
+            Err(Error::LengthMismatch { input: 3, output: 2 })
+        );
+        let reason = "three parts have 2 borders, there is room for 1".to_owned();
+        assert_eq!(
+            partition3_into(of, &items, &[1u8; 3], &[1u8; 3], &mut output, &mut count),
+            Err(Error::Buffer { reason })
+        );
+        assert_eq!(
+            select_in_place(of, &mut output, &[1u8; 2], &mut count),
+            Err(Error::LengthMismatch { input: 3, output: 2 })
+        );
+        assert_eq!(
+            select_in_place(of, &mut output, &[1u8; 3], &mut [7u64; 2]),
             Err(Error::ResultLength { items: 2 })
         );
         assert_eq!((output, count), ([7; 3], [7]));
