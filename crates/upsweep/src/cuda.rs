@@ -78,6 +78,8 @@ pub(crate) struct Range<'a> {
     slice: Slice<'a>,
     /// The array, if it is ours.
     memory: Option<&'a upsweep_cuda::Memory>,
+    /// That of the length, if there is one.
+    length: Option<&'a upsweep_cuda::Memory>,
 }
 
 impl<'a> Range<'a> {
@@ -94,7 +96,10 @@ impl<'a> Range<'a> {
             [Some(own), Some(other)] if !Arc::ptr_eq(own, other) => {
                 Err(wrong_device(own.id(), other.id()))
             }
-            _ => Ok(Self { slice: self.slice.with_length(length.slice), ..self }),
+            _ => {
+                let slice = self.slice.with_length(length.slice);
+                Ok(Self { slice, length: length.memory, ..self })
+            }
         }
     }
 
@@ -104,13 +109,15 @@ impl<'a> Range<'a> {
 
     pub(crate) fn bounded_like(self, other: Self) -> Self {
         match Part::length(&other.slice) {
-            Some(length) => Self { slice: self.slice.with_length(length), ..self },
+            Some(length) => {
+                Self { slice: self.slice.with_length(length), length: other.length, ..self }
+            }
             None => self,
         }
     }
 
     pub(crate) fn whole(self) -> Self {
-        Self { slice: self.slice.whole(), ..self }
+        Self { slice: self.slice.whole(), length: None, ..self }
     }
 
     pub(crate) fn bits_as(self, dtype: Dtype) -> Self {
@@ -126,11 +133,10 @@ impl<'a> Range<'a> {
     }
 
     fn on(self, wanted: &Arc<Gpu>) -> Result<Slice<'a>> {
-        match self.memory {
-            Some(memory) if !Arc::ptr_eq(memory.gpu(), wanted) => {
-                Err(wrong_device(memory.gpu().id(), wanted.id()))
-            }
-            _ => Ok(self.slice),
+        let elsewhere = |memory: &&upsweep_cuda::Memory| !Arc::ptr_eq(memory.gpu(), wanted);
+        match self.memory.into_iter().chain(self.length).find(elsewhere) {
+            Some(memory) => Err(wrong_device(memory.gpu().id(), wanted.id())),
+            None => Ok(self.slice),
         }
     }
 }
@@ -170,7 +176,7 @@ impl Memory {
     }
 
     pub(crate) fn range(&self) -> Range<'_> {
-        Range { slice: self.0.slice(), memory: Some(&self.0) }
+        Range { slice: self.0.slice(), memory: Some(&self.0), length: None }
     }
 
     pub(crate) fn replace<T: Element>(&self, items: &[T]) -> Result<()> {
@@ -184,7 +190,7 @@ impl Memory {
 
 /// A range of memory of the caller's.
 fn foreign(slice: Slice<'_>) -> memory::Range<'_> {
-    memory::Range::Cuda(Range { slice, memory: None })
+    memory::Range::Cuda(Range { slice, memory: None, length: None })
 }
 
 /// With feature `cuda`.
@@ -370,6 +376,7 @@ impl Recording {
 struct BoundArray<'a> {
     slice: Slice<'a>,
     memory: Option<upsweep_cuda::Memory>,
+    length: Option<upsweep_cuda::Memory>,
 }
 
 impl<'a> BoundArray<'a> {
@@ -377,11 +384,11 @@ impl<'a> BoundArray<'a> {
     fn new(gpu: &Cuda, range: memory::Range<'a>) -> Result<Self> {
         let range = range_on(gpu, range)?;
         let slice = range.on(gpu.gpu())?;
-        if slice.is_borrowed() {
+        if slice.is_borrowed() || Part::length(&slice).is_some_and(|length| length.is_borrowed()) {
             let reason = "a recording may outlive an array of cudarc's: bind it by its address, as of_cuda_pointer";
             return Err(Error::Buffer { reason: reason.to_owned() });
         }
-        Ok(Self { slice, memory: range.memory.cloned() })
+        Ok(Self { slice, memory: range.memory.cloned(), length: range.length.cloned() })
     }
 
     /// The array of a view, which is the device's.
@@ -398,7 +405,8 @@ fn keeping<'a>(
     recording: upsweep_cuda::Recording,
     arrays: impl IntoIterator<Item = BoundArray<'a>>,
 ) -> Recording {
-    let recording = recording.keeping(arrays.into_iter().filter_map(|array| array.memory));
+    let kept = arrays.into_iter().flat_map(|array| array.memory.into_iter().chain(array.length));
+    let recording = recording.keeping(kept);
     Recording { bound: recording::Bound::Cuda(Bound(recording)) }
 }
 

@@ -184,6 +184,15 @@ pub(crate) trait ErasedGpu {
         count: ErasedItemsMut<'_>,
     ) -> Result<Recording>;
 
+    /// A scan within segments that arrays of the device's say, to be run as often as wanted.
+    fn bind_segmented_scan(
+        &self,
+        input: ErasedItems<'_>,
+        segments: &Segments<'_>,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedScan,
+    ) -> Result<Recording>;
+
     /// Of how many it holds.
     fn count(&self, made: &fused::Made<'_>, count: ErasedItemsMut<'_>) -> Result<()>;
 

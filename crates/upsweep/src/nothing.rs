@@ -182,6 +182,16 @@ impl ErasedGpu for NoGpu {
         match self.0 {}
     }
 
+    fn bind_segmented_scan(
+        &self,
+        _: ErasedItems<'_>,
+        _: &Segments<'_>,
+        _: ErasedItemsMut<'_>,
+        _: &ErasedScan,
+    ) -> Result<Recording> {
+        match self.0 {}
+    }
+
     fn count(&self, _: &fused::Made<'_>, _: ErasedItemsMut<'_>) -> Result<()> {
         match self.0 {}
     }

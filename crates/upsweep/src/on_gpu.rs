@@ -502,6 +502,26 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         })
     }
 
+    fn bind_segmented_scan(
+        &self,
+        input: ErasedItems<'_>,
+        segments: &Segments<'_>,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedScan,
+    ) -> Result<Recording> {
+        let (by, _, source) = segments.parts();
+        let fused::Stored::Device(marks) = source.stored else { return Err(no_host(self)) };
+        let [input, output] = erased_ranges(self, input, output)?;
+        let (kind, options) = (source.kind, self.options().into());
+        let mut workspace = G::Workspace::default();
+        G::record(self, &[input, output, marks], &mut |slices| {
+            let [input, output, marks] = *slices else { return Err(no_host(self)) };
+            let marks = segmented::Marks { by, kind, slice: marks };
+            let (gpu, arrays) = (self.gpu(), [input, output]);
+            segmented::bind_scan(gpu, &mut workspace, arrays, marks, problem, &options)
+        })
+    }
+
     fn count(&self, made: &fused::Made<'_>, count: ErasedItemsMut<'_>) -> Result<()> {
         let (count, options) = (target(self, count)?, self.options().into());
         let mut workspace = G::Workspace::default();

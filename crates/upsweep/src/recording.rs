@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
+use upsweep_gpu::ErasedScan;
+
 use crate::backend::{Record, on_backend, on_prepared};
+use crate::erased::Erased;
 use crate::explain::Launch;
 use crate::plan::check_length;
+use crate::runs::firsts;
+use crate::select::{bind_made, check_outputs};
 use crate::strategy::Strategy;
 use crate::{
-    Device, Element, Number, Operator, PositionPlan, ReducePlan, Result, ScanPlan, View, ViewMut,
-    Widen, cuda, gpu,
+    Device, Element, Error, Number, Operator, PositionPlan, ReducePlan, Result, Scan, ScanPlan,
+    Segments, View, ViewMut, Widen, cuda, gpu,
 };
 
 /// A call that is bound to its arrays on a GPU, to be run as often as wanted: by itself, or as a part of what the caller puts
@@ -167,6 +172,53 @@ impl<T: Number> PositionPlan<T> {
             backend.bind_position::<T>(workspace, input, result, self.extreme)
         })
     }
+}
+
+/// A [scan within segments](crate::segmented_scan_into) from an array in a GPU's memory to another, to be begun as often as wanted.
+/// What says where segments begin is there too. Everything that it needs is made here.
+///
+/// # Errors
+/// Those of [`segmented_scan_into`](crate::segmented_scan_into) and of [`ReducePlan::bind`].
+pub fn bind_segmented_scan<'a, 'b, T, U, O>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    segments: &Segments<'_>,
+    output: impl Into<ViewMut<'b, U>>,
+    problem: &Scan<U::Acc, O>,
+) -> Result<Recording>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let items = items.into();
+    let mut output = output.into().fitted(items.len(), items.bound());
+    let device = device.at_home(|| items.home().or_else(|| output.home()));
+    match device.kind().erased() {
+        Erased::Cpu(_) => Err(Error::NoCommands { device: "cpu".to_owned() }),
+        Erased::Gpu(gpu) => {
+            segments.check(items.len())?;
+            let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, gpu.language());
+            gpu.bind_segmented_scan(items.erased(), segments, output.erased().items, &problem)
+        }
+    }
+}
+
+/// The [first item of each run](crate::unique_into) from an array in a GPU's memory to another, to be begun as often as wanted.
+/// Everything that it needs is made here.
+///
+/// # Errors
+/// Those of [`unique_into`](crate::unique_into) and of [`ReducePlan::bind`].
+pub fn bind_unique<'a, 'b, 'c, T: Element>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    output: impl Into<ViewMut<'b, T>>,
+    count: impl Into<ViewMut<'c, u64>>,
+) -> Result<Recording> {
+    let (items, mut count) = (items.into(), count.into());
+    let mut output = output.into().fitted(items.len(), items.bound());
+    check_outputs(items.len(), &output, &count)?;
+    bind_made(device, &firsts(items), &mut output, &mut count)
 }
 
 impl Device {

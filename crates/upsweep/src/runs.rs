@@ -354,7 +354,7 @@ fn there<'a, T: Element>(
 }
 
 /// The items that begin runs.
-fn firsts<T: Element>(items: View<'_, T>) -> Made<'_> {
+pub(crate) fn firsts<T: Element>(items: View<'_, T>) -> Made<'_> {
     let mut parts = Parts::default();
     let condition = parts.begins(items.len(), || Source::of(items).bits());
     let kind = Source::of(items).bits().kind;

@@ -40,10 +40,10 @@ than --threshold, the same if none of it is, else too noisy to say. Devices or d
 With an operator other than sum its name follows the primitive's (reduce/max), with --acc its name
 follows the type (u8->u64), with --isa the instruction set follows the strategy (simd/avx2).
 
-With --feeding rows are of 1, 10 and 100 sums (reduce*1 …) with arrays of their own, and the time is the host's, from the first call
-until all are done: waited (each before the next is begun), queued (all waited for in the end), together (in one submission, by
+With --feeding rows are of 1, 10 and 100 sums (reduce*1 …) with arrays of their own, and of a chain of ten steps whose lengths only the
+device knows (chain*10). The time is the host's, from the first call until all are done: waited (each before the next is begun), queued (all waited for in the end), together (in one submission, by
 wgpu), streams (in eight in turn, by CUDA), graph (captured once, by CUDA). The limit is the device's own time for the same
-sums, one after another: what is missing to 100 % of it are gaps in which the device waits for the host.
+operations, one after another: what is missing to 100 % of it are gaps in which the device waits for the host.
 
 With --energy rows end with the joules of a call, 10^9 bytes by joule, and the watts that the device drew in
 a pause right behind. They are those of the counters of the whole device, everything else on it included: of an

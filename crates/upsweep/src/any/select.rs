@@ -92,6 +92,18 @@ impl AnyCompacted {
     pub fn count(&self) -> &Array<u64> {
         &self.count
     }
+
+    /// The items that were kept, for calls to read: see [`Compacted::view`](crate::Compacted::view).
+    pub fn view(&self) -> AnyView<'_> {
+        // What was kept is within the items, and its number lies beside them.
+        self.items.view().with_length(&*self.count).unwrap_or_else(|_| self.items.view())
+    }
+}
+
+impl<'a> From<&'a AnyCompacted> for AnyView<'a> {
+    fn from(kept: &'a AnyCompacted) -> Self {
+        kept.view()
+    }
 }
 
 /// Which items are kept.
@@ -238,11 +250,10 @@ fn compact(
     check_types(&home, [items.dtype()])?;
     match keep {
         Keep::Flags(flags) => by_flags(&home, items, flags, partitions, (output, count)),
-        Keep::Where(Where { number, .. }) if number.dtype() != items.dtype() => {
-            Err(Error::WrongDtype { found: number.dtype(), wanted: items.dtype() })
-        }
         Keep::Where(condition) => {
-            by_bounds(&home, items, condition.into(), partitions, (output, count))
+            let way = if partitions { ByBounds::Partition } else { ByBounds::Select };
+            let bounds = bounds_of(condition, items)?;
+            by_bounds(&home, items, bounds, way, (output, count)).map(drop)
         }
     }
 }
@@ -322,34 +333,49 @@ fn flagged<'a>(items: AnyView<'a>, flags: AnyView<'a>) -> Made<'a> {
     Made::selecting(len, kind, item, Condition::IsSet(1), parts)
 }
 
-/// Items of which a predicate of their size holds.
+/// What items compare with, which has their type.
+fn bounds_of(condition: Where, items: AnyView<'_>) -> Result<Bounds> {
+    let (found, wanted) = (condition.number.dtype(), items.dtype());
+    if found == wanted { Ok(condition.into()) } else { Err(Error::WrongDtype { found, wanted }) }
+}
+
+/// What is done with items of which a predicate holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ByBounds {
+    Select,
+    Partition,
+    Bind,
+}
+
+/// Items of which a predicate of their size holds, or the recording of their selection.
 fn by_bounds(
     device: &Device,
     items: AnyView<'_>,
     bounds: Bounds,
-    partitions: bool,
+    way: ByBounds,
     (output, count): Targets<'_, '_>,
-) -> Result<()> {
+) -> Result<Option<Recording>> {
     fn of<T: Number + Element>(
         device: &Device,
         items: AnyView<'_>,
         within: impl Apply<(T,), Output = bool>,
-        partitions: bool,
+        way: ByBounds,
         (output, count): Targets<'_, '_>,
-    ) -> Result<()> {
+    ) -> Result<Option<Recording>> {
         let (items, output) = (items.bits_as(T::DTYPE), output.bits_as(T::DTYPE));
         let (found, output) = (items.typed::<T>()?.filter(within), output.typed::<T>()?);
-        match partitions {
-            false => found.select_into(device, output, count),
-            true => found.partition_into(device, output, count),
+        match way {
+            ByBounds::Select => found.select_into(device, output, count).map(|()| None),
+            ByBounds::Partition => found.partition_into(device, output, count).map(|()| None),
+            ByBounds::Bind => found.bind_select(device, output, count).map(Some),
         }
     }
     let targets = (output, count);
     match items.dtype().size() {
-        1 => of::<u8>(device, items, Within8::from(bounds), partitions, targets),
-        2 => of::<u16>(device, items, Within16::from(bounds), partitions, targets),
-        4 => of::<u32>(device, items, Within32::from(bounds), partitions, targets),
-        _ => of::<u64>(device, items, Within64::from(bounds), partitions, targets),
+        1 => of::<u8>(device, items, Within8::from(bounds), way, targets),
+        2 => of::<u16>(device, items, Within16::from(bounds), way, targets),
+        4 => of::<u32>(device, items, Within32::from(bounds), way, targets),
+        _ => of::<u64>(device, items, Within64::from(bounds), way, targets),
     }
 }
 
@@ -456,30 +482,39 @@ fn numbered(items: AnyView<'_>, numbers: Dtype) -> Made<'_> {
     Made::selecting(items.len(), numbers.into(), number, Condition::IsSet(0), parts)
 }
 
-/// Binds a selection by flags to arrays of a GPU, to be run as often as wanted: see [`bind_select`](crate::bind_select).
+/// Binds a selection to arrays of a GPU, to be run as often as wanted: see [`bind_select`](crate::bind_select).
 ///
 /// # Errors
 /// Those of [`select_into`] and of the typed call; [`Error::NoCommands`] on a CPU.
 pub fn bind_select<'a, 'b, 'c, 'd>(
     device: &Device,
     items: impl Into<AnyView<'a>>,
-    flags: impl Into<AnyView<'b>>,
+    keep: impl Into<Keep<'b>>,
     output: impl Into<AnyViewMut<'c>>,
     count: impl Into<ViewMut<'d, u64>>,
 ) -> Result<Recording> {
-    bind_selection(device, items.into(), flags.into(), (output.into(), count.into()))
+    bind_selection(device, items.into(), keep.into(), (output.into(), count.into()))
 }
 
 fn bind_selection(
     device: &Device,
     items: AnyView<'_>,
-    flags: AnyView<'_>,
+    keep: Keep<'_>,
     (output, count): Targets<'_, '_>,
 ) -> Result<Recording> {
     check_output(items, &output)?;
     check_room(items.len(), &output, &count)?;
-    check_flags(items, flags)?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
+    let flags = match keep {
+        Keep::Flags(flags) => flags,
+        Keep::Where(condition) => {
+            check_types(&device, [items.dtype()])?;
+            let bounds = bounds_of(condition, items)?;
+            let recording = by_bounds(&device, items, bounds, ByBounds::Bind, (output, count))?;
+            return recording.ok_or(Error::NoCommands { device: device.id().to_owned() });
+        }
+    };
+    check_flags(items, flags)?;
     check_types(&device, [items.dtype(), flags.dtype()])?;
     let [items, flags] = [items, flags].map(|items| items.bits_as(unsigned(items.dtype())));
     bind(&device, &flagged(items, flags), (output, count))

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use bytemuck::{cast_slice, cast_slice_mut, try_cast_slice, try_cast_slice_mut};
 use upsweep_gpu::{HostItems, HostItemsMut};
 
+use super::with_dtype;
 use crate::backend::wrong_device;
 use crate::erased::{ErasedItems, ErasedItemsMut};
 use crate::fused::{Source, Stored};
@@ -123,6 +124,16 @@ impl<'a> AnyView<'a> {
         }
     }
 
+    /// The first of these items, as many as the one number of `length` says when a call is run: see [`View::with_length`].
+    ///
+    /// Of a length in host memory the view has as many items from here on, and so have the outputs of calls.
+    ///
+    /// # Errors
+    /// Those of [`View::with_length`].
+    pub fn with_length(self, length: impl Into<View<'a, u64>>) -> Result<Self> {
+        with_dtype!(self.dtype, T => Ok(self.typed::<T>()?.with_length(length)?.into()))
+    }
+
     /// The view with the type of its items.
     ///
     /// # Errors
@@ -226,6 +237,14 @@ impl<'a> AnyViewMut<'a> {
             PlaceMut::Device(range) => PlaceMut::Device(*range),
         };
         AnyViewMut { dtype: self.dtype, place }
+    }
+
+    /// The first of these items, as many as the one number of `length` says: see [`ViewMut::with_length`].
+    ///
+    /// # Errors
+    /// Those of [`ViewMut::with_length`].
+    pub fn with_length(self, length: impl Into<View<'a, u64>>) -> Result<Self> {
+        with_dtype!(self.dtype, T => Ok(self.typed::<T>()?.with_length(length)?.into()))
     }
 
     /// The view with the type of its items.

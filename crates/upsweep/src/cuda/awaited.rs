@@ -89,14 +89,14 @@ where
             #[cfg(not(feature = "wgpu"))]
             ScratchMemory::Wgpu(..) => return refused("wgpu"),
         };
-        let BoundArray { slice, memory } = BoundArray::of(gpu, input)?;
+        let BoundArray { slice, memory, length } = BoundArray::of(gpu, input)?;
         let work = Work::of::<T, A, O, A>();
         let awaited = gpu.reducing(workspace, work, slice.len(), |workspace, options| {
             let (gpu, options) = (gpu.gpu(), options.into());
             // SAFETY: an array of ours is kept, one of the caller's was promised to be there.
             unsafe { gpu.bind_awaited::<T, A, O>(workspace, slice, &self.problem, &options) }
         })?;
-        let kept = awaited.recording().clone().keeping(memory);
+        let kept = awaited.recording().clone().keeping(memory.into_iter().chain(length));
         let recording = Recording { bound: recording::Bound::Cuda(Bound(kept)) };
         Ok(Awaited { awaited, recording })
     }

@@ -1,15 +1,18 @@
 //! Many small operations: how well a device is kept busy.
 //!
 //! A small sum takes a GPU some microseconds, and the host as long or longer to begin it and to hear that it is done. Whatever waits
-//! for each before it begins the next leaves the GPU idle in between. Here 1, 10 and 100 sums, each with arrays of its own, are
-//! handed to a device in every way that it has; each time is the host's, from the first call until all are done. The limit is the
-//! device's own time for the same sums, one after another, so that what is missing to 100 % are the gaps; more is overlap.
+//! for each before it begins the next leaves the GPU idle in between. Here 1, 10 and 100 sums, each with arrays of its own, and a chain of
+//! ten steps with lengths that only the device knows, are handed to a device in every way that it has; each time is the host's, from the
+//! first call until all are done. The limit is the device's own time for the same operations, one after another, so that what is missing to
+//! 100 % are the gaps; more is overlap.
 
+mod chain;
 mod sums;
+mod ways;
 
 use std::time::Instant;
 
-use upsweep::{CpuOptions, Result};
+use upsweep::{CpuOptions, Device, Result};
 
 use super::outcome::Outcome;
 use super::row::{Row, Tell};
@@ -19,7 +22,9 @@ use crate::host_timing::Times;
 use crate::selection::Devices;
 use crate::statistics::median;
 
-use sums::{Sums, Way};
+use chain::Chain;
+use sums::Sums;
+use ways::{Way, Work};
 
 /// How many sums there are.
 const COUNTS: [usize; 3] = [1, 10, 100];
@@ -31,7 +36,7 @@ const WARM_UP: f64 = 0.2;
 const SAMPLE: f64 = 2e-3;
 const MOST_REPEATS: u32 = 1000;
 
-/// Repetitions of each sum by itself, of which the device's own time is the median.
+/// Repetitions of each operation by itself, of which the device's own time is the median.
 const OWN_RUNS: u32 = 9;
 
 /// All rows of some devices, and how many results were wrong.
@@ -56,57 +61,72 @@ fn rows(id: &str, lengths: &[usize], samples: usize, tell: Tell<'_>) -> error::R
     let mut wrong = 0;
     for &n in lengths {
         for count in COUNTS {
-            let mut sums = Sums::new(&device, n, count);
-            for (way, strategy) in Way::ALL {
-                let found = match &mut sums {
-                    Ok(sums) => measured(sums, way, samples),
-                    Err(error) => Err(error.clone()),
-                };
-                let outcome = found.unwrap_or_else(|error| Outcome::refused(error.to_string()));
-                wrong += usize::from(outcome.wrong);
-                tell(&Row {
-                    device: device.id(),
-                    op: &format!("reduce*{count}"),
-                    dtype: "u32",
-                    n,
-                    strategy,
-                    times: outcome.times,
-                    profile: None,
-                    energy: None,
-                    checked: &outcome.checked,
-                })?;
-            }
+            let sums = Sums::new(&device, n, count);
+            let name = format!("reduce*{count}");
+            wrong += rows_of(&device, n, (sums, &name), samples, tell)?;
         }
+        wrong += rows_of(&device, n, (Chain::new(&device, n), "chain*10"), samples, tell)?;
+    }
+    Ok(wrong)
+}
+
+/// Some work in every way, which has this name if it cannot be had.
+fn rows_of<'a>(
+    device: &'a Device,
+    n: usize,
+    (mut work, name): (Result<impl Work<'a>>, &str),
+    samples: usize,
+    tell: Tell<'_>,
+) -> error::Result<usize> {
+    let mut wrong = 0;
+    for (way, strategy) in Way::ALL {
+        let found = match &mut work {
+            Ok(work) => measured(work, way, samples),
+            Err(error) => Err(error.clone()),
+        };
+        let outcome = found.unwrap_or_else(|error| Outcome::refused(error.to_string()));
+        wrong += usize::from(outcome.wrong);
+        tell(&Row {
+            device: device.id(),
+            op: name,
+            dtype: "u32",
+            n,
+            strategy,
+            times: outcome.times,
+            profile: None,
+            energy: None,
+            checked: &outcome.checked,
+        })?;
     }
     Ok(wrong)
 }
 
 /// Compares, measures, compares again.
-fn measured(sums: &mut Sums<'_>, way: Way, samples: usize) -> Result<Outcome> {
-    sums.prepare(way)?;
-    sums.poison()?;
+fn measured<'a>(work: &mut impl Work<'a>, way: Way, samples: usize) -> Result<Outcome> {
+    work.recordings().prepare(way)?;
+    work.poison()?;
     let begun = Instant::now();
-    sums.run(way)?;
+    work.run(way)?;
     let first = begun.elapsed().as_secs_f64();
-    if !sums.are_right()? {
+    if !work.are_right()? {
         return Ok(Outcome::wrong());
     }
     let begun = Instant::now();
     let mut repeats = 1;
     while begun.elapsed().as_secs_f64() < WARM_UP {
-        let each = seconds(sums, way, repeats)?;
+        let each = seconds(work, way, repeats)?;
         repeats = ((SAMPLE / each.max(1e-9)) as u32).clamp(1, MOST_REPEATS);
     }
     let (mut times, mut own) = (Vec::new(), Vec::new());
     for _ in 0..samples {
-        let time = seconds(sums, way, repeats)?;
+        let time = seconds(work, way, repeats)?;
         times.push(time);
         // Without a clock of the device's, or on a CPU, nothing is known of gaps.
-        own.push(sums.own_seconds(OWN_RUNS)?.unwrap_or(time));
+        own.push(work.recordings().own_seconds(OWN_RUNS)?.unwrap_or(time));
     }
-    sums.poison()?;
-    sums.run(way)?;
-    if !sums.are_right()? {
+    work.poison()?;
+    work.run(way)?;
+    if !work.are_right()? {
         return Ok(Outcome::wrong());
     }
     times.sort_by(f64::total_cmp);
@@ -117,17 +137,17 @@ fn measured(sums: &mut Sums<'_>, way: Way, samples: usize) -> Result<Outcome> {
         max: times[times.len() - 1],
         limit: median(&own),
         first,
-        bytes: sums.bytes(),
-        limit_bytes: sums.bytes(),
+        bytes: work.bytes(),
+        limit_bytes: work.bytes(),
     };
     Ok(Outcome::right(times, None))
 }
 
-/// Seconds of all sums, of so many repetitions the mean.
-fn seconds(sums: &mut Sums<'_>, way: Way, repeats: u32) -> Result<f64> {
+/// Seconds of all of it, of so many repetitions the mean.
+fn seconds<'a>(work: &mut impl Work<'a>, way: Way, repeats: u32) -> Result<f64> {
     let begun = Instant::now();
     for _ in 0..repeats {
-        sums.run(way)?;
+        work.run(way)?;
     }
     Ok(begun.elapsed().as_secs_f64() / f64::from(repeats))
 }
