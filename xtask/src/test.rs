@@ -89,7 +89,8 @@ pub(crate) fn full(cells: Cells) -> Result<()> {
     let made = test_programs(&mut steps, Wanted::All)?;
     let python_found = Some(python.as_path());
     steps.step("tests", || tests(&made, cells, python_found, drivers, needed, compiler))?;
-    steps.step("three steps in one submission", || one_submission(&made, drivers))?;
+    steps.step("three steps in one submission", || example("one_submission", &made, drivers))?;
+    steps.step("ten steps without a wait", || example("chain", &made, drivers))?;
     steps.step("GPU tests under the Khronos validation layer", || validation(&made, drivers))?;
     steps.step("summation vectors, checked by another program", || vectors(&python))?;
     steps.step("vector code under valgrind", || memcheck(&made))?;
@@ -269,12 +270,12 @@ fn software_vulkan() -> Result<(Option<String>, String)> {
     }
 }
 
-/// The example of recording into a command stream, on every software device.
-fn one_submission(made: &[Program], drivers: Option<&str>) -> Result<String> {
+/// An example of recording into a command stream, on every software device.
+fn example(name: &str, made: &[Program], drivers: Option<&str>) -> Result<String> {
     let Some(drivers) = drivers else {
         return not_done("there are no software Vulkan devices");
     };
-    let binary = programs::named(made, "one_submission")?;
+    let binary = programs::named(made, name)?;
     for device in ["wgpu:0", "wgpu:1"] {
         let mut example = program(binary);
         vulkan::select(&mut example, drivers);

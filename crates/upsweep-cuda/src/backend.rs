@@ -120,6 +120,10 @@ impl GpuDevice for Gpu {
         unsafe { self.copy_out(from.pointer, bytes) }
     }
 
+    fn joined<'a>(first: Self::Bound<'a>, second: Self::Bound<'a>) -> Self::Bound<'a> {
+        first.then(second)
+    }
+
     fn begin(&self, bound: &Bound<'_>) -> Result<()> {
         self.begin_in(self.stream(), bound)
     }

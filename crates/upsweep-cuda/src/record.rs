@@ -17,8 +17,8 @@ use crate::slice::Slice;
 /// What is launched, bound to arrays that are there.
 #[derive(Debug)]
 pub struct Bound<'a> {
-    /// `None` if there is nothing to do.
-    ready: Option<Ready>,
+    /// None if there is nothing to do.
+    ready: Vec<Ready>,
     strategy: Option<Strategy>,
     /// Of the arrays those that are cudarc's, which its streams are in order with.
     borrowed: Vec<Slice<'a>>,
@@ -34,7 +34,14 @@ impl<'a> Bound<'a> {
         'a: 's,
     {
         let borrowed = arrays.filter(|slice| slice.is_borrowed()).copied().collect();
-        Self { ready, strategy, borrowed }
+        Self { ready: ready.into_iter().collect(), strategy, borrowed }
+    }
+
+    /// The same, and another behind it.
+    pub(crate) fn then(mut self, other: Self) -> Self {
+        self.ready.extend(other.ready);
+        self.borrowed.extend(other.borrowed);
+        self
     }
 }
 
@@ -45,8 +52,12 @@ impl Gpu {
     /// # Errors
     /// [`WrongDevice`](upsweep_core::Error::WrongDevice) if an array is in another context, and those of the device.
     pub fn begin_in(&self, stream: &CudaStream, bound: &Bound<'_>) -> Result<()> {
-        let Some(ready) = &bound.ready else { return Ok(()) };
-        self.in_order(stream, &bound.borrowed, || ready.begin(self, stream))
+        if bound.ready.is_empty() {
+            return Ok(());
+        }
+        self.in_order(stream, &bound.borrowed, || {
+            bound.ready.iter().try_for_each(|ready| ready.begin(self, stream))
+        })
     }
 
     /// The same, to be launched as often as wanted.
@@ -65,8 +76,8 @@ impl Gpu {
 #[derive(Clone, Debug)]
 pub struct Recording {
     gpu: Arc<Gpu>,
-    /// `None` if there is nothing to do.
-    ready: Option<Arc<Ready>>,
+    /// None if there is nothing to do.
+    ready: Arc<[Ready]>,
     strategy: Option<Strategy>,
     /// Arrays of ours that are kept for it.
     kept: Vec<Memory>,
@@ -75,8 +86,12 @@ pub struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn new(gpu: &Arc<Gpu>, ready: Option<Ready>, strategy: Option<Strategy>) -> Self {
-        let ready = ready.map(Arc::new);
+    pub(crate) fn new(
+        gpu: &Arc<Gpu>,
+        ready: impl IntoIterator<Item = Ready>,
+        strategy: Option<Strategy>,
+    ) -> Self {
+        let ready = ready.into_iter().collect();
         Self { gpu: Arc::clone(gpu), ready, strategy, kept: Vec::new(), mailbox: None }
     }
 
@@ -99,7 +114,7 @@ impl Recording {
 
     /// Number of launches.
     pub fn launches(&self) -> usize {
-        self.ready.as_ref().map_or(0, |ready| ready.launches())
+        self.ready.iter().map(Ready::launches).sum()
     }
 
     /// What each launch is, in their order, and what it needs of a multiprocessor.
@@ -107,12 +122,13 @@ impl Recording {
     /// # Errors
     /// Those of the device.
     pub fn described(&self) -> Result<Vec<Launch>> {
-        self.ready.as_ref().map_or(Ok(Vec::new()), |ready| ready.described(&self.gpu))
+        let described = self.ready.iter().map(|ready| ready.described(&self.gpu));
+        described.collect::<Result<Vec<_>>>().map(|all| all.concat())
     }
 
     /// Bytes of scratch memory that it uses, of the workspace that it was bound with.
     pub fn scratch_bytes(&self) -> u64 {
-        self.ready.as_ref().map_or(0, |ready| ready.scratch_bytes())
+        self.ready.iter().map(Ready::scratch_bytes).sum()
     }
 
     /// Launches it into the device's own stream.
@@ -151,10 +167,7 @@ impl Recording {
     }
 
     fn begin(&self, stream: &CudaStream) -> Result<()> {
-        match &self.ready {
-            Some(ready) => ready.begin(&self.gpu, stream),
-            None => Ok(()),
-        }
+        self.ready.iter().try_for_each(|ready| ready.begin(&self.gpu, stream))
     }
 }
 

@@ -142,6 +142,9 @@ pub trait GpuDevice: Send + Sync + Sized {
         Ok(())
     }
 
+    /// The one, and the other behind it.
+    fn joined<'a>(first: Self::Bound<'a>, second: Self::Bound<'a>) -> Self::Bound<'a>;
+
     /// Launches what is bound to its arrays, and does not wait.
     ///
     /// # Errors

@@ -135,7 +135,8 @@ fn check_borders(borders: usize) -> Result<()> {
     })
 }
 
-/// A selection of items that are made of arrays of the device's into the first slice, whose number goes to the one item of the second.
+/// A selection of items that are made of arrays of the device's into the first slice, whose number goes to the one item of the second; or
+/// their partition, which counts them first.
 ///
 /// # Errors
 /// As [`select`].
@@ -143,6 +144,7 @@ pub fn bind<'a, G: Primitives>(
     gpu: &Arc<G>,
     workspace: &mut G::Workspace,
     made: &Ingredients<'_, G::Slice<'a>>,
+    selecting: Selecting,
     [output, count]: [G::Slice<'a>; 2],
     options: &ScanOptions,
 ) -> Result<G::Bound<'a>> {
@@ -154,8 +156,17 @@ pub fn bind<'a, G: Primitives>(
         // Runs have nothing to do.
         gpu.to_device(&count, &[0; 8])?;
     }
-    let outputs = (Some(output), count);
-    bind_types(gpu, workspace, (made, &[]), types, Selecting::Selected, outputs, options)
+    let read = (made, &[][..]);
+    let to = (Some(output), count);
+    if selecting != Selecting::Partitioned {
+        return bind_types(gpu, workspace, read, types, selecting, to, options);
+    }
+    // Recordings that run one behind another have scratch memory of their own.
+    let (own, counted) = (&mut G::Workspace::default(), (None, count));
+    let way = Selecting::Counted;
+    let first = bind_types(gpu, own, read, types.clone(), way, counted, options)?;
+    let second = bind_types(gpu, workspace, read, types, selecting, to, options)?;
+    Ok(G::joined(first, second))
 }
 
 /// That there is one item for a number.

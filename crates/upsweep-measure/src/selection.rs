@@ -26,10 +26,14 @@ pub enum Primitive {
     Partition,
     /// The numbers of the items that are not 0.
     Positions,
+    /// The first item of each run of equal ones.
+    Unique,
+    /// The same, and the length of each run.
+    RunLengthEncode,
 }
 
 impl Primitive {
-    const ALL: [(Primitive, &'static str); 8] = [
+    const ALL: [(Primitive, &'static str); 10] = [
         (Primitive::Reduce, "reduce"),
         (Primitive::ArgMin, "argmin"),
         (Primitive::ArgMax, "argmax"),
@@ -38,6 +42,8 @@ impl Primitive {
         (Primitive::Select, "select"),
         (Primitive::Partition, "partition"),
         (Primitive::Positions, "positions"),
+        (Primitive::Unique, "unique"),
+        (Primitive::RunLengthEncode, "run_length_encode"),
     ];
 
     /// The name on the command line and in records.
@@ -57,7 +63,12 @@ impl Primitive {
 
     /// Whether items are kept or not, and none are combined.
     pub fn compacts(self) -> bool {
-        matches!(self, Self::Select | Self::Partition | Self::Positions)
+        matches!(self, Self::Select | Self::Partition | Self::Positions) || self.has_runs()
+    }
+
+    /// Whether it is about runs of equal items.
+    pub fn has_runs(self) -> bool {
+        matches!(self, Self::Unique | Self::RunLengthEncode)
     }
 
     /// The operator: the primitive's own, or else `operator`.

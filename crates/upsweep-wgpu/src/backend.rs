@@ -138,6 +138,10 @@ impl GpuDevice for Gpu {
         slice.check_copies(written, read)
     }
 
+    fn joined<'a>(first: Self::Bound<'a>, second: Self::Bound<'a>) -> Self::Bound<'a> {
+        Bound(first.0.then(second.0))
+    }
+
     fn begin(&self, Bound(recording): &Bound) -> Result<()> {
         self.submit(recording)
     }

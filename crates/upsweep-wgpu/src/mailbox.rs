@@ -39,7 +39,7 @@ impl Mailbox {
         if let Some(host) = &self.host {
             encoder.copy_buffer_to_buffer(&self.device, 0, host, 0, Self::FAULTS);
         }
-        for (at, state) in (Self::FAULTS..).step_by(FAULT_BYTES as usize).zip(recording.states()) {
+        for (at, state) in (Self::FAULTS..).step_by(FAULT_BYTES as usize).zip(&recording.states) {
             encoder.copy_buffer_to_buffer(state, FAULT, self.host(), at, FAULT_BYTES);
         }
     }

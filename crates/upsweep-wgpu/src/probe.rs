@@ -65,13 +65,6 @@ impl Gpu {
         let threads = THREADS as u32;
         let dispatches =
             vec![Dispatch { name: entry, pipeline, group, size, indirect: None, threads, traffic }];
-        Ok(Recording {
-            dispatches,
-            strategy: None,
-            state: None,
-            sizes: None,
-            scratch: 0,
-            alive: None,
-        })
+        Ok(Recording { dispatches, strategy: None, states: Vec::new(), scratch: 0, alive: None })
     }
 }

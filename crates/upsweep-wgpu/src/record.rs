@@ -56,11 +56,10 @@ impl Gpu {
     /// Those of the device.
     pub fn recording(&self, Bound(mut recording): Bound) -> Result<Recording> {
         let alive = Arc::new(());
-        for state in recording.states() {
+        for state in &recording.states {
             self.watch(state, Arc::downgrade(&alive))?;
         }
-        let may_fail = recording.states().next().is_some();
-        recording.alive = may_fail.then_some(alive);
+        recording.alive = (!recording.states.is_empty()).then_some(alive);
         Ok(recording)
     }
 
@@ -72,7 +71,7 @@ impl Gpu {
         let mut encoder = self.device.create_command_encoder(&<_>::default());
         recording.record(&mut encoder.begin_compute_pass(&<_>::default()));
         self.scoped(|| self.queue.submit([encoder.finish()]))?;
-        let mut states = recording.states().filter(|_| recording.alive.is_none());
+        let mut states = recording.states.iter().filter(|_| recording.alive.is_none());
         states.try_for_each(|state| self.watch(state, Weak::new()))
     }
 }
@@ -86,10 +85,9 @@ impl Gpu {
 pub struct Recording {
     pub(crate) dispatches: Vec<Dispatch>,
     pub(crate) strategy: Option<Strategy>,
-    /// The state in which workgroups that wait for others say that they did so in vain.
-    pub(crate) state: Option<wgpu::Buffer>,
-    /// What sizes its launches by a length that only the device knows, and says so if that is above its bound.
-    pub(crate) sizes: Option<wgpu::Buffer>,
+    /// What has a word that says whether it went well: the state in which workgroups say that they have waited for others in vain, and
+    /// what sizes launches by a length that only the device knows, which may be above its bound.
+    pub(crate) states: Vec<wgpu::Buffer>,
     /// Bytes of scratch memory.
     pub(crate) scratch: u64,
     /// Dropped with the last copy of the recording: until then it may run again.
@@ -102,9 +100,11 @@ impl Recording {
         record(&self.dispatches, pass);
     }
 
-    /// What has a word that says whether it went well.
-    pub(crate) fn states(&self) -> impl Iterator<Item = &wgpu::Buffer> {
-        self.state.iter().chain(&self.sizes)
+    /// The same, and another behind it.
+    pub(crate) fn then(mut self, other: Self) -> Self {
+        self.dispatches.extend(other.dispatches);
+        self.states.extend(other.states);
+        Self { scratch: self.scratch + other.scratch, ..self }
     }
 
     /// The same operation so many times, one after another.

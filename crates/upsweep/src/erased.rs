@@ -176,10 +176,11 @@ pub(crate) trait ErasedGpu {
         borders: ErasedItemsMut<'_>,
     ) -> Result<()>;
 
-    /// The selection of items that are made of arrays of the device's, to be run as often as wanted.
+    /// The selection of items that are made of arrays of the device's, or their partition, to be run as often as wanted.
     fn bind_select(
         &self,
         made: &fused::Made<'_>,
+        selecting: Selecting,
         output: ErasedItemsMut<'_>,
         count: ErasedItemsMut<'_>,
     ) -> Result<Recording>;

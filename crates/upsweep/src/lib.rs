@@ -147,8 +147,8 @@ pub use segmented::{
     segmented_scan, segmented_scan_into,
 };
 pub use select::{
-    Compacted, bind_select, partition, partition_into, positions, positions_into, select,
-    select_in_place, select_into,
+    Compacted, bind_partition, bind_select, partition, partition_into, positions, positions_into,
+    select, select_in_place, select_into,
 };
 pub use stream::{ReduceStream, ScanStream};
 /// What the annotations write down of functions.

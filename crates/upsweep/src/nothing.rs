@@ -176,6 +176,7 @@ impl ErasedGpu for NoGpu {
     fn bind_select(
         &self,
         _: &fused::Made<'_>,
+        _: Selecting,
         _: ErasedItemsMut<'_>,
         _: ErasedItemsMut<'_>,
     ) -> Result<Recording> {

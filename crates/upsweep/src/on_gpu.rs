@@ -472,6 +472,7 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
     fn bind_select(
         &self,
         made: &fused::Made<'_>,
+        selecting: Selecting,
         output: ErasedItemsMut<'_>,
         count: ErasedItemsMut<'_>,
     ) -> Result<Recording> {
@@ -498,7 +499,7 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
             let (recipe, items) = (&made.recipe, made.items as u64);
             let made = Ingredients { recipe, arrays, anywhere, words: &words, items };
             let outputs = [*output, *count];
-            select::bind(self.gpu(), &mut workspace, &made, outputs, &options)
+            select::bind(self.gpu(), &mut workspace, &made, selecting, outputs, &options)
         })
     }
 

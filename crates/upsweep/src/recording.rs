@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use upsweep_gpu::ErasedScan;
+use upsweep_gpu::{ErasedScan, Selecting};
 
 use crate::backend::{Record, on_backend, on_prepared};
 use crate::erased::Erased;
@@ -218,7 +218,7 @@ pub fn bind_unique<'a, 'b, 'c, T: Element>(
     let (items, mut count) = (items.into(), count.into());
     let mut output = output.into().fitted(items.len(), items.bound());
     check_outputs(items.len(), &output, &count)?;
-    bind_made(device, &firsts(items), &mut output, &mut count)
+    bind_made(device, &firsts(items), Selecting::Selected, (&mut output, &mut count))
 }
 
 impl Device {

@@ -304,7 +304,26 @@ pub fn bind_select<'a, 'b, 'c, 'd, T: Element, F: Number>(
     let mut count = count.into();
     check_length(items.len(), flags.len())?;
     check_outputs(items.len(), &output, &count)?;
-    bind_made(device, &flagged(items, flags), &mut output, &mut count)
+    bind_made(device, &flagged(items, flags), Selecting::Selected, (&mut output, &mut count))
+}
+
+/// As [`partition_into`], from arrays to others in a GPU's memory, to be begun as often as wanted. Everything that it needs is made here.
+///
+/// # Errors
+/// Those of [`bind_select`].
+pub fn bind_partition<'a, 'b, 'c, 'd, T: Element, F: Number>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    flags: impl Into<View<'b, F>>,
+    output: impl Into<ViewMut<'c, T>>,
+    count: impl Into<ViewMut<'d, u64>>,
+) -> Result<Recording> {
+    let (items, flags) = (items.into(), flags.into());
+    let mut output = output.into().fitted(items.len(), items.bound());
+    let mut count = count.into();
+    check_length(items.len(), flags.len())?;
+    check_outputs(items.len(), &output, &count)?;
+    bind_made(device, &flagged(items, flags), Selecting::Partitioned, (&mut output, &mut count))
 }
 
 /// All items: those whose flags are not 0, in their order, and behind them the others, in theirs; and how many come first.
@@ -441,16 +460,18 @@ fn flagged<'a, T: Element, F: Number>(items: View<'a, T>, flags: View<'a, F>) ->
     Made::selecting(items.len(), kind, item, Condition::IsSet(1), parts)
 }
 
-/// A selection of items that are made of arrays of a GPU's.
+/// A selection of items that are made of arrays of a GPU's, or another kind of compaction.
 pub(crate) fn bind_made<T: Element>(
     device: &Device,
     made: &Made<'_>,
-    output: &mut ViewMut<'_, T>,
-    count: &mut ViewMut<'_, u64>,
+    selecting: Selecting,
+    (output, count): (&mut ViewMut<'_, T>, &mut ViewMut<'_, u64>),
 ) -> Result<Recording> {
     match device.at_home(|| output.home()).kind().erased() {
         Erased::Cpu(_) => Err(Error::NoCommands { device: "cpu".to_owned() }),
-        Erased::Gpu(gpu) => gpu.bind_select(made, output.erased().items, count.erased().items),
+        Erased::Gpu(gpu) => {
+            gpu.bind_select(made, selecting, output.erased().items, count.erased().items)
+        }
     }
 }
 

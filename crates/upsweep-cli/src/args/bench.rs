@@ -26,7 +26,8 @@ least 200 ms of work, a second more for each GiB, raise its speed before anythin
 
 select, partition and positions keep half of the items: by a flag of one byte each, which select and
 partition read too; of positions, which are u32, half of the items are not 0. Their limit copies items.
-On a GPU a partition is timed by the host's clock, in calls one behind another.
+unique and run_length_encode have runs of eight equal items. On a GPU run_length_encode is timed by the host's clock, in calls one
+behind another.
 
 With --profile each row is followed by its dispatches, each timed in a pass of its own behind a run of
 the whole, against the limit of as many bytes; 'whole' is all of them in one pass. Records have further
@@ -64,7 +65,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct BenchArguments {
-    /// Primitives, between commas: reduce, argmin, argmax, inclusive_scan, exclusive_scan, select, partition, positions; or all
+    /// Primitives, between commas: reduce, argmin, argmax, inclusive_scan, exclusive_scan, select, partition, positions, unique, run_length_encode; or all
     #[arg(long, value_name = "LIST", default_value = "reduce,inclusive_scan")]
     pub(crate) op: Names<Primitive>,
 

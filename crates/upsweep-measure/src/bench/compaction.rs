@@ -1,4 +1,5 @@
-//! Rows of compaction: half of the items are kept, by a flag of one byte each; of positions, half of the items are not 0.
+//! Rows of compaction: half of the items are kept, by a flag of one byte each; of positions, half of the items are not 0; runs have eight
+//! items.
 
 use std::hint::black_box;
 use std::num::NonZeroU32;
@@ -22,6 +23,9 @@ use crate::selection::Primitive;
 use crate::statistics::median;
 use crate::workload::Workload;
 
+/// Items of a run.
+const RUN: usize = 8;
+
 /// What is kept of some items, and how.
 pub(super) struct Compaction {
     primitive: Primitive,
@@ -30,6 +34,8 @@ pub(super) struct Compaction {
     flags: Vec<u8>,
     /// The bytes of a right output, as far as it is written.
     expected: Vec<u8>,
+    /// The right lengths of runs, if they are asked for.
+    lengths: Vec<u32>,
     /// How many are kept.
     kept: usize,
 }
@@ -41,16 +47,23 @@ impl Compaction {
         let n = all.len() / dtype.size();
         let mut items = Buffer::new(all.len())?;
         items.bytes_mut().copy_from_slice(all);
+        if primitive.has_runs() {
+            let size = dtype.size();
+            for run in items.bytes_mut().chunks_mut(RUN * size) {
+                let (first, rest) = run.split_at_mut(size);
+                rest.chunks_exact_mut(size).for_each(|item| item.copy_from_slice(first));
+            }
+        }
         let flags = inputs::items(Dtype::U64, n, false)?;
         let flags: Vec<u8> = cast_slice::<u8, u64>(flags.bytes()).iter().map(odd).collect();
         let of = (primitive, &*flags);
-        let (expected, kept) = match dtype.size() {
+        let (expected, lengths, kept) = match dtype.size() {
             1 => expected::<u8>(of, items.bytes_mut()),
             2 => expected::<u16>(of, items.bytes_mut()),
             4 => expected::<u32>(of, items.bytes_mut()),
             _ => expected::<u64>(of, items.bytes_mut()),
         };
-        Ok(Self { primitive, dtype, items, flags, expected, kept })
+        Ok(Self { primitive, dtype, items, flags, expected, lengths, kept })
     }
 
     /// The type of the output.
@@ -64,18 +77,29 @@ impl Compaction {
 
     /// The fewest bytes that are moved: what is read, and what is written of the output.
     fn bytes(&self) -> u64 {
-        let flags = if self.primitive == Primitive::Positions { 0 } else { self.flags.len() };
-        (self.items.bytes().len() + flags + self.expected.len()) as u64
+        let has_flags = matches!(self.primitive, Primitive::Select | Primitive::Partition);
+        let flags = if has_flags { self.flags.len() } else { 0 };
+        let written = self.expected.len() + size_of_val(&self.lengths[..]);
+        (self.items.bytes().len() + flags + written) as u64
+    }
+
+    /// Room for lengths of runs, if they are asked for.
+    fn room_for_lengths(&self) -> usize {
+        if self.primitive == Primitive::RunLengthEncode { self.len() } else { 0 }
     }
 
     fn call(
         &self,
         device: &Device,
         (items, flags): (AnyView<'_>, AnyView<'_>),
-        output: AnyViewMut<'_>,
+        (output, lengths): (AnyViewMut<'_>, AnyViewMut<'_>),
         count: ViewMut<'_, u64>,
     ) -> Result<()> {
         match self.primitive {
+            Primitive::Unique => any::unique_into(device, items, output, count),
+            Primitive::RunLengthEncode => {
+                any::run_length_encode_into(device, items, output, lengths, count)
+            }
             Primitive::Positions => any::positions_into(device, items, output, count),
             Primitive::Partition => any::partition_into(device, items, flags, output, count),
             _ => any::select_into(device, items, flags, output, count),
@@ -91,7 +115,8 @@ impl Compaction {
         output: &mut Buffer,
     ) -> Result<Outcome> {
         let moved = [self.bytes(), 2 * self.items.bytes().len() as u64];
-        let mut run = OnCpu { of: self, device, limit, output, count: [0] };
+        let lengths = vec![0; self.room_for_lengths()];
+        let mut run = OnCpu { of: self, device, limit, output, lengths, count: [0] };
         measured(limit, effort, moved, &mut run)
     }
 
@@ -164,8 +189,9 @@ struct OnGpu<'a> {
     items: AnyArray,
     flags: Array<u8>,
     output: AnyArray,
+    lengths: Array<u32>,
     count: Array<u64>,
-    /// What is run again and again. A partition has none: it is timed by the clock of the host, in calls one behind another.
+    /// What is run again and again. Without one, calls one behind another are timed by the clock of the host.
     recording: Option<Recording>,
 }
 
@@ -178,6 +204,7 @@ impl<'a> OnGpu<'a> {
             items: AnyArray::from_view(device, items)?,
             flags: Array::from_slice(device, &of.flags)?,
             output: AnyArray::filled(device, of.len(), poison(of.written()))?,
+            lengths: Array::filled(device, of.room_for_lengths(), u32::MAX)?,
             count: Array::filled(device, 1, u64::MAX)?,
             recording: None,
         })
@@ -187,7 +214,7 @@ impl<'a> OnGpu<'a> {
     fn begin(&mut self) -> Result<f64> {
         self.device.wait()?;
         let start = Instant::now();
-        let Self { of, device, items, flags, output, count, recording } = self;
+        let Self { of, device, items, flags, output, count, recording, .. } = self;
         match of.primitive {
             Primitive::Positions => {
                 *recording = Some(any::bind_positions(device, &*items, output, count)?);
@@ -195,7 +222,13 @@ impl<'a> OnGpu<'a> {
             Primitive::Select => {
                 *recording = Some(any::bind_select(device, &*items, &*flags, output, count)?);
             }
-            _ => {}
+            Primitive::Unique => {
+                *recording = Some(any::bind_unique(device, &*items, output, count)?);
+            }
+            Primitive::RunLengthEncode => {}
+            _ => {
+                *recording = Some(any::bind_partition(device, &*items, &*flags, output, count)?);
+            }
         }
         self.submit()?;
         self.device.wait()?;
@@ -203,12 +236,13 @@ impl<'a> OnGpu<'a> {
     }
 
     fn submit(&mut self) -> Result<()> {
-        let Self { of, device, items, flags, output, count, recording } = self;
+        let Self { of, device, items, flags, output, lengths, count, recording } = self;
         match recording {
             Some(recording) => recording.submit(),
             None => {
                 let from = (items.view(), AnyView::from(&*flags));
-                of.call(device, from, output.view_mut(), count.into())
+                let to = (output.view_mut(), AnyViewMut::from(lengths));
+                of.call(device, from, to, count.into())
             }
         }
     }
@@ -235,7 +269,8 @@ impl<'a> OnGpu<'a> {
         self.output.copy_from(poison)?;
         self.count.copy_from_slice(&[u64::MAX])?;
         self.submit()?;
-        let is_right = self.output.to_bytes()?.starts_with(&of.expected);
+        let is_right = self.output.to_bytes()?.starts_with(&of.expected)
+            && self.lengths.to_vec()?.starts_with(&of.lengths);
         Ok(is_right && self.count.to_vec()? == [of.kept as u64])
     }
 }
@@ -248,24 +283,34 @@ fn odd(word: &u64) -> u8 {
 fn expected<T: Number>(
     (primitive, flags): (Primitive, &[u8]),
     items: &mut [u8],
-) -> (Vec<u8>, usize) {
+) -> (Vec<u8>, Vec<u32>, usize) {
     let items: &mut [T] = cast_slice_mut(items);
+    let no_lengths = Vec::new();
     match primitive {
+        Primitive::Unique => {
+            let kept = compaction::unique(items);
+            (cast_slice(&kept).to_vec(), no_lengths, kept.len())
+        }
+        Primitive::RunLengthEncode => {
+            let (kept, lengths) = compaction::run_length_encode(items);
+            let lengths = lengths.into_iter().map(|length| length as u32).collect();
+            (cast_slice(&kept).to_vec(), lengths, kept.len())
+        }
         Primitive::Positions => {
             for (item, _) in items.iter_mut().zip(flags).filter(|(_, flag)| **flag == 0) {
                 *item = T::zeroed();
             }
             let found = compaction::positions(items);
             let short: Vec<u32> = found.iter().map(|&position| position as u32).collect();
-            (cast_slice(&short).to_vec(), found.len())
+            (cast_slice(&short).to_vec(), no_lengths, found.len())
         }
         Primitive::Partition => {
             let (all, border) = compaction::partition(items, flags);
-            (cast_slice(&all).to_vec(), border)
+            (cast_slice(&all).to_vec(), no_lengths, border)
         }
         _ => {
             let kept = compaction::select(items, flags);
-            (cast_slice(&kept).to_vec(), kept.len())
+            (cast_slice(&kept).to_vec(), no_lengths, kept.len())
         }
     }
 }
@@ -276,12 +321,14 @@ struct OnCpu<'a> {
     device: &'a Device,
     limit: &'a Device,
     output: &'a mut Buffer,
+    lengths: Vec<u32>,
     count: [u64; 1],
 }
 
 impl Run for OnCpu<'_> {
     fn poison(&mut self) {
         self.output.bytes_mut().fill(POISON);
+        self.lengths.fill(u32::MAX);
         self.count = [u64::MAX];
     }
 
@@ -295,7 +342,8 @@ impl Run for OnCpu<'_> {
                     let output = &mut output[..of.len() * of.written().size()];
                     let output = AnyViewMut::from_bytes(of.written(), output)?;
                     let views = (items, (&of.flags).into());
-                    of.call(self.device, views, output, (&mut self.count).into())?;
+                    let to = (output, AnyViewMut::from(&mut self.lengths));
+                    of.call(self.device, views, to, (&mut self.count).into())?;
                 }
                 Call::Limit => {
                     self.limit.probe_copy(black_box(input), &mut output[..input.len()])?;
@@ -306,7 +354,9 @@ impl Run for OnCpu<'_> {
     }
 
     fn correct(&self) -> bool {
-        let Self { of, output, count, .. } = self;
-        *count == [of.kept as u64] && output.bytes().starts_with(&of.expected)
+        let Self { of, output, lengths, count, .. } = self;
+        *count == [of.kept as u64]
+            && output.bytes().starts_with(&of.expected)
+            && lengths.starts_with(&of.lengths)
     }
 }

@@ -131,14 +131,7 @@ fn steps(gpu: &Gpu, input: &Slice<'_>, result: &Slice<'_>) -> Result<Vec<Recordi
     let one = |step: LadderStep| {
         let pipeline = gpu.compile(&text, step.name())?;
         let dispatches = launches(gpu, step, &pipeline, (input, &whole), &partials, result)?;
-        Ok(Recording {
-            dispatches,
-            strategy: None,
-            state: None,
-            sizes: None,
-            scratch: 0,
-            alive: None,
-        })
+        Ok(Recording { dispatches, strategy: None, states: Vec::new(), scratch: 0, alive: None })
     };
     LadderStep::ALL.into_iter().map(one).collect()
 }

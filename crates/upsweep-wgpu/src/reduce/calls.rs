@@ -97,7 +97,7 @@ impl Gpu {
         self.read(mailbox.host(), 0, &mut found)?;
         self.settle()?;
         let (found, faults) = found.split_at(Mailbox::FAULTS as usize);
-        let faults = faults.chunks_exact(FAULT_BYTES as usize).zip(recording.states());
+        let faults = faults.chunks_exact(FAULT_BYTES as usize).zip(&recording.states);
         faults.map(|(fault, state)| self.judge(fault, state)).fold(Ok(()), Result::and)?;
         Ok(bytemuck::pod_read_unaligned(found))
     }

@@ -413,7 +413,8 @@ impl Reduction {
         let scratch = self.state.size();
         let (first, sizes) = sizes.map(|sizes| (sizes.first, sizes.buffer)).unzip();
         dispatches.splice(0..0, first);
-        Ok(Recording { dispatches, strategy, state, sizes, scratch, alive: None })
+        let states = state.into_iter().chain(sizes).collect();
+        Ok(Recording { dispatches, strategy, states, scratch, alive: None })
     }
 }
 

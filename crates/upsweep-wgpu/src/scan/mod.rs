@@ -535,8 +535,8 @@ impl Scanning {
         };
         let strategy = Some(strategy);
         let scratch = self.state.size();
-        let sizes = sizes.map(|sizes| sizes.buffer);
-        Ok(Recording { dispatches, strategy, state, sizes, scratch, alive: None })
+        let states = state.into_iter().chain(sizes.map(|sizes| sizes.buffer)).collect();
+        Ok(Recording { dispatches, strategy, states, scratch, alive: None })
     }
 
     /// Whether a workgroup may wait for others.

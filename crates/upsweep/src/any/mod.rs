@@ -67,8 +67,8 @@ pub use op::Op;
 pub use partition::{ThreeParts, partition3, partition3_into};
 pub use reduce::{Reduce, ReduceCall, reduce, reduce_into, reference_reduce};
 pub use runs::{
-    run_length_encode, run_length_encode_into, unique, unique_by_key, unique_by_key_into,
-    unique_into,
+    bind_unique, run_length_encode, run_length_encode_into, unique, unique_by_key,
+    unique_by_key_into, unique_into,
 };
 pub use scalar::Scalar;
 pub use scan::{Scan, ScanCall, reference_scan, scan, scan_in_place, scan_into};
@@ -77,8 +77,8 @@ pub use segmented::{
     segments_by_flags, segments_by_keys, segments_by_offsets,
 };
 pub use select::{
-    AnyCompacted, Keep, bind_positions, bind_select, partition, partition_into, positions,
-    positions_into, select, select_into,
+    AnyCompacted, Keep, bind_partition, bind_positions, bind_select, partition, partition_into,
+    positions, positions_into, select, select_into,
 };
 pub use stream::{ReduceStream, ScanStream};
 pub use view::{AnyView, AnyViewMut};

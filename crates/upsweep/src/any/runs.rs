@@ -5,8 +5,8 @@ use super::select::{AnyCompacted, Room, check_output, check_types};
 use super::view::{AnyView, AnyViewMut};
 use super::{unsigned, with_unsigned};
 use crate::{
-    Device, Dtype, Error, Result, ViewMut, run_length_encode_into as encode_typed,
-    unique_by_key_into as keep_typed,
+    Device, Dtype, Error, Recording, Result, ViewMut, bind_unique as bind_typed,
+    run_length_encode_into as encode_typed, unique_by_key_into as keep_typed,
 };
 
 /// The first item of each run of neighbours that are the same, bit for bit: see [`unique`](crate::unique()).
@@ -44,6 +44,34 @@ pub fn unique_into<'a, 'b, 'c>(
     count: impl Into<ViewMut<'c, u64>>,
 ) -> Result<()> {
     keep_first(device, items.into(), output.into(), count.into())
+}
+
+/// Binds the search for the first item of each run to arrays of a GPU, to be run as often as wanted: see
+/// [`bind_unique`](crate::bind_unique).
+///
+/// # Errors
+/// Those of [`unique_into`] and of the typed call; [`Error::NoCommands`] on a CPU.
+pub fn bind_unique<'a, 'b, 'c>(
+    device: &Device,
+    items: impl Into<AnyView<'a>>,
+    output: impl Into<AnyViewMut<'b>>,
+    count: impl Into<ViewMut<'c, u64>>,
+) -> Result<Recording> {
+    bind_firsts(device, items.into(), output.into(), count.into())
+}
+
+fn bind_firsts(
+    device: &Device,
+    items: AnyView<'_>,
+    output: AnyViewMut<'_>,
+    count: ViewMut<'_, u64>,
+) -> Result<Recording> {
+    check_output(items, &output)?;
+    let home = device.at_home(|| items.home().or_else(|| output.home()));
+    check_types(&home, [items.dtype()])?;
+    let bits = unsigned(items.dtype());
+    let (items, output) = (items.bits_as(bits), output.bits_as(bits));
+    with_unsigned!(bits, T => bind_typed(&home, items.typed::<T>()?, output.typed::<T>()?, count))
 }
 
 fn keep_first(

@@ -344,7 +344,8 @@ fn bounds_of(condition: Where, items: AnyView<'_>) -> Result<Bounds> {
 enum ByBounds {
     Select,
     Partition,
-    Bind,
+    BindSelect,
+    BindPartition,
 }
 
 /// Items of which a predicate of their size holds, or the recording of their selection.
@@ -367,7 +368,8 @@ fn by_bounds(
         match way {
             ByBounds::Select => found.select_into(device, output, count).map(|()| None),
             ByBounds::Partition => found.partition_into(device, output, count).map(|()| None),
-            ByBounds::Bind => found.bind_select(device, output, count).map(Some),
+            ByBounds::BindSelect => found.bind_select(device, output, count).map(Some),
+            ByBounds::BindPartition => found.bind_partition(device, output, count).map(Some),
         }
     }
     let targets = (output, count);
@@ -493,13 +495,28 @@ pub fn bind_select<'a, 'b, 'c, 'd>(
     output: impl Into<AnyViewMut<'c>>,
     count: impl Into<ViewMut<'d, u64>>,
 ) -> Result<Recording> {
-    bind_selection(device, items.into(), keep.into(), (output.into(), count.into()))
+    bind_selection(device, items.into(), keep.into(), false, (output.into(), count.into()))
+}
+
+/// The same of a partition: see [`bind_partition`](crate::bind_partition).
+///
+/// # Errors
+/// Those of [`bind_select`].
+pub fn bind_partition<'a, 'b, 'c, 'd>(
+    device: &Device,
+    items: impl Into<AnyView<'a>>,
+    keep: impl Into<Keep<'b>>,
+    output: impl Into<AnyViewMut<'c>>,
+    count: impl Into<ViewMut<'d, u64>>,
+) -> Result<Recording> {
+    bind_selection(device, items.into(), keep.into(), true, (output.into(), count.into()))
 }
 
 fn bind_selection(
     device: &Device,
     items: AnyView<'_>,
     keep: Keep<'_>,
+    partitions: bool,
     (output, count): Targets<'_, '_>,
 ) -> Result<Recording> {
     check_output(items, &output)?;
@@ -510,14 +527,16 @@ fn bind_selection(
         Keep::Where(condition) => {
             check_types(&device, [items.dtype()])?;
             let bounds = bounds_of(condition, items)?;
-            let recording = by_bounds(&device, items, bounds, ByBounds::Bind, (output, count))?;
+            let way = if partitions { ByBounds::BindPartition } else { ByBounds::BindSelect };
+            let recording = by_bounds(&device, items, bounds, way, (output, count))?;
             return recording.ok_or(Error::NoCommands { device: device.id().to_owned() });
         }
     };
     check_flags(items, flags)?;
     check_types(&device, [items.dtype(), flags.dtype()])?;
     let [items, flags] = [items, flags].map(|items| items.bits_as(unsigned(items.dtype())));
-    bind(&device, &flagged(items, flags), (output, count))
+    let way = if partitions { Selecting::Partitioned } else { Selecting::Selected };
+    bind(&device, &flagged(items, flags), way, (output, count))
 }
 
 /// The same of the numbers of items that are not 0: see [`positions_into`].
@@ -543,16 +562,17 @@ fn bind_numbers(
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     check_types(&device, [items.dtype(), output.dtype()])?;
     let made = numbered(items.bits_as(unsigned(items.dtype())), output.dtype());
-    bind(&device, &made, (output, count))
+    bind(&device, &made, Selecting::Selected, (output, count))
 }
 
 fn bind(
     device: &Device,
     made: &Made<'_>,
+    selecting: Selecting,
     (mut output, mut count): Targets<'_, '_>,
 ) -> Result<Recording> {
     match device.kind().erased() {
         Erased::Cpu(_) => Err(Error::NoCommands { device: device.id().to_owned() }),
-        Erased::Gpu(gpu) => gpu.bind_select(made, output.erased(), count.erased().items),
+        Erased::Gpu(gpu) => gpu.bind_select(made, selecting, output.erased(), count.erased().items),
     }
 }

@@ -99,12 +99,34 @@ where
         output: impl Into<ViewMut<'b, E::Item>>,
         count: impl Into<ViewMut<'c, u64>>,
     ) -> Result<Recording> {
-        let mut output = output.into().fitted(self.items.len(), self.items.bound());
-        let mut count = count.into();
+        self.bind(device, Selecting::Selected, output.into(), count.into())
+    }
+
+    /// A partition from arrays to others in a GPU's memory, to be begun as often as wanted. Everything that it needs is made here.
+    ///
+    /// # Errors
+    /// Those of [`bind_select`](Filtered::bind_select).
+    pub fn bind_partition<'b, 'c>(
+        &self,
+        device: &Device,
+        output: impl Into<ViewMut<'b, E::Item>>,
+        count: impl Into<ViewMut<'c, u64>>,
+    ) -> Result<Recording> {
+        self.bind(device, Selecting::Partitioned, output.into(), count.into())
+    }
+
+    fn bind(
+        &self,
+        device: &Device,
+        selecting: Selecting,
+        output: ViewMut<'_, E::Item>,
+        mut count: ViewMut<'_, u64>,
+    ) -> Result<Recording> {
+        let mut output = output.fitted(self.items.len(), self.items.bound());
         self.items.check()?;
         check_outputs(self.items.len(), &output, &count)?;
         let made = self.made(<E::Item as Element>::KIND, |formula, _| formula);
-        bind_made(device, &made, &mut output, &mut count)
+        bind_made(device, &made, selecting, (&mut output, &mut count))
     }
 
     /// All items: those of which the predicate holds, in their order, and behind them the others, in theirs. How many come first is the

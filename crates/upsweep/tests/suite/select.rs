@@ -5,9 +5,9 @@ use upsweep::strategy::{
     AccessWidth, Arrangement, GpuOptions, GpuScanStrategy, Load, ScanGlobal, ScanLocal, Tail,
 };
 use upsweep::{
-    Array, Device, Element, Error, Fused, Kind, Number, View, ViewMut, bf16, bind_select, counting,
-    f16, partition, partition_into, partition3, partition3_into, positions, positions_into, select,
-    select_in_place, select_into,
+    Array, Device, Element, Error, Fused, Kind, Number, View, ViewMut, bf16, bind_partition,
+    bind_select, counting, f16, partition, partition_into, partition3, partition3_into, positions,
+    positions_into, select, select_in_place, select_into,
 };
 use upsweep_testing::{
     Input, POISONS, Random, Sample, Selection, Stretch, Tagged, TestDevice, Wide, assert_same,
@@ -346,7 +346,14 @@ fn recordings_run_again() {
             return;
         }
         let bound = bound.expect("a recording");
+        let (mut all, mut border) = (on(of, &[7u32; 5]), on(of, &[7u64]));
+        let parts = bind_partition(of, &items, &flags, &mut all, &mut border).expect("a recording");
         for _ in 0..3 {
+            parts.submit().expect("a run");
+            assert_eq!(all.to_vec(), Ok(vec![2, 4, 5, 1, 3]), "{device}");
+            assert_eq!(border.to_vec(), Ok(vec![3]), "{device}");
+            all.copy_from_slice(&[7; 5]).expect("memory");
+            border.copy_from_slice(&[7]).expect("memory");
             output.copy_from_slice(&[9; 5]).expect("memory");
             count.copy_from_slice(&[9]).expect("memory");
             bound.submit().expect("a run");
