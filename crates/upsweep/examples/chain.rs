@@ -37,12 +37,12 @@ fn is_long(length: u32) -> bool {
 
 #[upsweep::function]
 fn is_aligned(start: u32) -> bool {
-    start % 4 == 0
+    start & 3 == 0
 }
 
 #[upsweep::function]
 fn is_even(start: u32) -> bool {
-    start % 2 == 0
+    start & 1 == 0
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -201,7 +201,7 @@ fn on_host(lengths: &[u32]) -> [u32; 3] {
     for (row, length) in long.iter().enumerate() {
         let start = end;
         end = end.wrapping_add(*length);
-        if start % 4 == 0 {
+        if is_aligned(start) {
             highest = start.max(highest);
             sum = sum.wrapping_add(highest);
         }
@@ -209,7 +209,7 @@ fn on_host(lengths: &[u32]) -> [u32; 3] {
             different = different.wrapping_add(*length);
         }
         // Starts grow, so that the largest of a run so far is its last.
-        if start % 2 == 0 {
+        if is_even(start) {
             last = start.max(last);
         }
     }

@@ -11,6 +11,7 @@ use crate::partition::{borders_of, check_borders, flagged};
 use crate::{Apply, Array, Device, Element, Error, Number, Result, ViewMut};
 
 /// Which items are in the first part of three, and which of the others are in the second.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart by the call that it is made for")]
 #[derive(Clone, Copy, Debug)]
 pub enum ThreeParts<'a> {
     /// Those whose first flag is not 0, and those whose second flag is not 0. A flag is 0 if all its bytes are.
