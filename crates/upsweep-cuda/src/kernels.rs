@@ -267,6 +267,7 @@ fn scans_compile() {
                 aligned: number % 4 != 3,
                 out_aligned: (number + turn) % 5 != 4,
                 one_by_one: false,
+                evenly: true,
             };
             let policy = policies()[(number / 2 + 2 * turn) % 4];
             let options = ScanOptions { policy, ..ScanOptions::default() };
@@ -297,7 +298,7 @@ fn packed_scans_compile() {
             let form =
                 Form { bounds, direction, everywhere: true, only_total: false, selecting: None };
             let (aligned, out_aligned) = (turn % 3 > 0, turn % 4 > 0);
-            let lies = Lies { width: 16, aligned, out_aligned, one_by_one: false };
+            let lies = Lies { width: 16, aligned, out_aligned, one_by_one: false, evenly: aligned };
             let facts = Facts { arch, ..testing::facts(arch) };
             let options = ScanOptions { policy: policies()[turn % 4], ..ScanOptions::default() };
             let items = [1 << 28, 1 << 16][turn / 4];
@@ -337,6 +338,7 @@ fn structures_compile() {
             aligned: turn % 2 == 0,
             out_aligned: turn % 3 > 0,
             one_by_one: false,
+            evenly: true,
         };
         let forms = [Form { only_total: false, ..Form::TOTAL }, Form::TOTAL];
         let in_order = GpuScanStrategy {
@@ -388,7 +390,7 @@ fn add_segments(all_kernels: &mut Kernels, types: &Types, facts: &Facts, lies: L
         return;
     }
     let form = Form { only_total: false, ..Form::TOTAL };
-    let strategy = Some(crate::scan::policy::of_types(facts.arch, &types));
+    let strategy = Some(crate::scan::policy::of_types(facts.arch, &types, true));
     let options = ScanOptions { strategy, ..ScanOptions::default() };
     let kernels = Scanning::kernels(("cuda:0", facts), &types, form, 1 << 28, lies, &options);
     let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
@@ -429,13 +431,19 @@ fn items_of_parameters_compile() {
                 let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
                 all_kernels.add(&shader, arch);
             }
-            let lies = Lies { width: 16, aligned: true, out_aligned: true, one_by_one };
+            let lies = Lies {
+                width: 16,
+                aligned: true,
+                out_aligned: true,
+                one_by_one,
+                evenly: !one_by_one,
+            };
             add_segments(&mut all_kernels, &types, &facts, lies, turn + usize::from(one_by_one));
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
             let direction = [Direction::Forward, Direction::Reverse][turn / 2 % 2];
             let form =
                 Form { bounds, direction, everywhere: true, only_total: false, selecting: None };
-            let strategy = Some(crate::scan::policy::of_types(arch, &types));
+            let strategy = Some(crate::scan::policy::of_types(arch, &types, true));
             for form in [form, Form::TOTAL] {
                 let strategy = match form.only_total {
                     true => "striped-16-exact/cooperative/reduce-then-scan".parse().ok(),
@@ -491,14 +499,20 @@ fn made_items_compile() {
                 let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
                 all_kernels.add(&shader, arch);
             }
-            let lies = Lies { width: 16, aligned: true, out_aligned: true, one_by_one };
+            let lies = Lies {
+                width: 16,
+                aligned: true,
+                out_aligned: true,
+                one_by_one,
+                evenly: !one_by_one,
+            };
             add_segments(&mut all_kernels, &types, &facts, lies, turn + usize::from(one_by_one));
             let forms = [Form { only_total: false, ..Form::TOTAL }, Form::TOTAL];
             for form in &forms[..if types.op.is_commutative() { 1 } else { 2 }] {
                 let strategy = if form.only_total {
                     "striped-16-exact/cooperative/reduce-then-scan".parse().ok()
                 } else {
-                    Some(crate::scan::policy::of_types(arch, &types))
+                    Some(crate::scan::policy::of_types(arch, &types, true))
                 };
                 let options = ScanOptions { strategy, ..ScanOptions::default() };
                 let device = ("cuda:0", &facts);
@@ -537,10 +551,12 @@ fn selections_compile() {
             let signature = upsweep_gpu::select::signature(recipe, items, Language::Cuda);
             let types = Types::of_made(recipe, &signature).expect("it has a text");
             let facts = Facts { arch, ..testing::facts(arch) };
-            let strategy = strategy.unwrap_or(crate::scan::policy::of_types(arch, &types));
+            let evenly = turn % 4 != 1;
+            let strategy = strategy.unwrap_or(crate::scan::policy::of_types(arch, &types, evenly));
             let options = ScanOptions { strategy: Some(strategy), ..ScanOptions::default() };
             let (device, one_by_one) = (("cuda:0", &facts), turn % 3 == 2);
-            let lies = Lies { width: 16, aligned: true, out_aligned: turn % 2 == 0, one_by_one };
+            let lies =
+                Lies { width: 16, aligned: true, out_aligned: turn % 2 == 0, one_by_one, evenly };
             let form = Form::of_selection(ways[turn % ways.len()]);
             let kernels = Scanning::kernels(device, &types, form, items, lies, &options);
             let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
@@ -583,7 +599,13 @@ fn segments_compile() {
                 let facts = Facts { arch, ..testing::facts(arch) };
                 if reduces && by == SegmentedBy::Offsets {
                     let aligned = turn % 2 == 0;
-                    let lies = Lies { width: 16, aligned, out_aligned: true, one_by_one: false };
+                    let lies = Lies {
+                        width: 16,
+                        aligned,
+                        out_aligned: true,
+                        one_by_one: false,
+                        evenly: aligned,
+                    };
                     all_kernels.add(&by_offsets_shader(&facts, &types, &cut, lies), arch);
                     continue;
                 }
@@ -594,11 +616,12 @@ fn segments_compile() {
                     false => Form { bounds, direction, only_total: false, ..Form::TOTAL },
                 };
                 let (aligned, out_aligned) = (turn % 5 != 4, reduces || turn % 3 != 2);
-                let lies = Lies { width: 16, aligned, out_aligned, one_by_one: false };
+                let lies =
+                    Lies { width: 16, aligned, out_aligned, one_by_one: false, evenly: aligned };
                 let in_turn = "striped-16-exact/cooperative/reduce-then-scan";
                 let strategy = match turn % 3 {
                     2 => in_turn.parse().ok(),
-                    _ => Some(crate::scan::policy::of_types(arch, &types)),
+                    _ => Some(crate::scan::policy::of_types(arch, &types, true)),
                 };
                 let options = ScanOptions { strategy, ..ScanOptions::default() };
                 let device = ("cuda:0", &facts);
@@ -623,7 +646,13 @@ fn scans_in_registers_compile() {
             let direction = [Direction::Forward, Direction::Reverse][turn / 3 % 2];
             let form =
                 Form { bounds, direction, everywhere: true, only_total: false, selecting: None };
-            let lies = Lies { width: 16, aligned, out_aligned: turn % 3 > 0, one_by_one: false };
+            let lies = Lies {
+                width: 16,
+                aligned,
+                out_aligned: turn % 3 > 0,
+                one_by_one: false,
+                evenly: aligned,
+            };
             let policy = policies()[turn / 2 % 4];
             let options = ScanOptions { policy, ..ScanOptions::default() };
             let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
@@ -660,6 +689,7 @@ fn scans_without_a_serving_warp_compile() {
                 aligned: turn % 7 != 6,
                 out_aligned: turn % 9 != 8,
                 one_by_one: false,
+                evenly: true,
             };
             let strategy = Some(GpuScanStrategy { load, local, global });
             let wide = Some(WorkgroupPolicy { threads_per_workgroup: 512, items_per_thread: 16 });
@@ -712,7 +742,8 @@ fn what_cannot_be_is_refused_by_name() {
     let refused = |facts: &Facts, types: &Types, form, name: &str| {
         let strategy = name.parse::<GpuScanStrategy>().expect("a name");
         let width = bytes(strategy.load.width);
-        let lies = Lies { width, aligned: true, out_aligned: true, one_by_one: false };
+        let lies =
+            Lies { width, aligned: true, out_aligned: true, one_by_one: false, evenly: true };
         let options = ScanOptions { strategy: Some(strategy), ..ScanOptions::default() };
         let kernels = Scanning::kernels(("cuda:0", facts), types, form, 1 << 28, lies, &options);
         kernels.err().map(|error| error.to_string()).unwrap_or_default()

@@ -50,12 +50,9 @@ impl FusedInput {
         Some((Self { recipe: recipe.clone(), functions }, op))
     }
 
-    /// Of what the array is, if there is one and its items are asked for in their order and nothing else is.
-    pub fn reads_in_order(&self) -> Option<Kind> {
-        match self.recipe.arrays[..] {
-            [kind] if self.recipe.anywhere.is_empty() && !self.recipe.is_numbered() => Some(kind),
-            _ => None,
-        }
+    /// Of what the arrays are, if their items are asked for in their order and nothing else is.
+    pub fn reads_in_order(&self) -> Option<&[Kind]> {
+        self.recipe.anywhere.is_empty().then_some(&self.recipe.arrays[..])
     }
 
     /// The functions' text.

@@ -48,7 +48,7 @@ fn every_primitive_and_type_is_measured_and_right() {
     let place = Place::new();
     let all = "bench --op all --dtype all --n 1,2^7,3001 --strategy all --samples 1 --csv -";
     let rows = rows(&place.run(all).text());
-    assert_eq!(rows.len(), 8 * 12 * 3 * 3);
+    assert_eq!(rows.len(), 10 * 12 * 3 * 3);
     for row in &rows {
         assert_eq!(row[12], "ok", "{row:?}");
         for number in &row[5..12] {

@@ -24,6 +24,8 @@ constexpr u32 ROWS_AT_ONCE = 4, ROWS_AT_ONCE_LAST = 2;
 /// Chunks whose totals are kept. A worker is at most LAG + 1 chunks ahead of another one, which may look back LAG chunks.
 constexpr u32 SLOTS = LAG == 1 ? 4 : 8;
 static_assert(SLOTS >= 2 * LAG + 2, "what is looked at is not overwritten");
+/// Bytes of a stage of a second array, which begins as many bytes behind a multiple of LINE as it does in memory.
+constexpr u32 BESIDE_STAGE = CHUNK * BESIDE + LINE;
 
 struct Shared {
     u32 mark;
@@ -46,7 +48,13 @@ struct Work {
     u32 chunk_at(u32 turn) const { return blockIdx.x + turn * gridDim.x; }
     StagedItem* stage(u32 turn) const { return stages + turn % STAGES * STAGE; }
     Chunk chunk(u32 turn) const {
-        return Chunk(scan, staged_at(scan.inputs, stage(turn) + lead() / sizeof(StagedItem)), chunk_at(turn));
+        const u32 number = chunk_at(turn);
+        const StagedItem* from = stage(turn) + lead() / sizeof(StagedItem);
+        return Chunk(scan, staged_at(scan.inputs, from, beside(turn), u64(number) * CHUNK), number);
+    }
+    /// Where the same chunk of a second array is: behind all stages of the first.
+    u8* beside(u32 turn) const {
+        return (u8*)(stages + STAGES * STAGE) + turn % STAGES * BESIDE_STAGE + u64(beside_of(scan.inputs)) % LINE;
     }
     /// Bytes that every chunk, and each warp's rows, begin behind a line.
     u32 lead() const { return u64(first_of(Chunk(scan, 0).source())) % LINE; }
@@ -65,7 +73,19 @@ struct Work {
             const u64 last = first + ROWS * ROW * sizeof(StagedItem);
             const u64 end = REVERSE ? last : min(last, array + scan.values() * sizeof(StagedItem));
             const u64 from = begin / 16 * 16, bytes = begin < end ? (end + 15) / 16 * 16 - from : 0;
-            arrive_with_bytes(full(turn, warp), u32(bytes));
+            if constexpr (BESIDE > 0) {
+                // Both arrays begin where a copy may, and so do the rows of warps.
+                const u64 rows_at = u64(chunk_at(turn)) * CHUNK + warp * ROWS * ROW;
+                const u64 items = rows_at < scan.values() ? min(scan.values() - rows_at, u64(ROWS * ROW)) : 0;
+                const u32 more = u32(items * BESIDE + 15) / 16 * 16;
+                arrive_with_bytes(full(turn, warp), u32(bytes) + more);
+                if (more > 0) {
+                    const u8* others = beside_of(scan.inputs) + rows_at * BESIDE;
+                    begin_copy(beside(turn) + warp * ROWS * ROW * BESIDE, others, more, full(turn, warp));
+                }
+            } else {
+                arrive_with_bytes(full(turn, warp), u32(bytes));
+            }
             if (bytes > 0) {
                 u8* const to = (u8*)(stage(turn) + rows + turned(WARPS - 1, warp) * Offset(GAP)) + lead();
                 begin_copy(to + i64(from - first), (const u8*)from, u32(bytes), full(turn, warp));

@@ -68,7 +68,9 @@ pub(crate) fn ready<'a>(
 ) -> Result<(Option<Ready>, Strategy)> {
     let Job { types, inputs, init } = job;
     let (types, items) = (types.of_length(inputs.length.is_some()), inputs.items);
-    let strategy = options.strategy.unwrap_or_else(|| policy::of_types(gpu.facts.arch, &types));
+    let strategy = options.strategy.unwrap_or_else(|| {
+        policy::of_types(gpu.facts.arch, &types, policy::begins_evenly(&inputs))
+    });
     if items == 0 {
         return Ok((None, Strategy::GpuScan(strategy)));
     }

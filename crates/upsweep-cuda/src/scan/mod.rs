@@ -55,6 +55,8 @@ pub(crate) struct Lies {
     pub(crate) out_aligned: bool,
     /// Whether items are read one by one, since the arrays that they are made of do not begin alike.
     pub(crate) one_by_one: bool,
+    /// Whether all arrays that are read begin where the copy engine copies from.
+    pub(crate) evenly: bool,
 }
 
 impl Lies {
@@ -79,7 +81,8 @@ impl Lies {
         let begins = inputs.arrays.iter().all(is);
         let one_by_one = types.made.is_some() && !begins;
         let out_aligned = output.map_or(begins, is);
-        Self { width, aligned: begins || one_by_one, out_aligned, one_by_one }
+        let evenly = types.made.is_some() && policy::begins_evenly(inputs);
+        Self { width, aligned: begins || one_by_one, out_aligned, one_by_one, evenly }
     }
 }
 
@@ -163,7 +166,7 @@ impl Scanning {
                 let items_per_thread = items_per_thread / types.packed;
                 WorkgroupPolicy { threads_per_workgroup, items_per_thread }
             }
-            None => policy::policy_of_types(items, types),
+            None => policy::policy_of_types(items, types, lies.evenly),
         };
         let shape = Self::shape(facts, types, lies, strategy, items, policy);
         let stalled = options.stalled;
@@ -187,7 +190,7 @@ impl Scanning {
             if looks_back || held.chunks(items) <= at_once {
                 return held;
             }
-            let copies = policy::is_copied(types) && !lies.one_by_one;
+            let copies = policy::is_copied(types, lies.evenly) && !lies.one_by_one;
             if facts.arch >= ARCH_OF_BULK_COPIES && copies {
                 return Shape::staged(facts, types, lies, policy);
             }

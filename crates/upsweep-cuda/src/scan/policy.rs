@@ -5,6 +5,7 @@ use upsweep_core::{
 };
 use upsweep_gpu::layout::is_whole;
 
+use crate::backend::Inputs;
 use crate::shader::Types;
 
 /// The strategy where none is asked for: totals only where chunks can wait in shared memory while others are brought there, or
@@ -33,18 +34,38 @@ pub(crate) fn serves(arch: u32, asked: GpuScanStrategy) -> bool {
         && matches!(asked.global, ScanGlobal::Aggregates | ScanGlobal::LookBack)
 }
 
-/// Whether chunks can be brought to shared memory: items of one array, as they are or where some of them are selected.
-pub(crate) fn is_copied(types: &Types) -> bool {
-    let of_one = types.made.as_ref().is_none_or(|made| made.reads_in_order().is_some());
-    let as_they_are = types.made.is_none() || types.selects();
-    of_one && as_they_are && types.cut.is_none() && !is_whole(types.item)
+/// Whether chunks can be brought to shared memory: items of one array, as they are; or those of one or two arrays where some are selected.
+/// More than items in order from one array takes arrays that all begin where the copy engine copies from, `evenly`, and an output whose items
+/// wait where those of the first array did.
+pub(crate) fn is_copied(types: &Types, evenly: bool) -> bool {
+    if types.cut.is_some() || is_whole(types.item) {
+        return false;
+    }
+    let Some(made) = &types.made else { return true };
+    let Some(arrays) = made.reads_in_order().filter(|_| types.selects()) else { return false };
+    match *arrays {
+        [_] if !types.is_numbered() => true,
+        [first] | [first, _] => {
+            let plain = arrays.iter().all(|kind| !is_whole(*kind));
+            evenly && plain && types.output.size() <= first.size()
+        }
+        _ => false,
+    }
 }
+
+/// Whether arrays begin where the copy engine copies from.
+pub(crate) fn begins_evenly(inputs: &Inputs<'_>) -> bool {
+    inputs.arrays.iter().all(|slice| slice.pointer().is_multiple_of(COPIED_AT_ONCE))
+}
+
+/// Bytes of which the copy engine copies a multiple, from a multiple of them on.
+const COPIED_AT_ONCE: u64 = 16;
 
 /// The same for these types: chunks whose items are made as they are read, are cut into segments, or lie in no accesses of 16 bytes, are not brought to
 /// shared memory.
-pub(crate) fn of_types(arch: u32, types: &Types) -> GpuScanStrategy {
+pub(crate) fn of_types(arch: u32, types: &Types, evenly: bool) -> GpuScanStrategy {
     let strategy = strategy(arch);
-    if is_copied(types) {
+    if is_copied(types, evenly) {
         return strategy;
     }
     let global = match strategy.global {
@@ -56,11 +77,11 @@ pub(crate) fn of_types(arch: u32, types: &Types) -> GpuScanStrategy {
 
 /// The policy for these types where none is asked for. Items that are cut into segments wait in registers until others have
 /// told what comes in: the fewer a thread has, the more workgroups do so at once.
-pub(crate) fn policy_of_types(items: u64, types: &Types) -> WorkgroupPolicy {
+pub(crate) fn policy_of_types(items: u64, types: &Types, evenly: bool) -> WorkgroupPolicy {
     let policy = policy(items / u64::from(types.packed), types.item.size());
     match types.cut {
         Some(_) => WorkgroupPolicy { threads_per_workgroup: 128, items_per_thread: 32 },
-        None if types.selects() && items > MOST_HELD_AT_ONCE => of_selection(types),
+        None if types.selects() && items > MOST_HELD_AT_ONCE => of_selection(types, evenly),
         None => policy,
     }
 }
@@ -70,8 +91,8 @@ const MOST_HELD_AT_ONCE: u64 = 1 << 20;
 
 /// The policy of long selections. Of those tried on an H200 with 2^28 `f32` (`benches/record/nvidia-h200/2026-11-27-select.md`): as many warps as a
 /// workgroup has where chunks are staged, and in registers as many items as let two workgroups share a multiprocessor.
-fn of_selection(types: &Types) -> WorkgroupPolicy {
-    let (threads_per_workgroup, items_per_thread) = match is_copied(types) {
+fn of_selection(types: &Types, evenly: bool) -> WorkgroupPolicy {
+    let (threads_per_workgroup, items_per_thread) = match is_copied(types, evenly) {
         true => (512, 32),
         false => (256, 32),
     };

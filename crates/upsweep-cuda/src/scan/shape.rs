@@ -121,9 +121,13 @@ impl Shape {
     ) -> Self {
         let most = facts.shared_bytes_most.saturating_sub(shared_besides(types));
         let (mut warps, mut rows) = warps_and_rows(policy, 16);
+        let arrays = types.made.as_ref().map_or(1, |made| made.recipe.arrays.len() as u32);
+        let item_bytes = types.made.as_ref().map_or(types.item.size(), |made| {
+            made.recipe.arrays.iter().map(|kind| kind.size()).sum()
+        });
         let stage_bytes = |warps: u32, rows: u32| {
-            let room = if lies.aligned { LINE } else { warps * LINE };
-            warps * rows * (LANES * types.item.size()) as u32 + room
+            let room = if lies.aligned { arrays * LINE } else { warps * LINE };
+            warps * rows * (LANES * item_bytes) as u32 + room
         };
         while 3 * stage_bytes(warps, rows) > most && rows > 4 {
             rows /= 2;

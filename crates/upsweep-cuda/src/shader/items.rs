@@ -51,7 +51,10 @@ fn input(item: Kind, width: u32, ExtraInputs { fields, passed_on }: &ExtraInputs
          struct Inputs {{ const InMemory* in0; {fields}}};\n\
          inline Inputs at(const Inputs& inputs, u64 items) {{ return Inputs{{{moved}}}; }}\n\
          using StagedItem = InMemory;\n\
-         inline Inputs staged_at(const Inputs& inputs, const StagedItem* from) {{ return Inputs{{{staged}}}; }}\n\
+         constexpr u32 BESIDE = 0;\n\
+         inline const u8* beside_of(const Inputs&) {{ return nullptr; }}\n\
+         inline Inputs staged_at(const Inputs& inputs, const StagedItem* from, const u8*, u64) {{\n\
+         \x20   return Inputs{{{staged}}};\n}}\n\
          inline const StagedItem* first_of(const Inputs& inputs) {{ return inputs.in0; }}\n\
          template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
          \x20   return ((const Access*)(inputs.in0 + item))[access];\n}}\n\

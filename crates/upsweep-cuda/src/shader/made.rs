@@ -38,17 +38,7 @@ pub(super) fn text(
         format!("read((const {}*)(inputs.in{k} + item) + access)", wide(kind))
     });
     let fetch_one = one.fetch("item", |k, _| format!("inputs.in{k}[item]"));
-    let staged = match made.reads_in_order() {
-        Some(kind) => {
-            let all = [&["from"], &passed_on[..]].concat().join(", ");
-            format!(
-                "using StagedItem = {};\n\
-                 inline Inputs staged_at(const Inputs& inputs, const StagedItem* from) {{ return Inputs{{{all}}}; }}\n",
-                in_memory(kind)
-            )
-        }
-        None => "using StagedItem = InMemory;\n".to_owned(),
-    };
+    let staged = staged(made, passed_on);
     let (inputs, moved): (Vec<String>, Vec<String>) = inputs(made).into_iter().unzip();
     let moved: Vec<&str> = moved.iter().map(|moved| &**moved).collect();
     format!(
@@ -75,6 +65,32 @@ pub(super) fn text(
         inputs = inputs.concat(),
         moved = [&moved[..], passed_on].concat().join(", "),
         first = if made.recipe.arrays.is_empty() { "nullptr" } else { "inputs.in0" },
+    )
+}
+
+/// How items are read where a chunk of one array, or of two, is staged: of the second, `beside`, from a place of its own on.
+fn staged(made: &FusedInput, passed_on: &[&str]) -> String {
+    let (kind, second) = match made.reads_in_order() {
+        Some([kind]) => (kind, None),
+        Some([kind, second]) => (kind, Some(in_memory(*second))),
+        _ => return "using StagedItem = InMemory;\n".to_owned(),
+    };
+    let (beside, begin) = match second {
+        None => ("0u".to_owned(), "nullptr"),
+        Some(second) => (format!("u32(sizeof({second}))"), "(const u8*)inputs.in1"),
+    };
+    let second = second.map(|second| format!("(const {second}*)beside"));
+    let first = made.recipe.is_numbered().then(|| "inputs.first + first".to_owned());
+    let passed_on = passed_on.iter().map(|&field| field.to_owned());
+    let all = core::iter::once("from".to_owned()).chain(second).chain(first).chain(passed_on);
+    format!(
+        "using StagedItem = {};\n\
+         constexpr u32 BESIDE = {beside};\n\
+         inline const u8* beside_of(const Inputs& inputs) {{ return {begin}; }}\n\
+         inline Inputs staged_at(const Inputs& inputs, const StagedItem* from, const u8* beside, u64 first) {{\n\
+         \x20   return Inputs{{{}}};\n}}\n",
+        in_memory(*kind),
+        all.collect::<Vec<_>>().join(", ")
     )
 }
 
