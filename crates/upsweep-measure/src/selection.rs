@@ -283,7 +283,7 @@ mod tests {
             assert!(wrong.parse::<Lengths>().is_err(), "{wrong}");
         }
         assert_eq!("f32,u8".parse(), Ok(Names(vec![Dtype::F32, Dtype::U8])));
-        assert_eq!("all".parse::<Names<Primitive>>().map(|names| names.0.len()), Ok(8));
+        assert_eq!("all".parse::<Names<Primitive>>().map(|names| names.0.len()), Ok(10));
         let simd = Choice::Cpu(CpuStrategy::Simd);
         assert_eq!("auto,simd".parse(), Ok(Strategies::Named(vec![Choice::Auto, simd])));
         for name in ["striped-16-exact/cooperative/look-back", "blocked-4-checked/raking/atomic"] {
