@@ -1,7 +1,8 @@
 // A scan in a single pass over memory, by workgroups that stay: 2n of traffic, and nobody waits for what others have folded.
 //
 // Workgroup b of G takes chunks b, b + G, b + 2G, … The copy engine brings them into shared memory, AHEAD of them at a time: no
-// more than keep memory busy, since totals wait behind what was asked for before them.
+// more than keep memory busy, since totals wait behind what was asked for before them. Items that are selected by a second array have
+// its part of the chunk beside theirs.
 // Of each chunk its total alone is published, before the LAG chunks in front of it are finished; what comes into a chunk is
 // the fold of all totals since this workgroup's last, in their order, window by window. So whose turn it was cannot be seen.
 //

@@ -6,7 +6,8 @@ use upsweep::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode
 use upsweep::cudarc::driver::{CudaContext, CudaStream};
 use upsweep::{
     Array, Device, Error, PositionPlan, Reduce, ReducePlan, Scan, ScanPlan, Sum, View, ViewMut,
-    argmax, inclusive_scan_in_place, inclusive_scan_into, reduce, reduce_into, reference,
+    argmax, inclusive_scan_in_place, inclusive_scan_into, partition, positions, reduce,
+    reduce_into, reference, select,
 };
 use upsweep_testing::{Input, assert_same, for_each_gpu};
 
@@ -90,6 +91,38 @@ fn arrays_of_the_callers() {
         let mut total = Array::filled(gpu, 1, 0u32).expect("an array");
         let refused = plan.bind(View::of_cuda(&from).expect("a view"), &mut total);
         assert!(matches!(refused, Err(Error::Buffer { .. })), "{refused:?}");
+    });
+}
+
+/// Items and flags that begin where the copy engine may copy from, and where it may not; of more chunks than run at once.
+#[test]
+fn selections_of_arrays_that_begin_anywhere() {
+    const LONG: usize = (5 << 19) + 77;
+    let items: Vec<u32> = Input::Full.array(3, LONG);
+    let flags: Vec<u8> = items.iter().map(|item| u8::from(item % 3 != 0)).collect();
+    for_each_context(|gpu, _, stream| {
+        let device = &Device::from_cuda_stream(Arc::clone(stream)).expect("a device");
+        let (from, marks) =
+            (stream.clone_htod(&items).expect("items"), stream.clone_htod(&flags).expect("flags"));
+        for (item, flag) in [(0, 0), (4, 16), (1, 0), (0, 1), (8, 4), (3, 5)] {
+            let len = LONG - 16;
+            let context = format!("{}: from item {item}, flag {flag}", gpu.id());
+            let (own, marked) = (&items[item..item + len], &flags[flag..flag + len]);
+            let part = from.slice(item..item + len);
+            let part = View::of_cuda(&part).expect("a part");
+            let marks = marks.slice(flag..flag + len);
+            let marks = View::of_cuda(&marks).expect("a part");
+            let kept = select(device, part, marks).expect("items").into_vec().expect("items");
+            assert_same(&kept, &reference::compaction::select(own, marked), &context);
+            let (all, border) = partition(device, part, marks).expect("items");
+            let (expected, first) = reference::compaction::partition(own, marked);
+            assert_eq!(border, first, "{context}");
+            assert_same(&all.into_vec().expect("items"), &expected, &context);
+            let found = positions::<u32, u32>(device, part).expect("places");
+            let expected = reference::compaction::positions(own).into_iter();
+            let expected: Vec<u32> = expected.map(|place| place as u32).collect();
+            assert_same(&found.into_vec().expect("places"), &expected, &context);
+        }
     });
 }
 
