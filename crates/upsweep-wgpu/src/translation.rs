@@ -28,7 +28,7 @@ use crate::device::Facts;
 use crate::reduce::{self, Reduction};
 use crate::scan::{self, Lies, Scanning};
 use crate::shader::{Cut, Shader, Types};
-use crate::{ladder, litmus, probe};
+use crate::{ladder, launch_sizes, litmus, probe};
 use upsweep_gpu::layout::width_of;
 use upsweep_gpu::{Form, Segmentation, Signature};
 use upsweep_testing::rotation;
@@ -478,6 +478,7 @@ fn kernels_beside_the_primitives() {
         for (name, text, entries) in [
             ("litmus", litmus::text(&facts), &["litmus"][..]),
             ("probe", probe::text(), &["read_all", "copy_all"]),
+            ("launch sizes", launch_sizes::text(), &["size_launches"]),
             ("ladder", ladder::text(&facts), &steps),
         ] {
             let levels = vec![name.to_owned()];
