@@ -150,8 +150,8 @@ where
     }
 
     #[inline(never)]
-    fn run_views(&mut self, input: View<'_, T>, output: ViewMut<'_, U>) -> Result<()> {
-        let output = output.fitted(input.len(), input.bound());
+    fn run_views(&mut self, input: View<'_, T>, mut output: ViewMut<'_, U>) -> Result<()> {
+        output.fit(input.len(), input.bound());
         if input.len() != output.len() {
             return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
         }

@@ -256,7 +256,7 @@ where
 fn scan_views<T, U, O>(
     device: &Device,
     input: View<'_, T>,
-    output: ViewMut<'_, U>,
+    mut output: ViewMut<'_, U>,
     problem: &Scan<U::Acc, O>,
 ) -> Result<()>
 where
@@ -264,7 +264,7 @@ where
     U: Element,
     O: Operator<U::Acc>,
 {
-    let output = output.fitted(input.len(), input.bound());
+    output.fit(input.len(), input.bound());
     if input.len() != output.len() {
         return Err(Error::LengthMismatch { input: input.len(), output: output.len() });
     }
