@@ -110,10 +110,11 @@ impl Wanted<'_> {
     /// The texts of every scan, and these.
     fn parts(&self, parts: &[&'static str]) -> Vec<&'static str> {
         let carries = include_str!("carries.cuh");
-        let [unsegmented, selected] = self.form.selecting.map_or(["", UNSEGMENTED], select::parts);
+        let each_item = include_str!("each_item.cuh");
+        let written = self.form.selecting.map_or(each_item, select::selected);
         let own: &[_] = match self.types.cut {
             Some(_) => &[STEPS, LANES_KNOWN, SEGMENTS, carries],
-            None => &[include_str!("lanes.cuh"), unsegmented, selected, carries],
+            None => &[include_str!("lanes.cuh"), UNSEGMENTED, written, carries],
         };
         let values = match () {
             () if self.types.packed > 1 => include_str!("packed.cuh"),

@@ -1,7 +1,5 @@
 // Items that are not cut into segments: what `segments.cuh` says, of one segment that nobody sees.
 
-constexpr bool EMITS = false;
-
 struct Marks {
     u32 of_row[ROWS];
 };
@@ -20,7 +18,3 @@ inline void find_cuts(const Scan&, const Heads&, u64, u32, Marks& cuts) {
 }
 inline void mark(const Scan&, u64, u32, Group&) {}
 inline void cut(const Scan&, u32, Group&) {}
-inline void emit(const Scan&, u64, const Group&, u32) {}
-inline void emit_row(const Scan&, u64, const Group&, u32, Acc, Exchange&, u32) {}
-constexpr bool FITS_STAGE = false;
-inline void emit_rows(const Chunk&, u32, u32, Acc) {}

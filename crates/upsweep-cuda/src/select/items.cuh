@@ -33,3 +33,6 @@ inline void write_value(OutMemory* to, const Payload& item, u32) { *to = pack_on
 
 /// Nobody asks for items in front of others.
 inline void write_identity(OutMemory*) {}
+
+/// The number of items of a group that there are, the first of which is number `at`.
+inline u32 there_are(const Scan& scan, u64 at) { return at < scan.items ? u32(min(scan.items - at, u64(GROUP))) : 0; }

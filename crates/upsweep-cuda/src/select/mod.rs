@@ -14,9 +14,9 @@ use crate::record::Bound;
 use crate::scan;
 use crate::slice::Slice;
 
-/// The texts that say what is done with items of which some are selected. Constants tell all kinds that there are apart.
-pub(crate) fn parts(_: Selecting) -> [&'static str; 2] {
-    [include_str!("unsegmented.cuh"), include_str!("selected.cuh")]
+/// The text that says what is done with items of which some are selected. Constants tell all kinds that there are apart.
+pub(crate) fn selected(_: Selecting) -> &'static str {
+    include_str!("selected.cuh")
 }
 
 /// The text that says what is done with several rows that are staged.

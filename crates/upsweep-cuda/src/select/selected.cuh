@@ -1,6 +1,9 @@
 // Where selected items go: one behind another, from the beginning or behind what others have left. Partitioned, those that are not selected
 // follow behind all of them.
 
+/// Whether not every item is written where it was.
+constexpr bool EMITS = true;
+
 /// The place of the first item that is selected.
 inline u64 first_place(const Scan& scan) { return BEGINS_BEHIND ? *scan.inputs.count : 0; }
 
