@@ -123,7 +123,9 @@ impl<'a> Slice<'a> {
             return Err(Error::Buffer { reason });
         }
         let pointer = self.pointer + range.start * self.kind.size() as u64;
-        Ok(Self { pointer, items: range.end - range.start, ..*self })
+        // From another item on there are others.
+        let length = self.length.filter(|_| range.start == 0);
+        Ok(Self { pointer, items: range.end - range.start, length, ..*self })
     }
 
     /// Whether the memory is borrowed from cudarc, no longer than the slice lives.

@@ -70,6 +70,16 @@ pub enum Stored<'a, S> {
     Device(S),
 }
 
+impl<S: Part> Stored<'_, S> {
+    /// Where the device has the number of items.
+    pub(crate) fn length(&self) -> Option<S> {
+        match self {
+            Self::Host(_) => None,
+            Self::Device(slice) => slice.length(),
+        }
+    }
+}
+
 /// What kernels make items of.
 #[derive(Clone, Copy, Debug)]
 pub struct Ingredients<'a, S> {

@@ -122,11 +122,7 @@ pub fn known_len<G: Primitives>(
 
 /// Where the device has the number of items that are made of those of arrays.
 pub(crate) fn length_of<S: Part>(made: &Ingredients<'_, S>) -> Result<Option<S>> {
-    let lengths = made.arrays.iter().filter_map(|array| match array {
-        Stored::Device(slice) => slice.length(),
-        Stored::Host(_) => None,
-    });
-    one_length(lengths)
+    one_length(made.arrays.iter().filter_map(Stored::length))
 }
 
 /// What a launch reads of these, and of the words that its kernels are handed.

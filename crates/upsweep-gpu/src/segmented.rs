@@ -49,15 +49,23 @@ impl<S: Part> Beside<S> {
 }
 
 impl<S: Part> Beside<S> {
-    /// Where the device has the number of items, if it has: keys and flags are as many.
+    /// Where the device has the number of items, if it has.
     fn length(&self, of_items: Option<S>) -> Result<Option<S>> {
-        let own = self.marks.slice.length();
-        if own.is_some() && self.marks.by == SegmentedBy::Offsets {
-            let reason = "the host must know how many offsets there are".to_owned();
-            return Err(Error::Buffer { reason });
-        }
-        one_length(of_items.into_iter().chain(own))
+        length_with(of_items, self.marks.by, self.marks.slice.length())
     }
+}
+
+/// Where the device has the number of items, of which there are as many as keys and flags.
+fn length_with<S: Part>(
+    of_items: Option<S>,
+    by: SegmentedBy,
+    of_marks: Option<S>,
+) -> Result<Option<S>> {
+    if of_marks.is_some() && by == SegmentedBy::Offsets {
+        let reason = "the host must know how many offsets there are".to_owned();
+        return Err(Error::Buffer { reason });
+    }
+    one_length(of_items.into_iter().chain(of_marks))
 }
 
 /// Checks what is said of an array that says where segments of `items` items begin.
@@ -84,7 +92,12 @@ pub fn scan<G: Primitives>(
     problem: &ErasedScan,
     options: &ScanOptions,
 ) -> Result<()> {
-    let (items, length) = (output.len(), input.length());
+    let items = output.len();
+    let length = length_with(
+        input.length().map(G::reborrow),
+        segments.by,
+        segments.stored.length().map(G::reborrow),
+    )?;
     check_lengths(input.len(), items)?;
     let types = gpu.types(&problem.signature)?;
     check_marks(&**gpu, segments, items)?;

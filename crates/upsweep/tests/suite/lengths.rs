@@ -213,6 +213,17 @@ fn segments() {
         segmented_scan_into(of, first(&items, &length), &by, &mut found, &problem).expect("begun");
         check_first(&found, &expected, &context);
 
+        // Only flags have a length, and what is behind it in the host's memory stays.
+        let mut on_host = poison::<f32>(room);
+        let by = Segments::by_flags(first(&flags, &length));
+        segmented_scan_into(of, &items, &by, &mut on_host, &problem).map_or_else(
+            |error| assert!(!device.is_gpu(), "{context}: {error}"),
+            |()| {
+                assert_same(&on_host[..len], &expected, &context);
+                assert_same(&on_host[len..], &poison(room - len), &context);
+            },
+        );
+
         let (mut unique, mut sums) = (poison::<u16>(len), poison::<f32>(len));
         let (mut count, problem) = ([u64::MAX], Reduce::new(Sum));
         let own = &all_keys[..len];
