@@ -18,7 +18,7 @@ pub(crate) const FAULT: u64 = 12;
 pub(crate) const FAULT_BYTES: u64 = 20;
 
 /// What the word says of a length above its bound.
-const ABOVE_BOUND: u32 = 2;
+pub(crate) const LENGTH_ABOVE_BOUND: u32 = 2;
 
 /// States of one-time runs that are kept at most until somebody looks: then the next run does.
 const MOST: usize = 64;
@@ -92,7 +92,7 @@ impl Gpu {
         let number = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
         let error = match words[0] {
             0 => return Ok(()),
-            ABOVE_BOUND => Error::LengthAboveBound { length: number(1), bound: number(3) },
+            LENGTH_ABOVE_BOUND => Error::LengthAboveBound { length: number(1), bound: number(3) },
             _ => self.failed("a workgroup waited too long for another; use another strategy"),
         };
         self.write(state, FAULT, &[0; 4])?;

@@ -9,6 +9,7 @@ use upsweep_core::{Dtype, Kind, Result};
 use wgpu::BufferUsages;
 
 use crate::device::Gpu;
+use crate::faults::LENGTH_ABOVE_BOUND;
 use crate::record::{Dispatch, Traffic};
 use crate::reduce::PARAMETERS;
 use crate::slice::{Slice, Window};
@@ -130,5 +131,8 @@ impl Gpu {
 
 /// The kernel as WGSL.
 pub(crate) fn text() -> String {
-    format!("const PARAMETER_WORDS = {}u;\n{TEXT}", PARAMETERS / 4)
+    let words = PARAMETERS / 4;
+    format!(
+        "const PARAMETER_WORDS = {words}u;\nconst LENGTH_ABOVE_BOUND = {LENGTH_ABOVE_BOUND}u;\n{TEXT}"
+    )
 }

@@ -7,7 +7,7 @@
 
 struct LaunchSizes {
     unused: array<u32, 3>,
-    /// 2: the length was above the bound. Where the states of other launches have theirs.
+    /// LENGTH_ABOVE_BOUND, if it was. Where the states of other launches have theirs.
     fault: u32,
     /// The length that was, and the bound.
     length: vec2<u32>,
@@ -28,6 +28,16 @@ struct LaunchSizes {
     /// folds what several workgroups have left.
     rows: array<vec4<u32>>,
 }
+
+/// Words of `Parameters` in `../scan/chunk.wgsl` and `../reduce/reduce.wgsl`; both begin with the number of items.
+const SCAN_DISPATCH_CHUNKS = 4u;
+const SCAN_CHUNKS = 5u;
+const SCAN_WORKGROUPS = 6u;
+const SCAN_ABSENT = 11u;
+const REDUCE_WORKGROUPS = 4u;
+const REDUCE_FLAGS = 5u;
+/// The flag of a reduction without items.
+const NO_ITEMS = 2u;
 
 @group(0) @binding(0) var<storage, read> length: array<u32>;
 @group(0) @binding(1) var<storage, read_write> sizes: LaunchSizes;
@@ -75,7 +85,7 @@ fn grid_of(workgroups: u32) -> vec4<u32> {
 fn size_launches() {
     var items = vec2(length[sizes.length_at], length[sizes.length_at + 1u]);
     if (is_below(sizes.bound, items)) {
-        sizes.fault = 2u;
+        sizes.fault = LENGTH_ABOVE_BOUND;
         sizes.length = items;
         items = sizes.bound;
     }
@@ -93,14 +103,15 @@ fn size_launches() {
         let at = w * PARAMETER_WORDS;
         parameters[at] = own;
         if (sizes.reduces == 1u) {
-            parameters[at + 4u] = chunks;
-            parameters[at + 5u] = (parameters[at + 5u] & ~2u) | select(0u, 2u, all(items == vec2(0u)));
+            let flags = parameters[at + REDUCE_FLAGS] & ~NO_ITEMS;
+            parameters[at + REDUCE_WORKGROUPS] = chunks;
+            parameters[at + REDUCE_FLAGS] = flags | select(0u, NO_ITEMS, all(items == vec2(0u)));
         } else {
             let is_last = own > 0u && all(minus(words, sizes.rows[w].xy) == vec2(own, 0u));
-            parameters[at + 4u] = own_chunks;
-            parameters[at + 5u] = chunks;
-            parameters[at + 6u] = workgroups;
-            parameters[at + 11u] = select(0u, words.x * sizes.packed - items.x, is_last);
+            parameters[at + SCAN_DISPATCH_CHUNKS] = own_chunks;
+            parameters[at + SCAN_CHUNKS] = chunks;
+            parameters[at + SCAN_WORKGROUPS] = workgroups;
+            parameters[at + SCAN_ABSENT] = select(0u, words.x * sizes.packed - items.x, is_last);
         }
         sizes.rows[sizes.windows + w] = grid_of(workgroups);
     }
