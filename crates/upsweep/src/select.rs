@@ -299,12 +299,8 @@ pub fn bind_select<'a, 'b, 'c, 'd, T: Element, F: Number>(
     output: impl Into<ViewMut<'c, T>>,
     count: impl Into<ViewMut<'d, u64>>,
 ) -> Result<Recording> {
-    let (items, flags) = (items.into(), flags.into());
-    let mut output = output.into().fitted(items.len(), items.bound());
-    let mut count = count.into();
-    check_length(items.len(), flags.len())?;
-    check_outputs(items.len(), &output, &count)?;
-    bind_made(device, &flagged(items, flags), Selecting::Selected, (&mut output, &mut count))
+    let from = (items.into(), flags.into());
+    bind_flagged(device, from, Selecting::Selected, output.into(), count.into())
 }
 
 /// As [`partition_into`], from arrays to others in a GPU's memory, to be begun as often as wanted. Everything that it needs is made here.
@@ -318,12 +314,21 @@ pub fn bind_partition<'a, 'b, 'c, 'd, T: Element, F: Number>(
     output: impl Into<ViewMut<'c, T>>,
     count: impl Into<ViewMut<'d, u64>>,
 ) -> Result<Recording> {
-    let (items, flags) = (items.into(), flags.into());
-    let mut output = output.into().fitted(items.len(), items.bound());
-    let mut count = count.into();
+    let from = (items.into(), flags.into());
+    bind_flagged(device, from, Selecting::Partitioned, output.into(), count.into())
+}
+
+fn bind_flagged<T: Element, F: Number>(
+    device: &Device,
+    (items, flags): (View<'_, T>, View<'_, F>),
+    selecting: Selecting,
+    output: ViewMut<'_, T>,
+    mut count: ViewMut<'_, u64>,
+) -> Result<Recording> {
+    let mut output = output.fitted(items.len(), items.bound());
     check_length(items.len(), flags.len())?;
     check_outputs(items.len(), &output, &count)?;
-    bind_made(device, &flagged(items, flags), Selecting::Partitioned, (&mut output, &mut count))
+    bind_made(device, &flagged(items, flags), selecting, (&mut output, &mut count))
 }
 
 /// All items: those whose flags are not 0, in their order, and behind them the others, in theirs; and how many come first.

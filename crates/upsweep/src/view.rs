@@ -36,7 +36,7 @@ impl<'a, T> View<'a, T> {
     /// On a GPU the number may be written by work that is begun before the call, and no call waits for it. What lies behind the length is
     /// neither read nor counted. Outputs have room for as many items as the view is long without the length, and what is behind it there
     /// stays as it is. Arrays that calls return on a GPU have as much room, and hold anything behind the length. Arrays that are read
-    /// together have one length, in one place, which is no output of the call.
+    /// together have as many items each, and one length, in one place, which is no output of the call.
     ///
     /// All calls take such views but those whose places depend on the end: chunks of streams, offsets of segments, and what is
     /// [reversed](crate::Fused::reversed), [strided](crate::Fused::strided) or [gathered](crate::Fused::gather) from. On a GPU these are
