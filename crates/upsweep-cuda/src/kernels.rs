@@ -5,10 +5,10 @@
 use std::collections::HashSet;
 
 use upsweep_core::{
-    AccessWidth, Apply, Arrangement, BitXor, Bounds, Direction, Dtype, Element, Extreme, Formula,
-    GpuReduceStrategy, GpuScanStrategy, Kind, Language, Load, Max, Number, Operator, Product,
-    Recipe, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, SegmentedBy, Strategy, Sum, Tail,
-    Widen, WorkgroupPolicy, bf16, f16,
+    AccessWidth, Apply, Arrangement, BitXor, Bounds, Condition, Direction, Dtype, Element, Extreme,
+    Formula, GpuReduceStrategy, GpuScanStrategy, Kind, Language, Load, Max, Number, Operator,
+    Product, Recipe, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, SegmentedBy, Strategy, Sum,
+    Tail, Widen, WorkgroupPolicy, bf16, f16,
 };
 
 use upsweep_gpu::{Form, ReduceOptions, ScanOptions, Segmentation, Selecting};
@@ -557,7 +557,13 @@ fn selections_compile() {
             let (device, one_by_one) = (("cuda:0", &facts), turn % 3 == 2);
             let lies =
                 Lies { width: 16, aligned: true, out_aligned: turn % 2 == 0, one_by_one, evenly };
-            let form = Form::of_selection(ways[turn % ways.len()]);
+            let way = match recipe.condition {
+                Some(Condition::Begins(..)) if turn % 3 == 0 => {
+                    Selecting::Runs { long: turn % 2 == 0 }
+                }
+                _ => ways[turn % ways.len()],
+            };
+            let (form, types) = (Form::of_selection(way), types.selecting(way));
             let kernels = Scanning::kernels(device, &types, form, items, lies, &options);
             let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
             shaders.iter().for_each(|shader| all_kernels.add(shader, arch));

@@ -4,7 +4,7 @@ use core::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use upsweep_core::kernel::{Composition, Function, compose};
-use upsweep_core::{Condition, Dtype, Kind, Language, Recipe, Terms};
+use upsweep_core::{Condition, Dtype, Formula, Kind, Language, Recipe, Terms};
 
 use crate::{Op, Scalar, Syntax};
 
@@ -50,9 +50,20 @@ impl FusedInput {
         Some((Self { recipe: recipe.clone(), functions }, op))
     }
 
-    /// Of what the arrays are, if their items are asked for in their order and nothing else is.
+    /// Of what the arrays are, if their items are asked for in their order and nothing else is, but of the first of them also the one in
+    /// front.
     pub fn reads_in_order(&self) -> Option<&[Kind]> {
-        self.recipe.anywhere.is_empty().then_some(&self.recipe.arrays[..])
+        let in_order = self.recipe.anywhere.is_empty() || self.compares();
+        in_order.then_some(&self.recipe.arrays[..])
+    }
+
+    /// Whether the items of the first array are compared with those in front of them, and nothing else is read out of order.
+    pub fn compares(&self) -> bool {
+        let Recipe { arrays, anywhere, condition, .. } = &self.recipe;
+        let first = Formula::Item(0);
+        matches!(condition, Some(Condition::Begins(own, Formula::Anywhere { array: 0, .. })) if *own == first)
+            && anywhere.len() == 1
+            && anywhere.first() == arrays.first()
     }
 
     /// The functions' text.

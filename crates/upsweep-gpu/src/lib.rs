@@ -67,7 +67,9 @@ pub use operator_text::{OperatorNames, PositionSearch};
 pub use operator_values::{OperatorValues, Spelled};
 pub use options::{Form, Init, ReduceOptions, ScanOptions};
 pub use packed::{WORD, packed_begin, packed_type};
-pub use primitives::{BindReduce, BindScan, BindSegmented, BindSelect, GpuDevice, Job, Primitives};
+pub use primitives::{
+    BindReduce, BindScan, BindSegmented, BindSelect, GpuDevice, Job, Primitives, SelectOutputs,
+};
 pub use refused::show_refused;
 pub use select::Selecting;
 pub use syntax::Syntax;

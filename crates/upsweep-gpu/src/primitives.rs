@@ -243,8 +243,7 @@ pub trait BindSegmented: GpuDevice {
 
 /// Selections that are bound to arrays.
 pub trait BindSelect: GpuDevice {
-    /// A selection into `output`, of items that are only counted into none. Their number goes to the one item of `count`, or, of those that
-    /// are partitioned, is there.
+    /// A selection, which writes what its form says.
     ///
     /// # Errors
     /// As [`bind_scanning`](BindScan::bind_scanning).
@@ -253,10 +252,27 @@ pub trait BindSelect: GpuDevice {
         workspace: &mut Self::Workspace,
         job: Job<'_, 'a, Self>,
         form: Form,
-        output: Option<Self::Slice<'a>>,
-        count: Self::Slice<'a>,
+        to: SelectOutputs<Self::Slice<'a>>,
         options: &ScanOptions,
     ) -> Result<Self::Bound<'a>>;
+}
+
+/// Where a selection writes.
+#[derive(Clone, Copy, Debug)]
+pub struct SelectOutputs<S> {
+    /// Items; none where they are only counted.
+    pub items: Option<S>,
+    /// How many items runs have; none unless items begin runs.
+    pub lengths: Option<S>,
+    /// The number of items. Of those that are partitioned, it is there.
+    pub count: S,
+}
+
+impl<S> SelectOutputs<S> {
+    /// All that there are.
+    pub fn all(&self) -> impl Iterator<Item = &S> {
+        self.items.iter().chain(&self.lengths).chain([&self.count])
+    }
 }
 
 /// What a backend says of its GPU: how kernels are bound to arrays which it holds at once. What calls do with these, they do alike on

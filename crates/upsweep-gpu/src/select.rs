@@ -5,13 +5,15 @@
 
 use std::sync::Arc;
 
-use upsweep_core::{Condition, Dtype, Error, Kind, Language, Recipe, Result, Sum};
+use upsweep_core::{Condition, Dtype, Error, Kind, Language, Recipe, Result, Source, Sum};
 
 use crate::arrays::{ErasedTarget, Ingredients, Part, check_lengths};
 use crate::erased::{ErasedType, Signature};
+use crate::layout::field_names;
 use crate::on_device::{self, Written};
 use crate::options::{Form, ScanOptions};
-use crate::primitives::{Job, Primitives};
+use crate::primitives::{Job, Primitives, SelectOutputs};
+use crate::{Custom, Op, OperatorValues, Scalar, Syntax, Types};
 
 /// What becomes of items of which some are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,6 +28,12 @@ pub enum Selecting {
     Behind,
     /// Those that are selected are written behind as many as the count says, and not counted: they are the last.
     Last,
+    /// Those that are selected begin runs: they are written and counted, and so is how many items each run has, in 32 bits or in 64 if they
+    /// are `long`.
+    Runs {
+        /// Whether a run may be longer than 32 bits say.
+        long: bool,
+    },
 }
 
 impl Selecting {
@@ -44,6 +52,11 @@ impl Selecting {
         !matches!(self, Self::Partitioned | Self::Last)
     }
 
+    /// Whether lengths of runs are written, and in 64 bits.
+    pub fn lengths(self) -> Option<bool> {
+        if let Self::Runs { long } = self { Some(long) } else { None }
+    }
+
     /// Whether items are written from the place on that the first count says.
     pub fn begins_behind(self) -> bool {
         matches!(self, Self::Behind | Self::Last)
@@ -52,6 +65,48 @@ impl Selecting {
 
 /// What the number of items is that are selected.
 const COUNT: Kind = Kind::Number(Dtype::U64);
+
+/// What is scanned where lengths of runs are wanted: how many runs have begun, and how many items the last of them has so far; before the first
+/// begins, how many items there are. The fields of kernels' texts have these names with `_0` behind them: [`field_names`].
+const RUNS: Kind =
+    Kind::Struct { name: "Runs", fields: &[("begun", 0, Dtype::U32), ("items", 4, Dtype::U32)] };
+
+/// The same for more items than 32 bits count.
+const LONG_RUNS: Kind =
+    Kind::Struct { name: "Runs", fields: &[("begun", 0, Dtype::U64), ("items", 8, Dtype::U64)] };
+
+/// The operator that combines them.
+fn join_runs<S: Syntax>(kind: Kind) -> Custom {
+    let number = if kind == LONG_RUNS { "u64" } else { "u32" };
+    let names: Vec<String> = field_names(kind).collect();
+    let fields: Vec<(&str, &str)> = names.iter().map(|name| (&**name, number)).collect();
+    let of = |side: &str| names.iter().map(|name| format!("{side}.{name}")).collect::<Vec<_>>();
+    let (left, right) = (of("left"), of("right"));
+    let none = S::literal(if number == "u64" { Scalar::U64 } else { Scalar::U32 }, "0");
+    let begun = format!("{} + {}", left[0], right[0]);
+    let both = format!("{} + {}", left[1], right[1]);
+    let items = S::select(&format!("({} == {none})", right[0]), &both, &right[1]);
+    let source = Source {
+        declarations: S::structure_type("Runs", &fields).into(),
+        structure: "Runs".into(),
+        combine: format!("return {};", S::structure("Runs", &[begun, items])).into(),
+        ..Source::default()
+    };
+    Custom { name: "runs", exact: true, commutative: false, source }
+}
+
+impl<S: Syntax> Types<S> {
+    /// Of a selection that counts items: what is scanned for this, which may be more than their number.
+    #[must_use]
+    pub fn selecting(self, selecting: Selecting) -> Self {
+        if selecting.lengths().is_none() {
+            return self;
+        }
+        let acc = if self.acc == COUNT { LONG_RUNS } else { RUNS };
+        let (op, values) = (Op::Custom(join_runs::<S>(acc)), OperatorValues::none(acc));
+        Self { acc, op, values, ..self }
+    }
+}
 
 /// The types of a kernel that selects items of this recipe: it counts them in as many bits as their number takes.
 pub fn signature(recipe: &Recipe, items: u64, language: Language) -> Signature {
@@ -80,7 +135,7 @@ pub fn select<G: Primitives>(
     let items = usize::try_from(made.items).unwrap_or(usize::MAX);
     check_lengths(items, output.len())?;
     check_count(count.len())?;
-    let outputs = Outputs::new(gpu, made.recipe, Some(output), count)?;
+    let outputs = Outputs::new(gpu, made.recipe, (Some(output), None), count)?;
     let uploaded = on_device::upload_all(gpu, made)?;
     let made = (made, &uploaded[..]);
     let partitions = selecting == Selecting::Partitioned;
@@ -114,7 +169,7 @@ pub fn partition3<G: Primitives>(
     let Some(first) = made.recipe.condition.clone() else {
         return Err(Error::Buffer { reason: "items of no condition have no parts".to_owned() });
     };
-    let outputs = Outputs::new(gpu, made.recipe, Some(output), borders)?;
+    let outputs = Outputs::new(gpu, made.recipe, (Some(output), None), borders)?;
     let uploaded = on_device::upload_all(gpu, made)?;
     let ways = [Selecting::Selected, Selecting::Behind, Selecting::Last];
     for (condition, way) in first.in_three(second.clone()).into_iter().zip(ways) {
@@ -135,8 +190,33 @@ fn check_borders(borders: usize) -> Result<()> {
     })
 }
 
-/// A selection of items that are made of arrays of the device's into the first slice, whose number goes to the one item of the second; or
-/// their partition, which counts them first.
+/// Writes the items of which the recipe's condition holds to `values`: they begin runs, as many as go to the one item of `count`. How many items
+/// each run has goes to `lengths`, integers of 32 or 64 bits. Waits for what is in the host's memory only.
+///
+/// # Errors
+/// As [`select`].
+pub fn run_length_encode<G: Primitives>(
+    gpu: &Arc<G>,
+    workspace: &mut G::Workspace,
+    made: &Ingredients<'_, G::Slice<'_>>,
+    [values, lengths, count]: [ErasedTarget<'_, G::Slice<'_>>; 3],
+    length: Dtype,
+    options: &ScanOptions,
+) -> Result<()> {
+    let items = usize::try_from(made.items).unwrap_or(usize::MAX);
+    check_lengths(items, values.len())?;
+    check_lengths(items, lengths.len())?;
+    check_count(count.len())?;
+    let written = (Some(values), Some((lengths, length.into())));
+    let outputs = Outputs::new(gpu, made.recipe, written, count)?;
+    let uploaded = on_device::upload_all(gpu, made)?;
+    let way = Selecting::Runs { long: length.size() > 4 };
+    outputs.begin(gpu, workspace, (made, &uploaded), way, options)?;
+    outputs.finish(gpu, items, None)
+}
+
+/// A selection of items that are made of arrays of the device's, whose number goes to the one item of the count; or their partition, which
+/// counts them first.
 ///
 /// # Errors
 /// As [`select`].
@@ -145,11 +225,12 @@ pub fn bind<'a, G: Primitives>(
     workspace: &mut G::Workspace,
     made: &Ingredients<'_, G::Slice<'a>>,
     selecting: Selecting,
-    [output, count]: [G::Slice<'a>; 2],
+    to: SelectOutputs<G::Slice<'a>>,
     options: &ScanOptions,
 ) -> Result<G::Bound<'a>> {
     let items = usize::try_from(made.items).unwrap_or(usize::MAX);
-    check_lengths(items, output.len())?;
+    let count = to.count;
+    to.items.iter().chain(&to.lengths).try_for_each(|of| check_lengths(items, of.len()))?;
     check_count(count.len())?;
     let types = gpu.types_of_made(made.recipe, &signature(made.recipe, made.items, G::LANGUAGE))?;
     if items == 0 {
@@ -157,12 +238,12 @@ pub fn bind<'a, G: Primitives>(
         gpu.to_device(&count, &[0; 8])?;
     }
     let read = (made, &[][..]);
-    let to = (Some(output), count);
     if selecting != Selecting::Partitioned {
         return bind_types(gpu, workspace, read, types, selecting, to, options);
     }
     // Recordings that run one behind another have scratch memory of their own.
-    let (own, counted) = (&mut G::Workspace::default(), (None, count));
+    let counted = SelectOutputs { items: None, lengths: None, count };
+    let own = &mut G::Workspace::default();
     let way = Selecting::Counted;
     let first = bind_types(gpu, own, read, types.clone(), way, counted, options)?;
     let second = bind_types(gpu, workspace, read, types, selecting, to, options)?;
@@ -186,15 +267,16 @@ pub fn count<G: Primitives>(
     options: &ScanOptions,
 ) -> Result<()> {
     check_count(count.len())?;
-    let outputs = Outputs::new(gpu, made.recipe, None, count)?;
+    let outputs = Outputs::new(gpu, made.recipe, (None, None), count)?;
     let uploaded = on_device::upload_all(gpu, made)?;
     outputs.begin(gpu, workspace, (made, &uploaded), Selecting::Counted, options)?;
     outputs.finish(gpu, 0, None)
 }
 
-/// What a call writes: items, and one or two counts.
+/// What a call writes: items, of runs their lengths, and one or two counts.
 struct Outputs<'a, 'b, G: Primitives> {
     items: Option<Written<'a, 'b, G>>,
+    lengths: Option<Written<'a, 'b, G>>,
     counts: Written<'a, 'b, G>,
 }
 
@@ -202,16 +284,21 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
     fn new(
         gpu: &Arc<G>,
         recipe: &Recipe,
-        items: Option<ErasedTarget<'a, G::Slice<'b>>>,
+        (items, lengths): (
+            Option<ErasedTarget<'a, G::Slice<'b>>>,
+            Option<(ErasedTarget<'a, G::Slice<'b>>, Kind)>,
+        ),
         counts: ErasedTarget<'a, G::Slice<'b>>,
     ) -> Result<Self> {
-        let is_read = items.as_ref().is_some_and(ErasedTarget::is_on_host);
+        let is_read = items.as_ref().is_some_and(ErasedTarget::is_on_host)
+            || lengths.as_ref().is_some_and(|(lengths, _)| lengths.is_on_host());
         let items = items.map(|items| Written::new(gpu, items, recipe.item)).transpose()?;
+        let lengths = lengths.map(|(of, kind)| Written::new(gpu, of, kind)).transpose()?;
         let counts = Written::new(gpu, counts, COUNT)?;
         if let Written::Device(counts) = &counts {
             gpu.check_copies(counts, true, is_read)?;
         }
-        Ok(Self { items, counts })
+        Ok(Self { items, lengths, counts })
     }
 
     fn begin(
@@ -235,7 +322,8 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
         };
         let items = self.items.as_ref().filter(|_| selecting.writes());
         let items = items.map(Written::slice).transpose()?;
-        let (made, outputs) = ((made, uploaded), (items, counts));
+        let lengths = self.lengths.as_ref().map(Written::slice).transpose()?;
+        let (made, outputs) = ((made, uploaded), SelectOutputs { items, lengths, count: counts });
         let bound = bind_types(gpu, workspace, made, types, selecting, outputs, options)?;
         gpu.begin(&bound)
     }
@@ -243,8 +331,9 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
     /// Copies to the host what is wanted there, as much as there is, and waits for it. Partitioned, those are all items, whose number the
     /// device may know.
     fn finish(self, gpu: &Arc<G>, items: usize, all: Option<Option<G::Slice<'_>>>) -> Result<()> {
-        let Self { items: written, counts } = self;
-        if let Some(written) = written.filter(|written| written.is_on_host() && items > 0) {
+        let Self { items: written, lengths, counts } = self;
+        let on_host = |written: &Written<'_, '_, G>| written.is_on_host() && items > 0;
+        for written in written.into_iter().chain(lengths).filter(on_host) {
             let found = match all {
                 Some(length) => on_device::known(gpu, length, items)?,
                 None => on_device::known(gpu, Some(counts.slice()?), items)?,
@@ -261,18 +350,17 @@ fn bind_types<'a, 'b: 'a, G: Primitives>(
     gpu: &Arc<G>,
     workspace: &mut G::Workspace,
     (made, uploaded): (&Ingredients<'_, G::Slice<'b>>, &'a [Option<G::Buffer>]),
-    types: crate::Types<G::Syntax>,
+    types: Types<G::Syntax>,
     selecting: Selecting,
-    (items, count): (Option<G::Slice<'a>>, G::Slice<'a>),
+    to: SelectOutputs<G::Slice<'a>>,
     options: &ScanOptions,
 ) -> Result<G::Bound<'a>> {
     made.check(G::MOST_ARRAYS)?;
     let slices = on_device::stored_all::<G>(made, uploaded)?;
     let words = [made.words, &types.values.handed()].concat();
     let inputs = on_device::inputs(made, &slices, &words)?;
+    let types = types.selecting(selecting);
     let job = Job { types, inputs, init: None };
-    job.inputs.check_length_apart(&count)?;
-    items.map_or(Ok(()), |items| job.inputs.check_length_apart(&items))?;
-    let form = Form::of_selection(selecting);
-    gpu.bind_selection(workspace, job, form, items, count, options)
+    to.all().try_for_each(|written| job.inputs.check_length_apart(written))?;
+    gpu.bind_selection(workspace, job, Form::of_selection(selecting), to, options)
 }

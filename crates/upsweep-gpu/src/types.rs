@@ -185,6 +185,16 @@ impl<S: Syntax> Types<S> {
         self.made.as_ref().is_some_and(|made| made.recipe.condition.is_some())
     }
 
+    /// Whether those that are selected begin runs, and it is found out how many items each run has.
+    pub fn finds_lengths(&self) -> bool {
+        self.selects() && self.acc.number().is_none()
+    }
+
+    /// Whether items are selected by what is in front of them, of one array.
+    pub fn compares(&self) -> bool {
+        self.made.as_ref().is_some_and(FusedInput::compares)
+    }
+
     /// Whether something else is written than what is combined.
     pub fn writes_other(&self) -> bool {
         self.made.as_ref().is_some_and(|made| made.recipe.written.is_some())

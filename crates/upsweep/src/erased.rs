@@ -8,12 +8,12 @@
     )
 )]
 
-use upsweep_core::{Condition, Language};
+use upsweep_core::{Condition, Dtype, Language};
 use upsweep_cpu::Cpu;
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{
     ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedType, HostItems,
-    HostItemsMut, Selecting, Signature,
+    HostItemsMut, SelectOutputs, Selecting, Signature,
 };
 
 use crate::memory::Range;
@@ -176,13 +176,21 @@ pub(crate) trait ErasedGpu {
         borders: ErasedItemsMut<'_>,
     ) -> Result<()>;
 
+    /// The items that are made of which the recipe's condition holds, which begin runs; how many items each run has, in integers of this type;
+    /// and how many runs there are.
+    fn run_length_encode(
+        &self,
+        made: &fused::Made<'_>,
+        outputs: [ErasedItemsMut<'_>; 3],
+        length: Dtype,
+    ) -> Result<()>;
+
     /// The selection of items that are made of arrays of the device's, or their partition, to be run as often as wanted.
     fn bind_select(
         &self,
         made: &fused::Made<'_>,
         selecting: Selecting,
-        output: ErasedItemsMut<'_>,
-        count: ErasedItemsMut<'_>,
+        to: SelectOutputs<ErasedItemsMut<'_>>,
     ) -> Result<Recording>;
 
     /// A scan within segments that arrays of the device's say, to be run as often as wanted.

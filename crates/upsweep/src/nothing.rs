@@ -11,7 +11,7 @@ use upsweep_core::{
 };
 
 use upsweep_gpu::bits::Words;
-use upsweep_gpu::{ErasedReduce, ErasedScan, Selecting, Signature};
+use upsweep_gpu::{ErasedReduce, ErasedScan, SelectOutputs, Selecting, Signature};
 
 use crate::backend::{Record, ViewBackend};
 use crate::erased::{
@@ -173,12 +173,20 @@ impl ErasedGpu for NoGpu {
         match self.0 {}
     }
 
+    fn run_length_encode(
+        &self,
+        _: &fused::Made<'_>,
+        _: [ErasedItemsMut<'_>; 3],
+        _: crate::Dtype,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
     fn bind_select(
         &self,
         _: &fused::Made<'_>,
         _: Selecting,
-        _: ErasedItemsMut<'_>,
-        _: ErasedItemsMut<'_>,
+        _: SelectOutputs<ErasedItemsMut<'_>>,
     ) -> Result<Recording> {
         match self.0 {}
     }

@@ -1,11 +1,11 @@
 //! What the facade does with GPUs, whoever reaches them.
 
-use upsweep_core::{Condition, Extreme, Language, Work};
+use upsweep_core::{Condition, Dtype, Extreme, Language, Work};
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{
     ErasedPacked, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedSource,
-    ErasedTarget, GpuDevice, Ingredients, OnGpu, Primitives, Selecting, Signature, Source, Stored,
-    Target, segmented, select, value_of,
+    ErasedTarget, GpuDevice, Ingredients, OnGpu, Primitives, SelectOutputs, Selecting, Signature,
+    Source, Stored, Target, segmented, select, value_of,
 };
 
 use crate::backend::{Record, ViewBackend, wrong_device};
@@ -469,20 +469,35 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         })
     }
 
+    fn run_length_encode(
+        &self,
+        made: &fused::Made<'_>,
+        outputs: [ErasedItemsMut<'_>; 3],
+        length: Dtype,
+    ) -> Result<()> {
+        let [values, lengths, count] = outputs;
+        let outputs = [target(self, values)?, target(self, lengths)?, target(self, count)?];
+        let (mut workspace, options) = (G::Workspace::default(), self.options().into());
+        with_ingredients(self, made, |made| {
+            let gpu = self.gpu();
+            select::run_length_encode(gpu, &mut workspace, made, outputs, length, &options)
+        })
+    }
+
     fn bind_select(
         &self,
         made: &fused::Made<'_>,
         selecting: Selecting,
-        output: ErasedItemsMut<'_>,
-        count: ErasedItemsMut<'_>,
+        to: SelectOutputs<ErasedItemsMut<'_>>,
     ) -> Result<Recording> {
-        let (ErasedItemsMut::Device(output), ErasedItemsMut::Device(count)) = (output, count)
-        else {
-            return Err(no_host(self));
-        };
         check_anywhere(&made.parts.anywhere)?;
         let sources = made.parts.arrays.iter().chain(&made.parts.anywhere);
-        let mut ranges = vec![output, count];
+        let (writes, encodes) = (to.items.is_some(), to.lengths.is_some());
+        let mut ranges = Vec::new();
+        for written in [Some(to.count), to.items, to.lengths].into_iter().flatten() {
+            let ErasedItemsMut::Device(range) = written else { return Err(no_host(self)) };
+            ranges.push(range);
+        }
         for source in sources {
             match source.stored {
                 fused::Stored::Device(range) => ranges.push(range),
@@ -492,14 +507,16 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         let (words, options) = (made.parts.words(), self.options().into());
         let mut workspace = G::Workspace::default();
         G::record(self, &ranges, &mut |slices| {
-            let ([output, count], read) =
-                slices.split_first_chunk().ok_or_else(|| no_host(self))?;
-            let stored: Vec<_> = read.iter().map(|slice| Stored::Device(*slice)).collect();
+            let mut slices = slices.iter().copied();
+            let count = slices.next().ok_or_else(|| no_host(self))?;
+            let items = if writes { slices.next() } else { None };
+            let lengths = if encodes { slices.next() } else { None };
+            let to = SelectOutputs { items, lengths, count };
+            let stored: Vec<_> = slices.map(Stored::Device).collect();
             let (arrays, anywhere) = stored.split_at(made.parts.arrays.len());
             let (recipe, items) = (&made.recipe, made.items as u64);
             let made = Ingredients { recipe, arrays, anywhere, words: &words, items };
-            let outputs = [*output, *count];
-            select::bind(self.gpu(), &mut workspace, &made, selecting, outputs, &options)
+            select::bind(self.gpu(), &mut workspace, &made, selecting, to, &options)
         })
     }
 

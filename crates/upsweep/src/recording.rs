@@ -2,18 +2,18 @@
 
 use std::time::Duration;
 
-use upsweep_gpu::{ErasedScan, Selecting};
+use upsweep_gpu::{ErasedScan, SelectOutputs, Selecting};
 
 use crate::backend::{Record, on_backend, on_prepared};
 use crate::erased::Erased;
 use crate::explain::Launch;
 use crate::plan::check_length;
-use crate::runs::firsts;
-use crate::select::{bind_made, check_outputs};
+use crate::runs::{check_encoded, firsts};
+use crate::select::{bind_made, check_outputs, into_array};
 use crate::strategy::Strategy;
 use crate::{
-    Device, Element, Error, Number, Operator, PositionPlan, ReducePlan, Result, Scan, ScanPlan,
-    Segments, View, ViewMut, Widen, cuda, gpu,
+    Device, Element, Error, GatherIndex, Number, Operator, PositionPlan, ReducePlan, Result, Scan,
+    ScanPlan, Segments, View, ViewMut, Widen, cuda, gpu,
 };
 
 /// A call that is bound to its arrays on a GPU, to be run as often as wanted: by itself, or as a part of what the caller puts
@@ -219,6 +219,33 @@ pub fn bind_unique<'a, 'b, 'c, T: Element>(
     let mut output = output.into().fitted(items.len(), items.bound());
     check_outputs(items.len(), &output, &count)?;
     bind_made(device, &firsts(items), Selecting::Selected, (&mut output, &mut count))
+}
+
+/// The [run lengths](crate::run_length_encode_into) of an array in a GPU's memory, to be found as often as wanted. Everything that it needs
+/// is made here.
+///
+/// # Errors
+/// Those of [`run_length_encode_into`](crate::run_length_encode_into) and of [`ReducePlan::bind`].
+pub fn bind_run_length_encode<'a, 'b, 'c, 'd, T: Element, I: GatherIndex>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    values: impl Into<ViewMut<'b, T>>,
+    counts: impl Into<ViewMut<'c, I>>,
+    number: impl Into<ViewMut<'d, u64>>,
+) -> Result<Recording> {
+    let (items, mut number) = (items.into(), number.into());
+    let mut values = values.into().fitted(items.len(), items.bound());
+    let mut counts = counts.into().fitted(items.len(), items.bound());
+    check_encoded(items.len(), (&values, &counts), &number)?;
+    match device.at_home(|| values.home()).kind().erased() {
+        Erased::Cpu(_) => Err(Error::NoCommands { device: "cpu".to_owned() }),
+        Erased::Gpu(gpu) => {
+            let lengths = Some(counts.erased().items);
+            let to = into_array(values.erased().items, number.erased().items);
+            let way = Selecting::Runs { long: size_of::<I>() > 4 };
+            gpu.bind_select(&firsts(items), way, SelectOutputs { lengths, ..to })
+        }
+    }
 }
 
 impl Device {

@@ -1,16 +1,13 @@
 //! Runs of neighbours that are the same: the first of each, and how long they are.
 
-use upsweep_gpu::{ErasedReduce, Selecting};
+use upsweep_gpu::Selecting;
 
 use crate::backend::ViewBackend;
 use crate::erased::Erased;
-use crate::fused::{Fused, Made, Parts, Source, constant};
+use crate::fused::{Made, Parts, Source};
 use crate::select::{Room, check_length, check_outputs, copied, first_of, room};
 use crate::view::Items;
-use crate::{
-    Array, Compacted, Device, Dtype, Element, Error, GatherIndex, Language, Number, Operator,
-    Reduce, Result, Segments, Sum, View, ViewMut,
-};
+use crate::{Array, Compacted, Device, Element, Error, GatherIndex, Result, View, ViewMut};
 
 /// The first item of each run of neighbours that are the same, in their order.
 ///
@@ -162,7 +159,7 @@ pub fn unique_by_key_into<'a, 'b, 'c, 'd, 'e, K: Element, T: Element>(
 /// Two arrays on the device, of which both have as many items as there are runs; see [`Compacted`]. The same on every device.
 ///
 /// # Cost
-/// Reads items once and writes an item and a number for each run. On a GPU it returns when the work has been begun.
+/// Reads items once and writes an item and a number for each run, once each. On a GPU it returns when the work has been begun.
 ///
 /// # Errors
 /// Those of [`unique`]; [`Error::PositionRange`] where the type does not hold the number of items.
@@ -176,7 +173,8 @@ pub fn unique_by_key_into<'a, 'b, 'c, 'd, 'e, K: Element, T: Element>(
 /// ```
 ///
 /// # Source
-/// A sum of ones within segments by keys, as [`reduce_by_key`](crate::reduce_by_key) makes it, of ones that lie in no array.
+/// A selection as [`unique`] makes it, of which is scanned how many runs have begun and how long the last of them is so far: so whoever sees a
+/// run begin knows how long the one in front was.
 pub fn run_length_encode<'a, T: Element, I: GatherIndex>(
     device: &Device,
     items: impl Into<View<'a, T>>,
@@ -303,11 +301,7 @@ fn encode<T: Element, I: GatherIndex>(
 ) -> Result<()> {
     let mut values = values.fitted(items.len(), items.bound());
     let mut counts = counts.fitted(items.len(), items.bound());
-    if size_of::<I>() < 8 && u32::try_from(items.len()).is_err() {
-        return Err(Error::PositionRange { items: items.len(), dtype: I::DTYPE });
-    }
-    check_outputs(items.len(), &values, &number)?;
-    check_length(items.len(), counts.len())?;
+    check_encoded(items.len(), (&values, &counts), &number)?;
     let device = device.at_home(|| items.home().or_else(|| values.home()));
     match device.kind().erased() {
         Erased::Cpu(cpu) => {
@@ -317,28 +311,25 @@ fn encode<T: Element, I: GatherIndex>(
             Ok(())
         }
         Erased::Gpu(gpu) => {
-            let (ones, problem) = match I::DTYPE {
-                Dtype::U32 => counting_ones(1u32, items.len(), gpu.language()),
-                _ => counting_ones(1u64, items.len(), gpu.language()),
-            };
-            let packed = Some((Some(values.erased()), number.erased().items));
-            let (segments, counts) = (Segments::by_keys(items), counts.erased().items);
-            gpu.segmented_reduce_made(&ones, &segments, counts, packed, &problem)
+            let mut own = None;
+            let made = firsts(there(&device, items, &mut own)?);
+            let (values, counts) = (values.erased().items, counts.erased().items);
+            gpu.run_length_encode(&made, [values, counts, number.erased().items], I::DTYPE)
         }
     }
 }
 
-/// So many ones, which lie in no array, and their sums within segments.
-fn counting_ones<N: Number>(
-    one: N,
+/// That there is room for values, lengths that the type holds, and their number.
+pub(crate) fn check_encoded<T, I: GatherIndex>(
     items: usize,
-    language: Language,
-) -> (Made<'static>, ErasedReduce)
-where
-    Sum: Operator<N::Acc>,
-{
-    let problem = ErasedReduce::in_segments::<N, N, _>(&Reduce::new(Sum), language);
-    (constant(one, items).made(), problem)
+    (values, counts): (&ViewMut<'_, T>, &ViewMut<'_, I>),
+    number: &ViewMut<'_, u64>,
+) -> Result<()> {
+    if size_of::<I>() < 8 && u32::try_from(items).is_err() {
+        return Err(Error::PositionRange { items, dtype: I::DTYPE });
+    }
+    check_outputs(items, values, number)?;
+    check_length(items, counts.len())
 }
 
 /// Items in the device's memory, in `own` if they come from the host's: kernels read them as two arrays.

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use upsweep_core::Condition;
-use upsweep_gpu::Selecting;
+use upsweep_gpu::{SelectOutputs, Selecting};
 
 use crate::backend::{Kind, ViewBackend, wrong_device};
-use crate::erased::{Erased, ErasedGpu};
+use crate::erased::{Erased, ErasedGpu, ErasedItemsMut};
 use crate::fused::{Made, Parts, Source};
 use crate::view::{Items, ItemsMut};
 use crate::{Array, Device, Element, Error, GatherIndex, Number, Recording, Result, View, ViewMut};
@@ -475,9 +475,18 @@ pub(crate) fn bind_made<T: Element>(
     match device.at_home(|| output.home()).kind().erased() {
         Erased::Cpu(_) => Err(Error::NoCommands { device: "cpu".to_owned() }),
         Erased::Gpu(gpu) => {
-            gpu.bind_select(made, selecting, output.erased().items, count.erased().items)
+            let to = into_array(output.erased().items, count.erased().items);
+            gpu.bind_select(made, selecting, to)
         }
     }
+}
+
+/// What a selection writes that is not one of runs with their lengths.
+pub(crate) fn into_array<'a>(
+    items: ErasedItemsMut<'a>,
+    count: ErasedItemsMut<'a>,
+) -> SelectOutputs<ErasedItemsMut<'a>> {
+    SelectOutputs { items: Some(items), lengths: None, count }
 }
 
 #[inline(never)]

@@ -37,6 +37,12 @@ struct Shared {
     Exchange exchange[WARPS];
 };
 
+/// What a worker knows of its rows of a chunk that waits: S over them, lane k having that of row k; and which items are selected.
+struct Waiting {
+    Acc upto;
+    SelectedOfRows selected;
+};
+
 /// What a workgroup does.
 struct Work {
     const Scan& scan;
@@ -48,9 +54,10 @@ struct Work {
 
     u32 chunk_at(u32 turn) const { return blockIdx.x + turn * gridDim.x; }
     StagedItem* stage(u32 turn) const { return stages + turn % STAGES * STAGE; }
-    Chunk chunk(u32 turn) const {
+    /// A chunk, where a warp's rows are staged.
+    Chunk chunk(u32 turn, u32 warp = 0) const {
         const u32 number = chunk_at(turn);
-        const StagedItem* from = stage(turn) + lead() / sizeof(StagedItem);
+        const StagedItem* from = stage(turn) + (warp + 1) * FRONT + lead() / sizeof(StagedItem);
         return Chunk(scan, staged_at(scan.inputs, from, beside(turn), u64(number) * CHUNK), number);
     }
     /// Where the same chunk of a second array is: behind all stages of the first.
@@ -65,12 +72,12 @@ struct Work {
     static u32 parity_of(u32 turn) { return turn / SLOTS & 1; }
 
     /// Has a warp's rows copied to their stage, with what lies around them in the 16 bytes of their ends; of the last chunk's, those
-    /// that there are.
+    /// that there are. What is compared with what is in front has that copied too, unless the array begins there.
     void begin_load(u32 turn, u32 warp) const {
         if (turn < turns) {
             const Offset rows = Chunk::rows_of(warp);
             const u64 array = u64(first_of(scan.inputs)), first = u64(first_of(chunk(turn).source()) + rows);
-            const u64 begin = REVERSE ? max(first, array) : first;
+            const u64 begin = REVERSE ? max(first, array) : FRONT > 0 && first > array ? first - 16 : first;
             const u64 last = first + ROWS * ROW * sizeof(StagedItem);
             const u64 end = REVERSE ? last : min(last, array + scan.values() * sizeof(StagedItem));
             const u64 from = begin / 16 * 16, bytes = begin < end ? (end + 15) / 16 * 16 - from : 0;
@@ -88,7 +95,7 @@ struct Work {
                 arrive_with_bytes(full(turn, warp), u32(bytes));
             }
             if (bytes > 0) {
-                u8* const to = (u8*)(stage(turn) + rows + turned(WARPS - 1, warp) * Offset(GAP)) + lead();
+                u8* const to = (u8*)(stage(turn) + (warp + 1) * FRONT + rows + turned(WARPS - 1, warp) * Offset(GAP)) + lead();
                 begin_copy(to + i64(from - first), (const u8*)from, u32(bytes), full(turn, warp));
             }
         }
@@ -133,10 +140,13 @@ struct Work {
 
     /// Finds the totals of a warp's rows, and scans them when it is known what comes in.
     void scan_rows(u32 warp) const {
-        // S over this warp's rows of the chunks that wait, the oldest first, lane k having that of row k.
-        Acc waiting[LAG];
+        // Of the chunks that wait, the oldest first.
+        Waiting waiting[LAG];
         for (u32 turn = 0; turn < turns + LAG; ++turn) {
-            const Acc rows = turn < turns ? leave_total(turn, warp) : padding();
+            Waiting rows;
+            if (turn < turns) {
+                rows = leave_total(turn, warp);
+            }
             if (turn >= LAG) {
                 finish(turn - LAG, warp, waiting[0]);
             }
@@ -148,20 +158,23 @@ struct Work {
         }
     }
 
-    /// Leaves the total of this warp's rows, and gives S over them.
-    Acc leave_total(u32 turn, u32 warp) const {
-        const Chunk chunk = this->chunk(turn);
+    /// Leaves the total of this warp's rows, and gives what is known of them.
+    Waiting leave_total(u32 turn, u32 warp) const {
+        const Chunk chunk = this->chunk(turn, warp);
         wait(full(turn, warp), turn / STAGES & 1);
         if (lane == 0) {
             begin_load(turn + AHEAD, warp);
         }
         // Lane k's is the total of row k, and of lanes behind the same again.
         Acc total = padding();
+        Waiting waiting;
         if (chunk.is_whole()) {
             Acc totals[ROWS];
 #pragma unroll
             for (u32 r = 0; r < ROWS; ++r) {
-                totals[r] = total_of(chunk.staged(warp * ROWS + r, lane));
+                const Group group = chunk.staged(warp * ROWS + r, lane);
+                totals[r] = total_of(group);
+                keep(waiting.selected, r, group);
             }
             total = fold_rows(totals, lane);
         } else {
@@ -171,23 +184,23 @@ struct Work {
                 total = chosen(total, row, lane % ROWS == r);
             }
         }
-        const Acc rows = scan_lanes<ROWS>(total, lane);
+        waiting.upto = scan_lanes<ROWS>(total, lane);
         if (lane == ROWS - 1) {
-            shared.totals[turn % SLOTS][warp] = rows;
+            shared.totals[turn % SLOTS][warp] = waiting.upto;
             arrive(&shared.totals_known[turn % SLOTS]);
         }
         __syncwarp();
-        return rows;
+        return waiting;
     }
 
     /// Writes this warp's rows; others may be copied to where they were.
-    void finish(u32 turn, u32 warp, Acc rows) const {
-        const Chunk chunk = this->chunk(turn);
+    void finish(u32 turn, u32 warp, const Waiting& rows) const {
+        const Chunk chunk = this->chunk(turn, warp);
         const u32 slot = turn % SLOTS;
         wait(&shared.carries_known[slot], parity_of(turn));
-        const Acc carries = carries_of_rows(shared.totals[slot], shared.tile_carries[slot], rows, warp, lane);
+        const Acc carries = carries_of_rows(shared.totals[slot], shared.tile_carries[slot], rows.upto, warp, lane);
         if (FITS_STAGE && chunk.is_whole()) {
-            emit_rows(chunk, warp, lane, shuffled(carries, 0));
+            emit_rows(chunk, warp, lane, shuffled(carries, 0), rows.selected);
         } else if (chunk.is_whole()) {
             Kept kept;
 #pragma unroll(ROWS_AT_ONCE)

@@ -6,4 +6,6 @@ constexpr bool EMITS = false;
 inline void emit(const Scan&, u64, const Group&, u32) {}
 inline void emit_row(const Scan&, u64, const Group&, u32, Acc, Exchange&, u32) {}
 constexpr bool FITS_STAGE = false;
-inline void emit_rows(const Chunk&, u32, u32, Acc) {}
+struct SelectedOfRows {};
+inline void keep(SelectedOfRows&, u32, const Group&) {}
+inline void emit_rows(const Chunk&, u32, u32, Acc, const SelectedOfRows&) {}

@@ -173,6 +173,7 @@ impl Wanted<'_> {
             ("PACKED", u64::from(types.packed)),
             ("LOOKS", LOOKS),
             ("SELECTS", u64::from(types.selects())),
+            ("COMPARES", u64::from(types.compares())),
             ("KNOWS_BEGINNINGS", u64::from(types.cut.as_ref().is_some_and(|cut| !cut.packs()))),
         ]);
         if let Some(selecting) = form.selecting {
@@ -181,6 +182,7 @@ impl Wanted<'_> {
                 ("PARTITIONS", u64::from(selecting == Selecting::Partitioned)),
                 ("BEGINS_BEHIND", u64::from(selecting.begins_behind())),
                 ("COUNTS", u64::from(selecting.counts())),
+                ("LENGTH_WORDS", selecting.lengths().map_or(0, |long| 1 + u64::from(long))),
             ]);
         }
         if let Some(cut) = &types.cut {

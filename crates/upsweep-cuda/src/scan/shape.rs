@@ -126,7 +126,8 @@ impl Shape {
             made.recipe.arrays.iter().map(|kind| kind.size()).sum()
         });
         let stage_bytes = |warps: u32, rows: u32| {
-            let room = if lies.aligned { arrays * LINE } else { warps * LINE };
+            let in_front = if types.compares() { warps * LINE } else { 0 };
+            let room = in_front + if lies.aligned { arrays * LINE } else { warps * LINE };
             warps * rows * (LANES * item_bytes) as u32 + room
         };
         while 3 * stage_bytes(warps, rows) > most && rows > 4 {

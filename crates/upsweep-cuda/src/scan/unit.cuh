@@ -49,8 +49,8 @@ struct Chunk {
     /// Items from this chunk on, or as many as it has.
     u32 left() const { return u32(min(scan.values() - first, u64(CHUNK))); }
 
-    /// A lane's group of a row, from where it is staged.
-    Group staged(u32 row, u32 lane) const {
+    /// A lane's group of a row, from where it is staged or lies. With `IS_COMPARED` what is in front of it is staged too.
+    template <bool IS_COMPARED = STAGED && COMPARES> Group staged(u32 row, u32 lane) const {
         const Offset gaps = turned(WARPS - 1, row / ROWS) * Offset(GAP);
         const Offset item = turned(CHUNK - GROUP, row * ROW + lane * GROUP);
         if constexpr (!ALIGNED) {
@@ -63,7 +63,7 @@ struct Chunk {
             Access accesses[ACCESSES];
 #pragma unroll
             for (u32 a = 0; a < ACCESSES; ++a) {
-                accesses[a] = fetch(from, item, a ^ turn);
+                accesses[a] = IS_COMPARED ? fetch_compared(from, item, a ^ turn) : fetch(from, item, a ^ turn);
             }
             return entered(accesses, turn);
         }

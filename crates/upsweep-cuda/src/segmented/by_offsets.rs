@@ -109,6 +109,7 @@ pub(crate) fn shader(facts: &Facts, types: &Types, cut: &Cut, lies: Lies) -> Sha
             ("EXACT", u64::from(types.is_exact())),
             ("SUMS_WORDS", 0),
             ("SELECTS", 0),
+            ("COMPARES", 0),
             ("PACKED", 1),
             ("MARKS_WIDTH", alignment(cut.kind)),
             // Half of the chunks that run at once: by a quarter or all of them an H200 takes as long, within a seventieth.

@@ -1,6 +1,7 @@
-// What one thread does with the items of its group where some are selected: what is scanned is how many, and items wait beside it.
+// What one thread does with the items of its group where some are selected: what is scanned is how many (`selected.cuh`), or of runs more
+// (`run_lengths.cuh`), and items wait beside it.
 
-/// Items of one thread, side by side; a bit for each that is selected, and how many are in front of the group.
+/// Items of one thread, side by side; a bit for each that is selected, and what is in front of the group.
 struct Group {
     Payload at[GROUP];
     u32 selected;
@@ -16,16 +17,26 @@ inline void hold(Group& group, u32 k, const Item& item) {
 /// Takes it out again, if there is no item.
 inline void hold_if(Group& group, u32 k, bool is_there) { group.selected &= is_there ? ~0u : ~(1u << k); }
 
-inline Acc total_of(const Group& group) { return Acc(__popc(group.selected)); }
-
 /// How many are in front of which item of a group takes no scan.
 inline Group scan_group(const Group& group) { return group; }
-
-inline Acc scanned_total(const Group& group) { return total_of(group); }
 
 inline Group prefixes(Group group, Acc into) {
     group.before = into;
     return group;
+}
+
+/// Which items of a warp's rows are selected, a bit for each that a lane has.
+struct SelectedOfRows {
+    u32 words[(ROWS * GROUP + 31) / 32];
+
+    u32 of(u32 r) const { return words[r * GROUP / 32] >> r * GROUP % 32 & ((1u << GROUP) - 1); }
+};
+
+/// Keeps what is known of row r, the rows in front being there.
+inline void keep(SelectedOfRows& selected, u32 r, const Group& group) {
+    const u32 at = r * GROUP % 32;
+    u32& word = selected.words[r * GROUP / 32];
+    word = at == 0 ? group.selected : word | group.selected << at;
 }
 
 /// Writes an item.

@@ -4,6 +4,10 @@
 /// Whether not every item is written where it was.
 constexpr bool EMITS = true;
 
+/// What is scanned.
+inline Acc total_of(const Group& group) { return Acc(__popc(group.selected)); }
+inline Acc scanned_total(const Group& group) { return total_of(group); }
+
 /// The place of the first item that is selected.
 inline u64 first_place(const Scan& scan) { return BEGINS_BEHIND ? *scan.inputs.count : 0; }
 

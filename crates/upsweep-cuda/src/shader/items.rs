@@ -58,6 +58,8 @@ fn input(item: Kind, width: u32, ExtraInputs { fields, passed_on }: &ExtraInputs
          inline const StagedItem* first_of(const Inputs& inputs) {{ return inputs.in0; }}\n\
          template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
          \x20   return ((const Access*)(inputs.in0 + item))[access];\n}}\n\
+         template <typename Offset> inline Access fetch_compared(const Inputs& inputs, Offset item, u32 access) {{\n\
+         \x20   return fetch(inputs, item, access);\n}}\n\
          inline Access fetch_once(const Inputs& inputs, u32 item, u32 access) {{\n\
          \x20   return read((const Access*)(inputs.in0 + item) + access);\n}}\n\
          template <typename Offset> inline InMemory fetch_one(const Inputs& inputs, Offset item) {{\n\
@@ -100,8 +102,8 @@ fn extra_inputs(types: &Types) -> ExtraInputs {
         passed_on.extend(["inputs.marks", "inputs.segments", "inputs.unique", "inputs.count"]);
     }
     if types.selects() {
-        fields += "u64* count; ";
-        passed_on.push("inputs.count");
+        fields += "u64* count; void* lengths; ";
+        passed_on.extend(["inputs.count", "inputs.lengths"]);
     }
     if types.is_bounded {
         fields += "const u64* length; volatile u64* fault; ";

@@ -2,6 +2,7 @@
 
 use core::fmt::Write;
 
+use upsweep_core::summation::GROUP;
 use upsweep_core::{Dtype, Kind, Recipe, Terms};
 use upsweep_gpu::FusedInput;
 use upsweep_gpu::layout::{bits_of_items, is_whole, of_memory, unpack_as};
@@ -32,12 +33,16 @@ pub(super) fn text(
     let number = "item + u64(access) * ACCESS_ITEMS";
     let wide =
         |kind: Kind| access(kind, items * kind.size() as u32).map_or("u32", |(name, _)| name);
-    let fetch = at_once
-        .fetch(number, |k, kind| format!("((const {}*)(inputs.in{k} + item))[access]", wide(kind)));
+    let ordered = |k, kind| format!("((const {}*)(inputs.in{k} + item))[access]", wide(kind));
+    let fetch = at_once.fetch(number, ordered);
     let fetch_once = at_once.fetch(number, |k, kind| {
         format!("read((const {}*)(inputs.in{k} + item) + access)", wide(kind))
     });
     let fetch_one = one.fetch("item", |k, _| format!("inputs.in{k}[item]"));
+    let fetch_compared = match made.compares() {
+        true => at_once.fetch_compared(number, ordered),
+        false => "return fetch(inputs, item, access);".to_owned(),
+    };
     let staged = staged(made, passed_on);
     let (inputs, moved): (Vec<String>, Vec<String>) = inputs(made).into_iter().unzip();
     let moved: Vec<&str> = moved.iter().map(|moved| &**moved).collect();
@@ -54,6 +59,8 @@ pub(super) fn text(
          inline const StagedItem* first_of(const Inputs& inputs) {{ return (const StagedItem*){first}; }}\n\
          template <typename Offset> inline Access fetch(const Inputs& inputs, Offset item, u32 access) {{\n\
          \x20   {fetch}\n}}\n\
+         template <typename Offset> inline Access fetch_compared(const Inputs& inputs, Offset item, u32 access) {{\n\
+         \x20   {fetch_compared}\n}}\n\
          inline Access fetch_once(const Inputs& inputs, u32 item, u32 access) {{\n\
          \x20   {fetch_once}\n}}\n\
          template <typename Offset> inline InMemory fetch_one(const Inputs& inputs, Offset item) {{\n\
@@ -80,9 +87,15 @@ fn staged(made: &FusedInput, passed_on: &[&str]) -> String {
         Some(second) => (format!("u32(sizeof({second}))"), "(const u8*)inputs.in1"),
     };
     let second = second.map(|second| format!("(const {second}*)beside"));
+    // What is in front of items is read where they are.
+    let anywhere = made.compares().then(|| "inputs.any0".to_owned());
     let first = made.recipe.is_numbered().then(|| "inputs.first + first".to_owned());
     let passed_on = passed_on.iter().map(|&field| field.to_owned());
-    let all = core::iter::once("from".to_owned()).chain(second).chain(first).chain(passed_on);
+    let all = core::iter::once("from".to_owned())
+        .chain(second)
+        .chain(anywhere)
+        .chain(first)
+        .chain(passed_on);
     format!(
         "using StagedItem = {};\n\
          constexpr u32 BESIDE = {beside};\n\
@@ -134,7 +147,45 @@ impl ItemReader<'_> {
 
     /// Statements that return the structure: each array in order is read as said, from the item of this number on.
     fn fetch(&self, number: &str, each: impl Fn(usize, Kind) -> String) -> String {
-        let (Self { made, name, .. }, recipe) = (self, &self.made.recipe);
+        let mut anywhere = String::new();
+        for (k, (index, last)) in self.made.recipe.indices().into_iter().enumerate() {
+            for (v, terms) in self.terms("made").enumerate() {
+                let index = index.text(true, &self.made.functions, &terms);
+                let last = terms.index(last, true);
+                let _ = writeln!(
+                    anywhere,
+                    "    made.any{k}[{v}] = inputs.any{k}[min(u64({index}), {last})];"
+                );
+            }
+        }
+        self.fetch_with(number, each, &anywhere)
+    }
+
+    /// The same where items are compared with those in front, and are in shared memory with them: of a group that is one access, its last item
+    /// goes to the next lane, since the lanes would want few banks there.
+    fn fetch_compared(&self, number: &str, each: impl Fn(usize, Kind) -> String) -> String {
+        let Some(&kind) = self.made.recipe.arrays.first() else { return String::new() };
+        let in_front = "(inputs.in0 + item + u64(access) * ACCESS_ITEMS)[-1]";
+        let bits = self.terms("made").last().map(|terms| terms.item_bits(0));
+        let anywhere = match bits.as_deref() {
+            Some([last]) if self.items as usize == GROUP && kind.size() <= 4 => format!(
+                "    const u32 last = __shfl_up_sync(ALL_LANES, u32({last}), 1);\n\
+                 \x20   made.any0[0] = threadIdx.x % 32 == 0 ? {in_front} : {}(last);\n",
+                in_memory(kind)
+            ),
+            _ => format!("    made.any0[0] = {in_front};\n"),
+        };
+        self.fetch_with(number, each, &anywhere)
+    }
+
+    /// The same, with statements that read what lies `anywhere`.
+    fn fetch_with(
+        &self,
+        number: &str,
+        each: impl Fn(usize, Kind) -> String,
+        anywhere: &str,
+    ) -> String {
+        let (name, recipe) = (self.name, &self.made.recipe);
         let (is_numbered, is_given) = (recipe.is_numbered(), recipe.words() > 0);
         let from = recipe.arrays.iter().enumerate().map(|(k, kind)| each(k, *kind));
         let from: Vec<String> = from.collect();
@@ -149,16 +200,7 @@ impl ItemReader<'_> {
             let _ = writeln!(lines, "    made.at = inputs.first + {number};");
         }
         lines += if is_given { "    made.given = inputs.given;\n" } else { "" };
-        for (k, (index, last)) in recipe.indices().into_iter().enumerate() {
-            for (v, terms) in self.terms("made").enumerate() {
-                let index = index.text(true, &made.functions, &terms);
-                let last = terms.index(last, true);
-                let _ = writeln!(
-                    lines,
-                    "    made.any{k}[{v}] = inputs.any{k}[min(u64({index}), {last})];"
-                );
-            }
-        }
+        lines += anywhere;
         lines + "    return made;"
     }
 

@@ -214,7 +214,7 @@ impl<'a> OnGpu<'a> {
     fn begin(&mut self) -> Result<f64> {
         self.device.wait()?;
         let start = Instant::now();
-        let Self { of, device, items, flags, output, count, recording, .. } = self;
+        let Self { of, device, items, flags, output, lengths, count, recording } = self;
         match of.primitive {
             Primitive::Positions => {
                 *recording = Some(any::bind_positions(device, &*items, output, count)?);
@@ -225,7 +225,10 @@ impl<'a> OnGpu<'a> {
             Primitive::Unique => {
                 *recording = Some(any::bind_unique(device, &*items, output, count)?);
             }
-            Primitive::RunLengthEncode => {}
+            Primitive::RunLengthEncode => {
+                let encode = any::bind_run_length_encode;
+                *recording = Some(encode(device, &*items, output, lengths, count)?);
+            }
             _ => {
                 *recording = Some(any::bind_partition(device, &*items, &*flags, output, count)?);
             }

@@ -62,7 +62,7 @@ pub(crate) enum Others<'a> {
     /// Of segments.
     Segments(Beside<'a>),
     /// The number of items that are selected.
-    Count(Slice<'a>),
+    Counts(select::Counts<'a>),
 }
 
 /// A scan of arrays of at most a given length, ready to be recorded.
@@ -334,9 +334,9 @@ impl Scanning {
     ) -> Result<Recording> {
         let facts = &gpu.facts;
         let chunk = u64::from(self.shape.chunk());
-        let (beside, count) = match &others {
+        let (beside, counts) = match &others {
             Some(Others::Segments(beside)) => (Some(beside), None),
-            Some(Others::Count(count)) => (None, Some(count)),
+            Some(Others::Counts(counts)) => (None, Some(counts)),
             None => (None, None),
         };
         // What is cut into segments, or selected, is not cut into windows, and so need not be whole ones.
@@ -374,7 +374,7 @@ impl Scanning {
             None => Window::of_nothing(inputs.items, tickets, multiple, turned),
         };
         if is_whole && windows.len() > 1 {
-            let too_long = if count.is_some() { select::too_long } else { segmented::too_long };
+            let too_long = if counts.is_some() { select::too_long } else { segmented::too_long };
             return Err(too_long(gpu, inputs.items, self.types.item));
         }
         if turned && length.is_some() && windows.len() > 1 {
@@ -441,9 +441,10 @@ impl Scanning {
             if let (Some(cut), Some(beside)) = (&self.types.cut, beside) {
                 beside.set_starts(cut, facts.alignment, &mut starts);
             }
-            if let Some(count) = count {
-                let place = select::place(&self.types);
-                starts[place] = select::window_of(count, facts.alignment).start;
+            for (place, _, window) in
+                counts.into_iter().flat_map(|counts| counts.windows(&self.types, facts.alignment))
+            {
+                starts[place] = window.start;
             }
             put_parameters(
                 &mut bytes,
@@ -485,10 +486,11 @@ impl Scanning {
                 if !spine && writes && (!upsweeps || self.lies.in_place) {
                     bindings.push((1, write.binding(output.buffer)));
                 }
-                if let (Some(count), false) = (count, spine || upsweeps) {
-                    let window = select::window_of(count, facts.alignment);
-                    let binding = BINDINGS[select::place(&self.types)];
-                    bindings.push((binding, window.binding(count.buffer)));
+                if let (Some(counts), false) = (counts, spine || upsweeps) {
+                    let windows = counts.windows(&self.types, facts.alignment);
+                    bindings.extend(windows.map(|(place, slice, window)| {
+                        (BINDINGS[place], window.binding(slice.buffer))
+                    }));
                 }
                 if let (Some(cut), Some(beside), false) = (&self.types.cut, beside, spine) {
                     bindings.extend(beside.bound(cut, facts.alignment, !upsweeps));

@@ -164,6 +164,7 @@ impl Shape {
                 ("PARTITIONS", u32::from(selecting == Selecting::Partitioned)),
                 ("BEGINS_BEHIND", u32::from(selecting.begins_behind())),
                 ("COUNTS", u32::from(selecting.counts())),
+                ("LENGTH_WORDS", selecting.lengths().map_or(0, |long| 1 + u32::from(long))),
             ]);
         }
         if let Some(cut) = &types.cut {
@@ -189,14 +190,15 @@ fn shared_of_thread(types: &Types) -> u32 {
     20 * types.words_in_arrays()
 }
 
-/// And for each item that may be selected: numbers in the types that kernels compute with, each at a multiple of its size.
+/// And for each item that may be selected: numbers in the types that kernels compute with, each at a multiple of its size; and, if it begins a
+/// run, its place.
 fn shared_of_selected(types: &Types) -> u32 {
     if !types.selects() {
         return 0;
     }
     let sizes = types.output.numbers().map(|(_, of)| 4 * Scalar::of(of).words());
     let most = sizes.clone().max().unwrap_or(4);
-    most * sizes.count() as u32
+    most * sizes.count() as u32 + if types.finds_lengths() { 4 } else { 0 }
 }
 
 /// Bytes of items that wait there at once to be written one behind another: as many as let several workgroups share a multiprocessor.

@@ -1,5 +1,9 @@
 // How many items are selected.
 
+fn total_in_line(unit: Unit) -> Acc {
+    return Acc(countOneBits(unit.selected));
+}
+
 /// How many items are selected in front of the units of this number; or, behind the last, up to the end of the chunk.
 fn selected_in_front(r: u32) -> u32 {
     let row = unit_of(0u, r) / ROW_THREADS;

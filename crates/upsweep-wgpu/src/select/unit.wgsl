@@ -1,6 +1,7 @@
-// Neighbouring items of one thread where some are selected: what is scanned is how many, and items wait beside it.
+// Neighbouring items of one thread where some are selected: what is scanned is how many (`count.wgsl`), or of runs more (`run_lengths.wgsl`), and
+// items wait beside it.
 
-/// Items; a bit for each that is selected; and how many are in front of the unit in its row.
+/// Items; a bit for each that is selected; and what is in front of the unit in its row.
 struct Unit {
     items: array<Payload, UNIT>,
     selected: u32,
@@ -38,21 +39,17 @@ fn padded(loaded: Unit, first: u32) -> Unit {
     return unit;
 }
 
-fn total_in_line(unit: Unit) -> Acc {
-    return Acc(countOneBits(unit.selected));
-}
-
 fn total_of_unit(unit: Unit) -> Acc {
     return total_in_line(unit);
 }
 
-/// How many items of a row are selected: in front of a unit, and, for the last thread of the row, all.
+/// What is in a row: in front of a unit, and, for the last thread of the row, in all.
 struct InRow { before: Acc, total: Acc }
 
-/// How many are in front of a unit in its row, whose total goes to `row_totals` if it `leaves` that.
+/// What is in front of a unit in its row, whose total goes to `row_totals` if it `leaves` that.
 fn scan_row(loaded: Unit, thread: u32, number: u32, leaves: bool) -> Unit {
     var unit = loaded;
-    let row = counted_in_row(unit, thread);
+    let row = found_in_row(unit, thread);
     unit.before = row.before;
     if (leaves && thread % ROW_THREADS == ROW_THREADS - 1u) {
         row_totals[number / ROW_THREADS] = row.total;

@@ -1,7 +1,7 @@
 // How many items of a row are selected, by votes of the 32 threads that have the row: one for each item of a unit, none of which waits for
 // another.
 
-fn counted_in_row(unit: Unit, thread: u32) -> InRow {
+fn found_in_row(unit: Unit, thread: u32) -> InRow {
     // A subgroup may have several rows, of 32 threads each.
     let in_front = (1u << (lane % 32u)) - 1u;
     var row = InRow(0u, 0u);

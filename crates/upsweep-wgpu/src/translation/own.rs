@@ -1,6 +1,6 @@
 //! What is the caller's own: structures, operators with fields, items that are made as they are read.
 
-use upsweep_core::{Apply, Recipe};
+use upsweep_core::{Apply, Condition, Recipe};
 use upsweep_gpu::Selecting;
 use upsweep_testing::{
     AddedPowers, Around, BothTagged, Capped, Extent, Joined, LargestStretch, LastOther, Modulo,
@@ -150,7 +150,13 @@ fn selections_of_every_kind() {
         let types = Types::of_made(recipe, &signature).expect("it has a text");
         for (turn, device) in DEVICES.into_iter().enumerate() {
             let facts = facts(device);
-            let form = Form::of_selection(ways[(number + turn) % ways.len()]);
+            let way = match recipe.condition {
+                Some(Condition::Begins(..)) if turn % 2 == 0 => {
+                    Selecting::Runs { long: turn % 4 == 0 }
+                }
+                _ => ways[(number + turn) % ways.len()],
+            };
+            let (form, types) = (Form::of_selection(way), types.clone().selecting(way));
             let strategy = scan::policy::strategy(&facts);
             let made = scan_kernels(
                 &mut translator,

@@ -67,8 +67,8 @@ pub use op::Op;
 pub use partition::{ThreeParts, partition3, partition3_into};
 pub use reduce::{Reduce, ReduceCall, reduce, reduce_into, reference_reduce};
 pub use runs::{
-    bind_unique, run_length_encode, run_length_encode_into, unique, unique_by_key,
-    unique_by_key_into, unique_into,
+    bind_run_length_encode, bind_unique, run_length_encode, run_length_encode_into, unique,
+    unique_by_key, unique_by_key_into, unique_into,
 };
 pub use scalar::Scalar;
 pub use scan::{Scan, ScanCall, reference_scan, scan, scan_in_place, scan_into};

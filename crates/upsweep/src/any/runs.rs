@@ -5,8 +5,9 @@ use super::select::{AnyCompacted, Room, check_output, check_types};
 use super::view::{AnyView, AnyViewMut};
 use super::{unsigned, with_unsigned};
 use crate::{
-    Device, Dtype, Error, Recording, Result, ViewMut, bind_unique as bind_typed,
-    run_length_encode_into as encode_typed, unique_by_key_into as keep_typed,
+    Device, Dtype, Error, Recording, Result, ViewMut, bind_run_length_encode as bind_encode,
+    bind_unique as bind_typed, run_length_encode_into as encode_typed,
+    unique_by_key_into as keep_typed,
 };
 
 /// The first item of each run of neighbours that are the same, bit for bit: see [`unique`](crate::unique()).
@@ -215,6 +216,42 @@ pub fn run_length_encode_into<'a, 'b, 'c, 'd>(
     number: impl Into<ViewMut<'d, u64>>,
 ) -> Result<()> {
     encode(device, items.into(), (values.into(), counts.into()), number.into())
+}
+
+/// Binds the search for run lengths to arrays of a GPU, to be run as often as wanted: see
+/// [`bind_run_length_encode`](crate::bind_run_length_encode).
+///
+/// # Errors
+/// Those of [`run_length_encode_into`] and of the typed call; [`Error::NoCommands`] on a CPU.
+pub fn bind_run_length_encode<'a, 'b, 'c, 'd>(
+    device: &Device,
+    items: impl Into<AnyView<'a>>,
+    values: impl Into<AnyViewMut<'b>>,
+    counts: impl Into<AnyViewMut<'c>>,
+    number: impl Into<ViewMut<'d, u64>>,
+) -> Result<Recording> {
+    bind_encoded(device, items.into(), (values.into(), counts.into()), number.into())
+}
+
+fn bind_encoded(
+    device: &Device,
+    items: AnyView<'_>,
+    (values, counts): (AnyViewMut<'_>, AnyViewMut<'_>),
+    number: ViewMut<'_, u64>,
+) -> Result<Recording> {
+    check_output(items, &values)?;
+    let home = device.at_home(|| items.home().or_else(|| values.home()));
+    check_types(&home, [items.dtype(), counts.dtype()])?;
+    let bits = unsigned(items.dtype());
+    let (items, values) = (items.bits_as(bits), values.bits_as(bits));
+    with_unsigned!(bits, T => {
+        let (items, values) = (items.typed::<T>()?, values.typed::<T>()?);
+        match counts.dtype() {
+            Dtype::U32 => bind_encode(&home, items, values, counts.typed::<u32>()?, number),
+            Dtype::U64 => bind_encode(&home, items, values, counts.typed::<u64>()?, number),
+            found => Err(Error::WrongDtype { found, wanted: Dtype::U64 }),
+        }
+    })
 }
 
 fn encode(

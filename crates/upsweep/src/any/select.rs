@@ -11,7 +11,7 @@ use super::within::{Bounds, Within8, Within16, Within32, Within64};
 use super::{Where, unsigned, with_unsigned};
 use crate::erased::Erased;
 use crate::fused::{Fused, Made, Parts};
-use crate::select::check_positions;
+use crate::select::{check_positions, into_array};
 use crate::{Apply, Array, Device, Dtype, Element, Error, Number, Recording, Result, ViewMut};
 
 /// What a compaction has kept, of a type that is a value: see [`Compacted`](crate::Compacted).
@@ -573,6 +573,9 @@ fn bind(
 ) -> Result<Recording> {
     match device.kind().erased() {
         Erased::Cpu(_) => Err(Error::NoCommands { device: device.id().to_owned() }),
-        Erased::Gpu(gpu) => gpu.bind_select(made, selecting, output.erased(), count.erased().items),
+        Erased::Gpu(gpu) => {
+            let to = into_array(output.erased(), count.erased().items);
+            gpu.bind_select(made, selecting, to)
+        }
     }
 }

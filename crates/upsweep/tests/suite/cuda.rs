@@ -7,9 +7,9 @@ use upsweep::cudarc::driver::{CudaContext, CudaStream};
 use upsweep::{
     Array, Device, Error, PositionPlan, Reduce, ReducePlan, Scan, ScanPlan, Sum, View, ViewMut,
     argmax, inclusive_scan_in_place, inclusive_scan_into, partition, positions, reduce,
-    reduce_into, reference, select,
+    reduce_into, reference, run_length_encode, select, unique, unique_by_key,
 };
-use upsweep_testing::{Input, assert_same, for_each_gpu};
+use upsweep_testing::{Input, Random, Sample, assert_same, for_each_gpu};
 
 const ITEMS: usize = 200_001;
 
@@ -123,6 +123,73 @@ fn selections_of_arrays_that_begin_anywhere() {
             let expected: Vec<u32> = expected.map(|place| place as u32).collect();
             assert_same(&found.into_vec().expect("places"), &expected, &context);
         }
+    });
+}
+
+/// Runs of one item, of a few and of more than a workgroup's; a chunk ends within some, and others end with it.
+fn runs_of<T: Sample>(items: usize, most: usize) -> Vec<T> {
+    let mut random = Random::new(most as u64);
+    let mut values = Input::Full.array::<T>(7, 5000).into_iter().cycle();
+    let mut all = Vec::with_capacity(items);
+    while all.len() < items {
+        let run = (1 + random.below(most)).min(items - all.len());
+        all.extend(values.next().into_iter().cycle().take(run));
+    }
+    all
+}
+
+/// Runs in more chunks than run at once, where chunks wait in shared memory, with what is in front of them.
+fn check_long_runs<T: Sample + PartialEq>(gpu: &Device) {
+    const LONG: usize = 5 << 19;
+    for (most, begin, items) in [
+        (1, 0, LONG + 3),
+        (2, 16, LONG),
+        (7, 0, LONG - 1),
+        (16, 1, LONG + 8191),
+        (3000, 32, LONG),
+        (400_000, 0, LONG + 16),
+    ] {
+        let all: Vec<T> = runs_of(begin + items, most);
+        let own = &all[begin..];
+        let context = format!("{}: {items} {} from {begin} in runs of {most}", gpu.id(), T::KIND);
+        let there = Array::from_slice(gpu, &all).expect("memory");
+        let pointer = there.cuda_pointer().expect("CUDA") + (begin * size_of::<T>()) as u64;
+        // SAFETY: the array is there, and nothing writes to it.
+        let part = unsafe { View::<T>::of_cuda_pointer(pointer, items) }.expect("a view");
+        let (expected, lengths) = reference::compaction::run_length_encode(own);
+        let kept = unique(gpu, part).expect("items").into_vec().expect("items");
+        assert_same(&kept, &expected, &context);
+        let (values, counts) = run_length_encode::<T, u32>(gpu, part).expect("runs");
+        assert_same(&values.into_vec().expect("items"), &expected, &context);
+        let found: Vec<u64> =
+            counts.into_vec().expect("counts").into_iter().map(u64::from).collect();
+        assert_same(&found, &lengths, &context);
+        // Items beside keys, of which the device knows how many there are.
+        let fewer = items - most.min(items / 2);
+        let length = Array::filled(gpu, 1, fewer as u64).expect("memory");
+        let beside: Vec<u8> = Input::Full.array(5, items);
+        let there = Array::from_slice(gpu, &beside).expect("memory");
+        let keys = part.with_length(&length).expect("a length");
+        let bytes = there.view().with_length(&length).expect("a length");
+        let (kept, others) = unique_by_key(gpu, keys, bytes).expect("items");
+        let (expected, first) =
+            reference::compaction::unique_by_key(&own[..fewer], &beside[..fewer]);
+        assert_same(&kept.into_vec().expect("keys"), &expected, &context);
+        assert_same(&others.into_vec().expect("items"), &first, &context);
+        let (values, counts) = run_length_encode::<T, u64>(gpu, keys).expect("runs");
+        let (expected, lengths) = reference::compaction::run_length_encode(&own[..fewer]);
+        assert_same(&values.into_vec().expect("items"), &expected, &context);
+        assert_same(&counts.into_vec().expect("counts"), &lengths, &context);
+    }
+}
+
+#[test]
+fn long_runs_of_every_size() {
+    for_each_context(|gpu, _, _| {
+        check_long_runs::<u8>(gpu);
+        check_long_runs::<u16>(gpu);
+        check_long_runs::<u32>(gpu);
+        check_long_runs::<u64>(gpu);
     });
 }
 

@@ -2,9 +2,9 @@
 
 use upsweep::reference::compaction;
 use upsweep::{
-    Array, Device, Element, Error, Kind, ViewMut, bf16, f16, run_length_encode,
-    run_length_encode_into, unique, unique_by_key, unique_by_key_into, unique_in_place,
-    unique_into,
+    Array, Device, Element, Error, Kind, ViewMut, bf16, bind_run_length_encode, bind_unique, f16,
+    run_length_encode, run_length_encode_into, unique, unique_by_key, unique_by_key_into,
+    unique_in_place, unique_into,
 };
 use upsweep_testing::{
     Input, Powers, Random, Sample, Selection, Tagged, TestDevice, Wide, for_each_device_of,
@@ -273,6 +273,51 @@ fn runs_begin_anywhere_in_a_buffer() {
         check::<u8>(device, 5);
         check::<i16>(device, 1);
         check::<u32>(device, 3);
+    });
+}
+
+#[test]
+fn recordings_find_the_runs_that_are_there() {
+    on_devices(&[], |device| {
+        let of = &device.device;
+        let items = 9001;
+        let bound: Vec<u16> = Runs::UpTo(5).items(items, &mut values(Input::Small));
+        let mut there = on(of, &bound);
+        let (mut firsts, mut number) = (on(of, &vec![7u16; items]), on(of, &[7u64]));
+        let (mut encoded, mut runs) = (on(of, &vec![7u16; items]), on(of, &[7u64]));
+        let mut counts = on(of, &vec![7u32; items]);
+        let kept = bind_unique(of, &there, &mut firsts, &mut number);
+        let coded = bind_run_length_encode(of, &there, &mut encoded, &mut counts, &mut runs);
+        if !device.is_gpu() {
+            assert!(matches!(coded, Err(Error::NoCommands { .. })), "{device}");
+            assert!(matches!(kept, Err(Error::NoCommands { .. })), "{device}");
+            return;
+        }
+        let mut length = on(of, &[0u64]);
+        let view = there.view().with_length(&length).expect("a length");
+        let (mut fewer, mut long) = (on(of, &vec![7u16; items]), on(of, &vec![7u64; items]));
+        let mut ends = on(of, &[7u64]);
+        let part = bind_run_length_encode(of, view, &mut fewer, &mut long, &mut ends);
+        let recordings = [kept, coded, part].map(|bound| bound.expect("a recording"));
+        for (most, length_now) in [(3, 5000), (40, 0), (1, 1), (20_000, items)] {
+            let now: Vec<u16> = Runs::UpTo(most).items(items, &mut values(Input::Full));
+            there.copy_from_slice(&now).expect("as many");
+            length.copy_from_slice(&[length_now as u64]).expect("one");
+            recordings.iter().for_each(|recording| recording.submit().expect("a run"));
+            let context = format!("{device}: runs up to {most}, {length_now} items");
+            let expected = compaction::run_length_encode(&now);
+            let found = |items: &Array<u16>, number: &Array<u64>| {
+                let number = number.to_vec().expect("a number")[0] as usize;
+                items.to_vec().expect("items")[..number].to_vec()
+            };
+            assert_bytes(&found(&firsts, &number), &expected.0, &context);
+            assert_bytes(&found(&encoded, &runs), &expected.0, &context);
+            let all = counts.to_vec().expect("counts").into_iter().map(u64::from);
+            assert!(all.take(expected.1.len()).eq(expected.1), "{context}");
+            let expected = compaction::run_length_encode(&now[..length_now]);
+            assert_bytes(&found(&fewer, &ends), &expected.0, &context);
+            assert_eq!(long.to_vec().expect("counts")[..expected.1.len()], expected.1, "{context}");
+        }
     });
 }
 
