@@ -269,6 +269,19 @@ pub struct SelectOutputs<S> {
 }
 
 impl<S> SelectOutputs<S> {
+    /// What `body` makes of each, or its first error.
+    ///
+    /// # Errors
+    /// Those of `body`.
+    pub fn try_map<T>(self, body: impl Fn(S) -> Result<T>) -> Result<SelectOutputs<T>> {
+        let Self { items, lengths, count } = self;
+        Ok(SelectOutputs {
+            items: items.map(&body).transpose()?,
+            lengths: lengths.map(&body).transpose()?,
+            count: body(count)?,
+        })
+    }
+
     /// All that there are.
     pub fn all(&self) -> impl Iterator<Item = &S> {
         self.items.iter().chain(&self.lengths).chain([&self.count])

@@ -222,13 +222,12 @@ pub fn bind_reduce<'a, G: Primitives>(
     marks.check(input.len())?;
     let keys = unique.map(|unique| (unique.kind().unwrap_or(marks.kind), unique.len()));
     let counts = count.map(|count| count.len());
-    check_outputs(
-        (marks.by, marks.kind, marks.slice.len()),
-        input.len(),
-        output.len(),
-        keys,
-        counts,
-    )?;
+    let of_marks = (marks.by, marks.kind, marks.slice.len());
+    let room = check_outputs(of_marks, input.len(), output.len(), keys, counts)?;
+    if let Some(count) = count.filter(|_| room == 0) {
+        // Runs have nothing to do.
+        gpu.to_device(&count, &[0; 8])?;
+    }
     let (input, words) = ([input], types.values.handed());
     let job = Job { types, inputs: Inputs::of(&input, &words), init: problem.init };
     Call::reduce(job, problem, marks, output, [unique, count]).bind(gpu, workspace, options)

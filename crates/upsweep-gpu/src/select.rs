@@ -135,7 +135,7 @@ pub fn select<G: Primitives>(
     let items = usize::try_from(made.items).unwrap_or(usize::MAX);
     check_lengths(items, output.len())?;
     check_count(count.len())?;
-    let outputs = Outputs::new(gpu, made.recipe, (Some(output), None), count)?;
+    let outputs = Outputs::new(gpu, made.recipe, Some(output), count)?;
     let uploaded = on_device::upload_all(gpu, made)?;
     let made = (made, &uploaded[..]);
     let partitions = selecting == Selecting::Partitioned;
@@ -166,18 +166,24 @@ pub fn partition3<G: Primitives>(
     let items = usize::try_from(made.items).unwrap_or(usize::MAX);
     check_lengths(items, output.len())?;
     check_borders(borders.len())?;
-    let Some(first) = made.recipe.condition.clone() else {
-        return Err(Error::Buffer { reason: "items of no condition have no parts".to_owned() });
-    };
-    let outputs = Outputs::new(gpu, made.recipe, (Some(output), None), borders)?;
+    let parts = in_three(made.recipe, second)?;
+    let outputs = Outputs::new(gpu, made.recipe, Some(output), borders)?;
     let uploaded = on_device::upload_all(gpu, made)?;
-    let ways = [Selecting::Selected, Selecting::Behind, Selecting::Last];
-    for (condition, way) in first.in_three(second.clone()).into_iter().zip(ways) {
-        let recipe = Recipe { condition: Some(condition), ..made.recipe.clone() };
-        let made = Ingredients { recipe: &recipe, ..*made };
-        outputs.begin(gpu, workspace, (&made, &uploaded), way, options)?;
+    for (recipe, way) in &parts {
+        let made = Ingredients { recipe, ..*made };
+        outputs.begin(gpu, workspace, (&made, &uploaded), *way, options)?;
     }
     outputs.finish(gpu, items, Some(on_device::length_of(made)?))
+}
+
+/// The selections that put items into three parts, by the recipe's condition and by `second`, in their order.
+fn in_three(recipe: &Recipe, second: &Condition) -> Result<[(Recipe, Selecting); 3]> {
+    let Some(first) = recipe.condition.clone() else {
+        return Err(Error::Buffer { reason: "items of no condition have no parts".to_owned() });
+    };
+    let of = |condition, way| (Recipe { condition: Some(condition), ..recipe.clone() }, way);
+    let [first, second, last] = first.in_three(second.clone());
+    Ok([of(first, Selecting::Selected), of(second, Selecting::Behind), of(last, Selecting::Last)])
 }
 
 /// That there is room for two borders.
@@ -207,8 +213,8 @@ pub fn run_length_encode<G: Primitives>(
     check_lengths(items, values.len())?;
     check_lengths(items, lengths.len())?;
     check_count(count.len())?;
-    let written = (Some(values), Some((lengths, length.into())));
-    let outputs = Outputs::new(gpu, made.recipe, written, count)?;
+    let (values, lengths) = ((made.recipe.item, Some(values)), Some((length.into(), lengths)));
+    let outputs = Outputs::with_lengths(gpu, values, lengths, count)?;
     let uploaded = on_device::upload_all(gpu, made)?;
     let way = Selecting::Runs { long: length.size() > 4 };
     outputs.begin(gpu, workspace, (made, &uploaded), way, options)?;
@@ -250,6 +256,49 @@ pub fn bind<'a, G: Primitives>(
     Ok(G::joined(first, second))
 }
 
+/// A partition in three parts of items that are made of arrays of the device's into the first slice; the borders go to the two items of the
+/// second.
+///
+/// # Errors
+/// As [`partition3`].
+pub fn bind_partition3<'a, G: Primitives>(
+    gpu: &Arc<G>,
+    workspace: &mut G::Workspace,
+    made: &Ingredients<'_, G::Slice<'a>>,
+    second: &Condition,
+    to: SelectOutputs<G::Slice<'a>>,
+    options: &ScanOptions,
+) -> Result<G::Bound<'a>> {
+    let items = usize::try_from(made.items).unwrap_or(usize::MAX);
+    let borders = to.count;
+    to.items.iter().try_for_each(|output| check_lengths(items, output.len()))?;
+    check_borders(borders.len())?;
+    if items == 0 {
+        // Runs have nothing to do.
+        gpu.to_device(&borders, &[0; 16])?;
+    }
+    let bind = |workspace: &mut G::Workspace, (recipe, way): &(Recipe, Selecting)| {
+        let made = Ingredients { recipe, ..*made };
+        let types = gpu.types_of_made(recipe, &signature(recipe, made.items, G::LANGUAGE))?;
+        let to = SelectOutputs { count: counts_of(*way, borders)?, ..to };
+        bind_types(gpu, workspace, (&made, &[]), types, *way, to, options)
+    };
+    // Recordings that run one behind another have scratch memory of their own.
+    let own = &mut [G::Workspace::default(), G::Workspace::default()];
+    let [first, second, last] = &in_three(made.recipe, second)?;
+    let first_two = G::joined(bind(&mut own[0], first)?, bind(&mut own[1], second)?);
+    Ok(G::joined(first_two, bind(workspace, last)?))
+}
+
+/// Those of the counts of a call that a selection reads and writes.
+fn counts_of<S: Part>(selecting: Selecting, counts: S) -> Result<S> {
+    match selecting {
+        Selecting::Behind => Ok(counts),
+        Selecting::Last => Ok(counts.part(COUNT, 1..2)),
+        _ => counts.first(COUNT, 1),
+    }
+}
+
 /// That there is one item for a number.
 fn check_count(items: usize) -> Result<()> {
     if items == 1 { Ok(()) } else { Err(Error::ResultLength { items }) }
@@ -267,7 +316,7 @@ pub fn count<G: Primitives>(
     options: &ScanOptions,
 ) -> Result<()> {
     check_count(count.len())?;
-    let outputs = Outputs::new(gpu, made.recipe, (None, None), count)?;
+    let outputs = Outputs::new(gpu, made.recipe, None, count)?;
     let uploaded = on_device::upload_all(gpu, made)?;
     outputs.begin(gpu, workspace, (made, &uploaded), Selecting::Counted, options)?;
     outputs.finish(gpu, 0, None)
@@ -284,16 +333,22 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
     fn new(
         gpu: &Arc<G>,
         recipe: &Recipe,
-        (items, lengths): (
-            Option<ErasedTarget<'a, G::Slice<'b>>>,
-            Option<(ErasedTarget<'a, G::Slice<'b>>, Kind)>,
-        ),
+        items: Option<ErasedTarget<'a, G::Slice<'b>>>,
+        counts: ErasedTarget<'a, G::Slice<'b>>,
+    ) -> Result<Self> {
+        Self::with_lengths(gpu, (recipe.item, items), None, counts)
+    }
+
+    fn with_lengths(
+        gpu: &Arc<G>,
+        (kind, items): (Kind, Option<ErasedTarget<'a, G::Slice<'b>>>),
+        lengths: Option<(Kind, ErasedTarget<'a, G::Slice<'b>>)>,
         counts: ErasedTarget<'a, G::Slice<'b>>,
     ) -> Result<Self> {
         let is_read = items.as_ref().is_some_and(ErasedTarget::is_on_host)
-            || lengths.as_ref().is_some_and(|(lengths, _)| lengths.is_on_host());
-        let items = items.map(|items| Written::new(gpu, items, recipe.item)).transpose()?;
-        let lengths = lengths.map(|(of, kind)| Written::new(gpu, of, kind)).transpose()?;
+            || lengths.as_ref().is_some_and(|(_, lengths)| lengths.is_on_host());
+        let items = items.map(|items| Written::new(gpu, items, kind)).transpose()?;
+        let lengths = lengths.map(|(kind, of)| Written::new(gpu, of, kind)).transpose()?;
         let counts = Written::new(gpu, counts, COUNT)?;
         if let Written::Device(counts) = &counts {
             gpu.check_copies(counts, true, is_read)?;
@@ -315,11 +370,7 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
         if made.items == 0 {
             return gpu.to_device(&counts, &[0; 16][..8 * counts.len().min(2)]);
         }
-        let counts = match selecting {
-            Selecting::Behind => counts,
-            Selecting::Last => counts.part(COUNT, 1..2),
-            _ => counts.first(COUNT, 1)?,
-        };
+        let counts = counts_of(selecting, counts)?;
         let items = self.items.as_ref().filter(|_| selecting.writes());
         let items = items.map(Written::slice).transpose()?;
         let lengths = self.lengths.as_ref().map(Written::slice).transpose()?;

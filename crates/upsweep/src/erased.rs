@@ -193,6 +193,25 @@ pub(crate) trait ErasedGpu {
         to: SelectOutputs<ErasedItemsMut<'_>>,
     ) -> Result<Recording>;
 
+    /// The same of a [partition in three parts](ErasedGpu::partition3).
+    fn bind_partition3(
+        &self,
+        made: &fused::Made<'_>,
+        second: &Condition,
+        output: ErasedItemsMut<'_>,
+        borders: ErasedItemsMut<'_>,
+    ) -> Result<Recording>;
+
+    /// A reduction of segments that arrays of the device's say, to be run as often as wanted.
+    fn bind_segmented_reduce(
+        &self,
+        input: ErasedItems<'_>,
+        segments: &Segments<'_>,
+        output: ErasedItemsMut<'_>,
+        packed: Option<Packed<'_, '_>>,
+        problem: &ErasedReduce,
+    ) -> Result<Recording>;
+
     /// A scan within segments that arrays of the device's say, to be run as often as wanted.
     fn bind_segmented_scan(
         &self,

@@ -126,10 +126,13 @@ pub use fused::{
 };
 #[cfg(feature = "wgpu")]
 pub use gpu::{DispatchProfile, RecordingProfile};
-pub use partition::{partition3, partition3_into};
+pub use partition::{bind_partition3, partition3, partition3_into};
 pub use plan::{PositionPlan, ReducePlan, ScanPlan};
 pub use profile::Profile;
-pub use recording::{Recording, bind_run_length_encode, bind_segmented_scan, bind_unique};
+pub use recording::{
+    Recording, bind_reduce_by_key, bind_run_length_encode, bind_segmented_reduce,
+    bind_segmented_scan, bind_unique,
+};
 pub use reduce::{
     Mean, argmax, argmin, mean, reduce, reduce_as, reduce_into, reduce_into_with, reduce_with,
 };

@@ -191,6 +191,27 @@ impl ErasedGpu for NoGpu {
         match self.0 {}
     }
 
+    fn bind_partition3(
+        &self,
+        _: &fused::Made<'_>,
+        _: &Condition,
+        _: ErasedItemsMut<'_>,
+        _: ErasedItemsMut<'_>,
+    ) -> Result<Recording> {
+        match self.0 {}
+    }
+
+    fn bind_segmented_reduce(
+        &self,
+        _: ErasedItems<'_>,
+        _: &Segments<'_>,
+        _: ErasedItemsMut<'_>,
+        _: Option<Packed<'_, '_>>,
+        _: &ErasedReduce,
+    ) -> Result<Recording> {
+        match self.0 {}
+    }
+
     fn bind_segmented_scan(
         &self,
         _: ErasedItems<'_>,

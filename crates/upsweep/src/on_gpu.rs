@@ -252,6 +252,50 @@ fn record_pair<'a, G: Gpu>(
     })
 }
 
+/// The range of an output that a recording writes.
+fn written<'a, G: Gpu>(gpu: &OnGpu<G>, items: ErasedItemsMut<'a>) -> Result<Range<'a>> {
+    match items {
+        ErasedItemsMut::Device(range) => Ok(range),
+        ErasedItemsMut::Host(_) => Err(no_host(gpu)),
+    }
+}
+
+/// What binds a selection to what its items are made of.
+type BindMade<'f, 'a, G> = &'f mut dyn FnMut(
+    &Ingredients<'_, <G as GpuDevice>::Slice<'a>>,
+    SelectOutputs<<G as GpuDevice>::Slice<'a>>,
+) -> Result<<G as GpuDevice>::Bound<'a>>;
+
+/// A recording of a selection of items that are made of those of arrays.
+fn record_made<'a, G: Gpu>(
+    gpu: &OnGpu<G>,
+    made: &fused::Made<'a>,
+    to: SelectOutputs<Range<'a>>,
+    bind: BindMade<'_, 'a, G>,
+) -> Result<Recording> {
+    check_anywhere(&made.parts.anywhere)?;
+    let (writes, encodes) = (to.items.is_some(), to.lengths.is_some());
+    let outputs = [Some(to.count), to.items, to.lengths].into_iter().flatten().map(Ok);
+    let sources = made.parts.arrays.iter().chain(&made.parts.anywhere);
+    let sources = sources.map(|source| match source.stored {
+        fused::Stored::Device(range) => Ok(range),
+        fused::Stored::Host(_) => Err(no_host(gpu)),
+    });
+    let ranges: Vec<_> = outputs.chain(sources).collect::<Result<_>>()?;
+    let words = made.parts.words();
+    G::record(gpu, &ranges, &mut |slices| {
+        let mut slices = slices.iter().copied();
+        let count = slices.next().ok_or_else(|| no_host(gpu))?;
+        let items = if writes { slices.next() } else { None };
+        let lengths = if encodes { slices.next() } else { None };
+        let stored: Vec<_> = slices.map(Stored::Device).collect();
+        let (arrays, anywhere) = stored.split_at(made.parts.arrays.len());
+        let (recipe, all) = (&made.recipe, made.items as u64);
+        let made = Ingredients { recipe, arrays, anywhere, words: &words, items: all };
+        bind(&made, SelectOutputs { items, lengths, count })
+    })
+}
+
 fn record_reduce<G: Gpu>(
     gpu: &OnGpu<G>,
     workspace: &mut G::Workspace,
@@ -490,33 +534,25 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         selecting: Selecting,
         to: SelectOutputs<ErasedItemsMut<'_>>,
     ) -> Result<Recording> {
-        check_anywhere(&made.parts.anywhere)?;
-        let sources = made.parts.arrays.iter().chain(&made.parts.anywhere);
-        let (writes, encodes) = (to.items.is_some(), to.lengths.is_some());
-        let mut ranges = Vec::new();
-        for written in [Some(to.count), to.items, to.lengths].into_iter().flatten() {
-            let ErasedItemsMut::Device(range) = written else { return Err(no_host(self)) };
-            ranges.push(range);
-        }
-        for source in sources {
-            match source.stored {
-                fused::Stored::Device(range) => ranges.push(range),
-                fused::Stored::Host(_) => return Err(no_host(self)),
-            }
-        }
-        let (words, options) = (made.parts.words(), self.options().into());
-        let mut workspace = G::Workspace::default();
-        G::record(self, &ranges, &mut |slices| {
-            let mut slices = slices.iter().copied();
-            let count = slices.next().ok_or_else(|| no_host(self))?;
-            let items = if writes { slices.next() } else { None };
-            let lengths = if encodes { slices.next() } else { None };
-            let to = SelectOutputs { items, lengths, count };
-            let stored: Vec<_> = slices.map(Stored::Device).collect();
-            let (arrays, anywhere) = stored.split_at(made.parts.arrays.len());
-            let (recipe, items) = (&made.recipe, made.items as u64);
-            let made = Ingredients { recipe, arrays, anywhere, words: &words, items };
-            select::bind(self.gpu(), &mut workspace, &made, selecting, to, &options)
+        let to = to.try_map(|output| written(self, output))?;
+        let (mut workspace, options) = (G::Workspace::default(), self.options().into());
+        record_made(self, made, to, &mut |made, to| {
+            select::bind(self.gpu(), &mut workspace, made, selecting, to, &options)
+        })
+    }
+
+    fn bind_partition3(
+        &self,
+        made: &fused::Made<'_>,
+        second: &Condition,
+        output: ErasedItemsMut<'_>,
+        borders: ErasedItemsMut<'_>,
+    ) -> Result<Recording> {
+        let (items, count) = (Some(written(self, output)?), written(self, borders)?);
+        let to = SelectOutputs { items, lengths: None, count };
+        let (mut workspace, options) = (G::Workspace::default(), self.options().into());
+        record_made(self, made, to, &mut |made, to| {
+            select::bind_partition3(self.gpu(), &mut workspace, made, second, to, &options)
         })
     }
 
@@ -537,6 +573,34 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
             let marks = segmented::Marks { by, kind, slice: marks };
             let (gpu, arrays) = (self.gpu(), [input, output]);
             segmented::bind_scan(gpu, &mut workspace, arrays, marks, problem, &options)
+        })
+    }
+
+    fn bind_segmented_reduce(
+        &self,
+        input: ErasedItems<'_>,
+        segments: &Segments<'_>,
+        output: ErasedItemsMut<'_>,
+        packed: Option<Packed<'_, '_>>,
+        problem: &ErasedReduce,
+    ) -> Result<Recording> {
+        let (by, _, source) = segments.parts();
+        let fused::Stored::Device(marks) = source.stored else { return Err(no_host(self)) };
+        let [input, output] = erased_ranges(self, input, output)?;
+        let mut ranges = vec![input, output, marks];
+        if let Some((unique, count)) = packed {
+            ranges.push(written(self, count)?);
+            unique.map_or(Ok(()), |unique| written(self, unique.items).map(|r| ranges.push(r)))?;
+        }
+        let (kind, options) = (source.kind, self.options().into());
+        let mut workspace = G::Workspace::default();
+        G::record(self, &ranges, &mut |slices| {
+            let ([input, output, marks], packed) =
+                slices.split_first_chunk().ok_or_else(|| no_host(self))?;
+            let marks = segmented::Marks { by, kind, slice: *marks };
+            let packed = [packed.get(1).copied(), packed.first().copied()];
+            let (gpu, arrays) = (self.gpu(), [*input, *output]);
+            segmented::bind_reduce(gpu, &mut workspace, arrays, marks, packed, problem, &options)
         })
     }
 

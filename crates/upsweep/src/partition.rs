@@ -6,7 +6,7 @@ use crate::backend::ViewBackend;
 use crate::erased::Erased;
 use crate::fused::{Made, Parts, Source};
 use crate::select::{check_length, first_of, room};
-use crate::{Array, Device, Element, Error, Number, Result, View, ViewMut};
+use crate::{Array, Device, Element, Error, Number, Recording, Result, View, ViewMut};
 
 /// All items in three parts: those whose first flag is not 0; behind them those of the others whose second flag is not 0; and behind these the
 /// rest. Each part keeps its order. The second result is where the second part and the rest begin.
@@ -72,6 +72,49 @@ pub fn partition3_into<'a, 'b, 'c, 'd, 'e, T: Element, F: Number, G: Number>(
     by_flags(device, items.into(), flags, output.into(), borders.into())
 }
 
+/// As [`partition3_into`], from arrays to others in a GPU's memory, to be begun as often as wanted. Everything that it needs is made here.
+///
+/// # Errors
+/// Those of [`partition3_into`] and of [`ReducePlan::bind`](crate::ReducePlan::bind).
+pub fn bind_partition3<'a, 'b, 'c, 'd, 'e, T: Element, F: Number, G: Number>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    first: impl Into<View<'b, F>>,
+    second: impl Into<View<'c, G>>,
+    output: impl Into<ViewMut<'d, T>>,
+    borders: impl Into<ViewMut<'e, u64>>,
+) -> Result<Recording> {
+    let (items, first, second) = (items.into(), first.into(), second.into());
+    let mut output = output.into().fitted(items.len(), items.bound());
+    let mut borders = borders.into();
+    check_flags(items.len(), (&first, &second))?;
+    check_outputs(items.len(), &output, &borders)?;
+    let flags = [Source::of(first).bits(), Source::of(second).bits()];
+    let (made, second) = flagged(items.len(), Source::of(items).bits(), flags);
+    bind_made(device, &made, &second, (&mut output, &mut borders))
+}
+
+/// A partition of items that are made of arrays of a GPU's.
+pub(crate) fn bind_made<T: Element>(
+    device: &Device,
+    made: &Made<'_>,
+    second: &Condition,
+    (output, borders): (&mut ViewMut<'_, T>, &mut ViewMut<'_, u64>),
+) -> Result<Recording> {
+    match device.at_home(|| output.home()).kind().erased() {
+        Erased::Cpu(_) => Err(Error::NoCommands { device: "cpu".to_owned() }),
+        Erased::Gpu(gpu) => {
+            gpu.bind_partition3(made, second, output.erased().items, borders.erased().items)
+        }
+    }
+}
+
+/// That there are as many flags as items.
+fn check_flags<F, G>(items: usize, (first, second): (&View<'_, F>, &View<'_, G>)) -> Result<()> {
+    check_length(items, first.len())?;
+    check_length(items, second.len())
+}
+
 #[inline(never)]
 fn by_flags<T: Element, F: Number, G: Number>(
     device: &Device,
@@ -81,8 +124,7 @@ fn by_flags<T: Element, F: Number, G: Number>(
     mut borders: ViewMut<'_, u64>,
 ) -> Result<()> {
     let mut output = output.fitted(items.len(), items.bound());
-    check_length(items.len(), first.len())?;
-    check_length(items.len(), second.len())?;
+    check_flags(items.len(), (&first, &second))?;
     check_outputs(items.len(), &output, &borders)?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     match device.kind().erased() {

@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
-use upsweep_gpu::{ErasedScan, SelectOutputs, Selecting};
+use upsweep_gpu::{ErasedReduce, ErasedScan, SelectOutputs, Selecting};
 
 use crate::backend::{Record, on_backend, on_prepared};
 use crate::erased::Erased;
 use crate::explain::Launch;
 use crate::plan::check_length;
 use crate::runs::{check_encoded, firsts};
+use crate::segmented::check_packed;
 use crate::select::{bind_made, check_outputs, into_array};
 use crate::strategy::Strategy;
 use crate::{
-    Device, Element, Error, GatherIndex, Number, Operator, PositionPlan, ReducePlan, Result, Scan,
-    ScanPlan, Segments, View, ViewMut, Widen, cuda, gpu,
+    Device, Element, Error, GatherIndex, Number, Operator, PositionPlan, Reduce, ReducePlan,
+    Result, Scan, ScanPlan, Segments, View, ViewMut, Widen, cuda, gpu,
 };
 
 /// A call that is bound to its arrays on a GPU, to be run as often as wanted: by itself, or as a part of what the caller puts
@@ -200,6 +201,95 @@ where
             segments.check(items.len())?;
             let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, gpu.language());
             gpu.bind_segmented_scan(items.erased(), segments, output.erased().items, &problem)
+        }
+    }
+}
+
+/// A [reduction of segments](crate::segmented_reduce_into) that offsets in a GPU's memory say, from an array there to another, to be begun as
+/// often as wanted. Everything that it needs is made here; a run reads the offsets that are there.
+///
+/// # Errors
+/// Those of [`segmented_reduce_into`](crate::segmented_reduce_into) and of [`ReducePlan::bind`].
+///
+/// # Examples
+/// ```
+/// use upsweep::{Array, Device, Reduce, Result, Segments, Sum, bind_segmented_reduce};
+///
+/// /// The sums of rows of a matrix whose entries change from step to step.
+/// fn rows_of_steps(device: &Device, steps: &[[f32; 4]]) -> Result<Vec<Vec<f32>>> {
+///     let mut entries = Array::from_slice(device, &[0.0f32; 4])?;
+///     let (rows, mut sums) = (Array::from_slice(device, &[0u32, 1, 4])?, Array::filled(device, 2, 0.0)?);
+///     let by_rows = Segments::by_offsets(&rows);
+///     let recording = bind_segmented_reduce(device, &entries, &by_rows, &mut sums, &Reduce::new(Sum))?;
+///     let mut all = Vec::new();
+///     for step in steps {
+///         entries.copy_from_slice(step)?;
+///         recording.submit()?;
+///         all.push(sums.to_vec()?);
+///     }
+///     Ok(all)
+/// }
+/// # // A CPU has no recordings.
+/// # assert!(rows_of_steps(&Device::cpu(), &[]).is_err());
+/// ```
+pub fn bind_segmented_reduce<'a, 'b, T, U, O>(
+    device: &Device,
+    items: impl Into<View<'a, T>>,
+    segments: &Segments<'_>,
+    output: impl Into<ViewMut<'b, U>>,
+    problem: &Reduce<U::Acc, O>,
+) -> Result<Recording>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let (items, mut output) = (items.into(), output.into());
+    segments.check_counted(items.len(), output.len())?;
+    let device = device.at_home(|| items.home().or_else(|| output.home()));
+    match device.kind().erased() {
+        Erased::Cpu(_) => Err(Error::NoCommands { device: "cpu".to_owned() }),
+        Erased::Gpu(gpu) => {
+            let (items, output) = (items.erased(), output.erased().items);
+            let problem = ErasedReduce::in_segments::<T, U, O>(problem, gpu.language());
+            gpu.bind_segmented_reduce(items, segments, output, None, &problem)
+        }
+    }
+}
+
+/// A [reduction by keys](crate::reduce_by_key_into) from arrays in a GPU's memory to others, to be begun as often as wanted. Everything that it
+/// needs is made here.
+///
+/// # Errors
+/// Those of [`reduce_by_key_into`](crate::reduce_by_key_into) and of [`ReducePlan::bind`].
+pub fn bind_reduce_by_key<'a, 'b, 'c, 'd, 'e, K, T, U, O>(
+    device: &Device,
+    keys: impl Into<View<'a, K>>,
+    items: impl Into<View<'b, T>>,
+    unique: impl Into<ViewMut<'c, K>>,
+    output: impl Into<ViewMut<'d, U>>,
+    count: impl Into<ViewMut<'e, u64>>,
+    problem: &Reduce<U::Acc, O>,
+) -> Result<Recording>
+where
+    K: Element,
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let (keys, items, mut count) = (keys.into(), items.into(), count.into());
+    let mut unique = unique.into().fitted(keys.len(), keys.bound());
+    let mut output = output.into().fitted(items.len(), items.bound());
+    let (segments, unique) = (Segments::by_keys(keys), unique.erased());
+    check_packed(items.len(), &segments, &output, Some(&unique), &count)?;
+    let device = device.at_home(|| items.home().or_else(|| output.home()));
+    match device.kind().erased() {
+        Erased::Cpu(_) => Err(Error::NoCommands { device: "cpu".to_owned() }),
+        Erased::Gpu(gpu) => {
+            let packed = Some((Some(unique), count.erased().items));
+            let (items, output) = (items.erased(), output.erased().items);
+            let problem = ErasedReduce::in_segments::<T, U, O>(problem, gpu.language());
+            gpu.bind_segmented_reduce(items, &segments, output, packed, &problem)
         }
     }
 }

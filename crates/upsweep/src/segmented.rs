@@ -503,12 +503,7 @@ where
     O: Operator<U::Acc>,
 {
     let mut output = output.fitted(items.len(), items.bound());
-    segments.check(items.len())?;
-    check_length(items.len(), output.len())?;
-    unique.as_ref().map_or(Ok(()), |unique| check_length(items.len(), unique.len()))?;
-    if count.len() != 1 {
-        return Err(Error::ResultLength { items: count.len() });
-    }
+    check_packed(items.len(), segments, &output, unique.as_ref(), &count)?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     match device.kind().erased() {
         Erased::Cpu(cpu) => {
@@ -535,6 +530,20 @@ where
             gpu.segmented_reduce(items.erased(), segments, output.erased().items, packed, &problem)
         }
     }
+}
+
+/// Checks what values of segments need that go one behind another.
+pub(crate) fn check_packed<U>(
+    items: usize,
+    segments: &Segments<'_>,
+    output: &ViewMut<'_, U>,
+    unique: Option<&ErasedViewMut<'_>>,
+    count: &ViewMut<'_, u64>,
+) -> Result<()> {
+    segments.check(items)?;
+    check_length(items, output.len())?;
+    unique.map_or(Ok(()), |unique| check_length(items, unique.len()))?;
+    if count.len() == 1 { Ok(()) } else { Err(Error::ResultLength { items: count.len() }) }
 }
 
 /// One value for each segment of items that are made as they are read.

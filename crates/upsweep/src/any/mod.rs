@@ -64,7 +64,7 @@ pub use convert::{check_accumulator, convert, holds};
 pub use explain::{explain_reduce, explain_scan};
 pub use kernel::{Kernel, accumulator, combined_in, reduce_kernel, scan_kernel, scan_output};
 pub use op::Op;
-pub use partition::{ThreeParts, partition3, partition3_into};
+pub use partition::{ThreeParts, bind_partition3, partition3, partition3_into};
 pub use reduce::{Reduce, ReduceCall, reduce, reduce_into, reference_reduce};
 pub use runs::{
     bind_run_length_encode, bind_unique, run_length_encode, run_length_encode_into, unique,

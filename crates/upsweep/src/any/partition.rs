@@ -8,7 +8,7 @@ use super::{Where, unsigned, with_unsigned};
 use crate::erased::Erased;
 use crate::fused::Fused;
 use crate::partition::{borders_of, check_borders, flagged};
-use crate::{Apply, Array, Device, Element, Error, Number, Result, ViewMut};
+use crate::{Apply, Array, Device, Element, Error, Number, Recording, Result, ViewMut};
 
 /// Which items are in the first part of three, and which of the others are in the second.
 #[expect(clippy::large_enum_variant, reason = "it is taken apart by the call that it is made for")]
@@ -71,7 +71,7 @@ fn partitioned(
     let home = device.at_home(|| items.home().or_else(|| parts.home()));
     let mut output = AnyArray::with_any(&home, items.dtype(), items.len())?;
     let mut borders = Array::filled(&home, 2, 0)?;
-    write(&home, items, parts, (output.view_mut(), borders.view_mut()))?;
+    take(&home, items, parts, Way::Write, (output.view_mut(), borders.view_mut()))?;
     Ok((output, borders_of(&borders)?))
 }
 
@@ -86,7 +86,24 @@ pub fn partition3_into<'a, 'b, 'c, 'd>(
     output: impl Into<AnyViewMut<'c>>,
     borders: impl Into<ViewMut<'d, u64>>,
 ) -> Result<()> {
-    write(device, items.into(), parts.into(), (output.into(), borders.into()))
+    let targets = (output.into(), borders.into());
+    take(device, items.into(), parts.into(), Way::Write, targets).map(drop)
+}
+
+/// Binds a partition in three parts to arrays of a GPU, to be run as often as wanted: see [`bind_partition3`](crate::bind_partition3).
+///
+/// # Errors
+/// Those of [`partition3_into`] and of the typed call; [`Error::NoCommands`] on a CPU.
+pub fn bind_partition3<'a, 'b, 'c, 'd>(
+    device: &Device,
+    items: impl Into<AnyView<'a>>,
+    parts: impl Into<ThreeParts<'b>>,
+    output: impl Into<AnyViewMut<'c>>,
+    borders: impl Into<ViewMut<'d, u64>>,
+) -> Result<Recording> {
+    let targets = (output.into(), borders.into());
+    let recording = take(device, items.into(), parts.into(), Way::Bind, targets)?;
+    recording.ok_or_else(|| Error::NoCommands { device: device.id().to_owned() })
 }
 
 impl ThreeParts<'_> {
@@ -101,12 +118,20 @@ impl ThreeParts<'_> {
 /// Where items go, and where the borders do.
 type Targets<'a, 'b> = (AnyViewMut<'a>, ViewMut<'b, u64>);
 
-fn write(
+/// What is done with items in three parts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Write,
+    Bind,
+}
+
+fn take(
     device: &Device,
     items: AnyView<'_>,
     parts: ThreeParts<'_>,
+    way: Way,
     (output, borders): Targets<'_, '_>,
-) -> Result<()> {
+) -> Result<Option<Recording>> {
     check_output(items, &output)?;
     if output.len() != items.len() {
         return Err(Error::LengthMismatch { input: items.len(), output: output.len() });
@@ -115,12 +140,15 @@ fn write(
     let home = device.at_home(|| items.home().or_else(|| output.home()));
     check_types(&home, [items.dtype()])?;
     match parts {
-        ThreeParts::Flags(flags) => by_flags(&home, items, flags, (output, borders)),
+        ThreeParts::Flags(flags) => by_flags(&home, items, flags, way, (output, borders)),
         ThreeParts::Where(conditions) => {
             let mut numbers = conditions.iter().map(|condition| condition.number.dtype());
             match numbers.find(|dtype| *dtype != items.dtype()) {
                 Some(found) => Err(Error::WrongDtype { found, wanted: items.dtype() }),
-                None => by_bounds(&home, items, conditions.map(Bounds::from), (output, borders)),
+                None => {
+                    let bounds = conditions.map(Bounds::from);
+                    by_bounds(&home, items, bounds, way, (output, borders))
+                }
             }
         }
     }
@@ -130,14 +158,16 @@ fn by_flags(
     device: &Device,
     items: AnyView<'_>,
     flags: [AnyView<'_>; 2],
+    way: Way,
     (output, mut borders): Targets<'_, '_>,
-) -> Result<()> {
+) -> Result<Option<Recording>> {
     flags.iter().try_for_each(|flags| check_flags(items, *flags))?;
     check_types(device, flags.map(|flags| flags.dtype()))?;
     let bits = unsigned(items.dtype());
     let (items, mut output) = (items.bits_as(bits), output.bits_as(bits));
     let flags = flags.map(|flags| flags.bits_as(unsigned(flags.dtype())));
     match device.kind().erased() {
+        Erased::Cpu(_) if way == Way::Bind => Ok(None),
         Erased::Cpu(cpu) => {
             let borders = on_host_mut(borders)?;
             let [first, second] = flags;
@@ -148,12 +178,16 @@ fn by_flags(
                 cpu.partition3_by_bytes(items, first, second, output)?
             });
             borders.copy_from_slice(&found.map(|border| border as u64));
-            Ok(())
+            Ok(None)
         }
         Erased::Gpu(gpu) => {
             let flags = flags.map(|flags| flags.source());
             let (made, second) = flagged(items.len(), items.source(), flags);
-            gpu.partition3(&made, &second, output.erased(), borders.erased().items)
+            let (output, borders) = (output.erased(), borders.erased().items);
+            match way {
+                Way::Write => gpu.partition3(&made, &second, output, borders).map(|()| None),
+                Way::Bind => gpu.bind_partition3(&made, &second, output, borders).map(Some),
+            }
         }
     }
 }
@@ -163,23 +197,29 @@ fn by_bounds(
     device: &Device,
     items: AnyView<'_>,
     bounds: [Bounds; 2],
+    way: Way,
     (output, borders): Targets<'_, '_>,
-) -> Result<()> {
+) -> Result<Option<Recording>> {
     fn of<T: Number + Element, P: Apply<(T,), Output = bool>>(
         device: &Device,
         items: AnyView<'_>,
         [first, second]: [P; 2],
+        way: Way,
         (output, borders): Targets<'_, '_>,
-    ) -> Result<()> {
+    ) -> Result<Option<Recording>> {
         let (items, output) = (items.bits_as(T::DTYPE), output.bits_as(T::DTYPE));
         let (items, output) = (items.typed::<T>()?, output.typed::<T>()?);
-        items.filter(first).partition3_into(device, second, output, borders)
+        let found = items.filter(first);
+        match way {
+            Way::Write => found.partition3_into(device, second, output, borders).map(|()| None),
+            Way::Bind => found.bind_partition3(device, second, output, borders).map(Some),
+        }
     }
     let targets = (output, borders);
     match items.dtype().size() {
-        1 => of::<u8, _>(device, items, bounds.map(Within8::from), targets),
-        2 => of::<u16, _>(device, items, bounds.map(Within16::from), targets),
-        4 => of::<u32, _>(device, items, bounds.map(Within32::from), targets),
-        _ => of::<u64, _>(device, items, bounds.map(Within64::from), targets),
+        1 => of::<u8, _>(device, items, bounds.map(Within8::from), way, targets),
+        2 => of::<u16, _>(device, items, bounds.map(Within16::from), way, targets),
+        4 => of::<u32, _>(device, items, bounds.map(Within32::from), way, targets),
+        _ => of::<u64, _>(device, items, bounds.map(Within64::from), way, targets),
     }
 }

@@ -233,16 +233,44 @@ where
                 Ok(())
             }
             Erased::Gpu(gpu) => {
-                let mut parts = Parts::default();
-                let formula = self.formula(&mut parts);
-                let first = parts.call(&self.predicate, |_| vec![formula.clone()]);
-                let second = parts.call(&second, |_| vec![formula.clone()]);
-                let [first, second] = [first, second].map(Condition::Holds);
-                let (items, kind) = (self.items.len(), <E::Item as Element>::KIND);
-                let made = Made::selecting(items, kind, formula, first, parts);
+                let (made, second) = self.made_in_parts(&second);
                 gpu.partition3(&made, &second, output.erased().items, borders.erased().items)
             }
         }
+    }
+
+    /// A partition in three parts from arrays to others in a GPU's memory, to be begun as often as wanted. Everything that it needs is made
+    /// here.
+    ///
+    /// # Errors
+    /// Those of [`partition3_into`](Filtered::partition3_into) and of [`ReducePlan::bind`](crate::ReducePlan::bind).
+    pub fn bind_partition3<'b, 'c>(
+        &self,
+        device: &Device,
+        second: impl Apply<(E::Item,), Output = bool>,
+        output: impl Into<ViewMut<'b, E::Item>>,
+        borders: impl Into<ViewMut<'c, u64>>,
+    ) -> Result<Recording> {
+        let mut output = output.into().fitted(self.items.len(), self.items.bound());
+        let mut borders = borders.into();
+        self.items.check()?;
+        partition::check_outputs(self.items.len(), &output, &borders)?;
+        let (made, second) = self.made_in_parts(&second);
+        partition::bind_made(device, &made, &second, (&mut output, &mut borders))
+    }
+
+    /// What kernels are made for that put items into three parts, and the condition of the second part.
+    fn made_in_parts(
+        &self,
+        second: &impl Apply<(E::Item,), Output = bool>,
+    ) -> (Made<'a>, Condition) {
+        let mut parts = Parts::default();
+        let formula = self.formula(&mut parts);
+        let first = parts.call(&self.predicate, |_| vec![formula.clone()]);
+        let second = parts.call(second, |_| vec![formula.clone()]);
+        let [first, second] = [first, second].map(Condition::Holds);
+        let (items, kind) = (self.items.len(), <E::Item as Element>::KIND);
+        (Made::selecting(items, kind, formula, first, parts), second)
     }
 
     /// The numbers of the items of which the predicate holds, counted from 0, as `u32` or `u64`.

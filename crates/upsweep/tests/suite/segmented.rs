@@ -5,10 +5,11 @@ use core::panic::Location;
 use upsweep::reference::segmented;
 use upsweep::{
     Array, Device, Element, Error, Fused, Indexed, Kind, Max, Number, Operator, Reduce, Scan,
-    Segments, Sum, View, Widen, bf16, counting, f16, inclusive_scan_by_key, reduce_by_key,
-    reduce_by_key_into, segmented_argmax, segmented_argmax_into, segmented_argmin,
-    segmented_argmin_into, segmented_reduce, segmented_reduce_into, segmented_reduce_with,
-    segmented_scan, segmented_scan_into,
+    Segments, Sum, View, Widen, bf16, bind_reduce_by_key, bind_segmented_reduce,
+    bind_segmented_scan, counting, f16, inclusive_scan_by_key, reduce_by_key, reduce_by_key_into,
+    segmented_argmax, segmented_argmax_into, segmented_argmin, segmented_argmin_into,
+    segmented_reduce, segmented_reduce_into, segmented_reduce_with, segmented_scan,
+    segmented_scan_into,
 };
 use upsweep_testing::{
     Input, LargestStretch, LastOther, Random, Recurrence, Recurs, Sample, Selection, Stretch,
@@ -501,6 +502,66 @@ fn positions_in_segments_are_the_first() {
     // All others are as good as nothing.
     check_positions::<u32>(|_| u32::MAX, &[129]);
     check_positions::<u64>(|_| 0, &[129]);
+}
+
+/// Recordings read what is there when they run: other items, other offsets, other keys.
+#[test]
+fn recordings_run_again() {
+    on_devices(&[f32::KIND, u16::KIND], |device| {
+        let of = &device.device;
+        for items in LENGTHS.into_iter().chain([LONG]) {
+            let segments = items.div_ceil(10) + 1;
+            let (mut from, mut keys) = (on(of, &vec![0f32; items]), on(of, &vec![0u16; items]));
+            let mut offsets = on(of, &vec![0u32; segments + 1]);
+            let (mut sums, mut prefixes) =
+                (on(of, &vec![7f32; segments]), on(of, &vec![7f32; items]));
+            let (mut unique, mut by_key) = (on(of, &vec![7u16; items]), on(of, &vec![7f32; items]));
+            let mut count = on(of, &[7u64]);
+            let (reduce, scan) = (Reduce::new(Sum).init(2.0), Scan::exclusive(Sum).reverse());
+            let by_offsets = Segments::by_offsets(&offsets);
+            let reduced = bind_segmented_reduce(of, &from, &by_offsets, &mut sums, &reduce);
+            let scanned = bind_segmented_scan(of, &from, &by_offsets, &mut prefixes, &scan);
+            let of_keys =
+                bind_reduce_by_key(of, &keys, &from, &mut unique, &mut by_key, &mut count, &reduce);
+            let recordings = [reduced, scanned, of_keys];
+            if !device.is_gpu() {
+                let is_refused = |found: &_| matches!(found, Err(Error::NoCommands { .. }));
+                assert!(recordings.iter().all(is_refused), "{device}");
+                return;
+            }
+            let recordings = recordings.map(|recording| recording.expect("a recording"));
+            for turn in 0..3 {
+                let context = format!("{device}: {items} items, turn {turn}");
+                let input: Vec<f32> = Input::Uniform.array(turn, items);
+                let mut random = Random::new(turn);
+                let mut starts: Vec<_> = (0..=segments).map(|_| random.below(items + 1)).collect();
+                starts.sort_unstable();
+                let own_keys: Vec<u16> =
+                    (0..items).map(|item| (item / (3 + turn as usize)) as u16).collect();
+                let numbers: Vec<u32> = starts.iter().map(|&start| start as u32).collect();
+                from.copy_from_slice(&input).expect("memory");
+                keys.copy_from_slice(&own_keys).expect("memory");
+                offsets.copy_from_slice(&numbers).expect("memory");
+                recordings.iter().for_each(|recording| recording.submit().expect("a run"));
+                let expected: Vec<f32> = segmented::reduce_by_offsets(&input, &starts, &reduce);
+                assert_same(&sums.to_vec().expect("sums"), &expected, &context);
+                let begins = segmented::begins(items, &starts);
+                let expected: Vec<f32> = segmented::scan(&input, &begins, &scan);
+                assert_same(&prefixes.to_vec().expect("prefixes"), &expected, &context);
+                let begins: Vec<bool> = (0..items)
+                    .map(|item| item == 0 || own_keys[item] != own_keys[item - 1])
+                    .collect();
+                let expected: Vec<f32> = segmented::reduce(&input, &begins, &reduce);
+                assert_eq!(count.to_vec(), Ok(vec![expected.len() as u64]), "{context}");
+                let found = by_key.to_vec().expect("sums");
+                assert_same(&found[..expected.len()], &expected, &context);
+                let mut firsts = own_keys;
+                firsts.dedup();
+                let found = unique.to_vec().expect("keys");
+                assert_same(&found[..firsts.len()], &firsts, &context);
+            }
+        }
+    });
 }
 
 /// Offsets as scipy, CuPy and Arrow have them.

@@ -6,8 +6,8 @@ use upsweep::strategy::{
 };
 use upsweep::{
     Array, Device, Element, Error, Fused, Kind, Number, View, ViewMut, bf16, bind_partition,
-    bind_select, counting, f16, partition, partition_into, partition3, partition3_into, positions,
-    positions_into, select, select_in_place, select_into,
+    bind_partition3, bind_select, counting, f16, partition, partition_into, partition3,
+    partition3_into, positions, positions_into, select, select_in_place, select_into,
 };
 use upsweep_testing::{
     Input, POISONS, Random, Sample, Selection, Stretch, Tagged, TestDevice, Wide, assert_same,
@@ -359,6 +359,56 @@ fn recordings_run_again() {
             bound.submit().expect("a run");
             assert_eq!(count.to_vec(), Ok(vec![3]), "{device}");
             assert_eq!(output.to_vec().expect("items")[..3], [2, 4, 5], "{device}");
+        }
+    });
+}
+
+/// Whether one is left of a number that is dealt out in threes.
+#[upsweep::function]
+fn is_third(number: u32) -> bool {
+    number % 3 == 1
+}
+
+/// By flags, and by predicates.
+#[test]
+fn recordings_in_three_parts_run_again() {
+    on_devices(&[u32::KIND], |device| {
+        let of = &device.device;
+        for items in [0, 1, 4100, 70_003] {
+            let (mut from, mut all) = (on(of, &vec![0u32; items]), on(of, &vec![7u32; items]));
+            let (mut first, mut second) = (on(of, &vec![0u8; items]), on(of, &vec![0u16; items]));
+            let (mut borders, mut of_made) = (on(of, &[7u64; 2]), on(of, &[7u64; 2]));
+            let mut made = on(of, &vec![7u32; items]);
+            let bound = bind_partition3(of, &from, &first, &second, &mut all, &mut borders);
+            let odd = from.view().filter(is_odd {});
+            let by_number = odd.bind_partition3(of, is_third {}, &mut made, &mut of_made);
+            if !device.is_gpu() {
+                let refused = |found| matches!(found, Err(Error::NoCommands { .. }));
+                assert!(refused(bound.map(drop)) && refused(by_number.map(drop)), "{device}");
+                return;
+            }
+            let (bound, by_number) = (bound.expect("a recording"), by_number.expect("a recording"));
+            for turn in 0..3 {
+                let context = format!("{device}: {items} items, turn {turn}");
+                let numbers: Vec<u32> = Input::Full.array(turn, items);
+                let marks: Vec<u8> = flags(items, PATTERNS[turn as usize + 2]);
+                let others: Vec<u16> = flags(items, PATTERNS[turn as usize]);
+                from.copy_from_slice(&numbers).expect("memory");
+                first.copy_from_slice(&marks).expect("memory");
+                second.copy_from_slice(&others).expect("memory");
+                bound.submit().expect("a run");
+                by_number.submit().expect("a run");
+                let check =
+                    |found: &Array<u32>, places: &Array<u64>, parts: (Vec<u32>, [usize; 2])| {
+                        assert_same(&found.to_vec().expect("items"), &parts.0, &context);
+                        let borders = parts.1.map(|border| border as u64).to_vec();
+                        assert_eq!(places.to_vec(), Ok(borders), "{context}");
+                    };
+                check(&all, &borders, compaction::partition3(&numbers, &marks, &others));
+                let odd: Vec<u8> = numbers.iter().map(|n| (n % 2) as u8).collect();
+                let third: Vec<u8> = numbers.iter().map(|n| u8::from(n % 3 == 1)).collect();
+                check(&made, &of_made, compaction::partition3(&numbers, &odd, &third));
+            }
         }
     });
 }
