@@ -383,7 +383,8 @@ fn add_segments(all_kernels: &mut Kernels, types: &Types, facts: &Facts, lies: L
         (SegmentedBy::Keys, Dtype::U32.into(), true),
     ][turn % 3];
     let wide = by != SegmentedBy::Offsets && turn.is_multiple_of(2);
-    let cut = Cut { of: Segmentation { by, kind, wide, reduces: true }, long };
+    let is_bounded = by == SegmentedBy::Offsets && turn.is_multiple_of(2);
+    let cut = Cut { of: Segmentation { by, kind, wide, reduces: true, is_bounded }, long };
     let types = Types { cut: Some(cut), ..types.clone() };
     if by == SegmentedBy::Offsets {
         all_kernels.add(&by_offsets_shader(facts, &types, &cut, lies), facts.arch);
@@ -600,7 +601,9 @@ fn segments_compile() {
             let turn = turn + number;
             for reduces in [false, true] {
                 let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
-                let cut = Cut { of: Segmentation { by, kind, wide, reduces }, long: turn % 4 == 3 };
+                let is_bounded = by == SegmentedBy::Offsets && number % 2 == 1;
+                let of_offsets = Segmentation { by, kind, wide, reduces, is_bounded };
+                let cut = Cut { of: of_offsets, long: turn % 4 == 3 };
                 let types = Types { cut: Some(cut), ..of.clone() };
                 let facts = Facts { arch, ..testing::facts(arch) };
                 if reduces && by == SegmentedBy::Offsets {

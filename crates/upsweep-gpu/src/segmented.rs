@@ -39,7 +39,7 @@ impl<S: Part> Beside<S> {
         self.reduces && self.marks.by != SegmentedBy::Offsets
     }
 
-    /// How many segments there are, if offsets say so.
+    /// How many segments there are, or most of them, if offsets say so.
     pub fn segments(&self) -> u64 {
         match self.marks.by {
             SegmentedBy::Offsets => self.marks.slice.len().saturating_sub(1) as u64,
@@ -53,6 +53,11 @@ impl<S: Part> Beside<S> {
     fn length(&self, of_items: Option<S>) -> Result<Option<S>> {
         length_with(of_items, self.marks.by, self.marks.slice.length())
     }
+
+    /// Where the device has the number of offsets, if the host knows no more than their bound.
+    pub fn offsets(&self) -> Option<S> {
+        offsets_with(self.marks.by, self.marks.slice.length())
+    }
 }
 
 /// Where the device has the number of items, of which there are as many as keys and flags.
@@ -61,11 +66,13 @@ fn length_with<S: Part>(
     by: SegmentedBy,
     of_marks: Option<S>,
 ) -> Result<Option<S>> {
-    if of_marks.is_some() && by == SegmentedBy::Offsets {
-        let reason = "the host must know how many offsets there are".to_owned();
-        return Err(Error::Buffer { reason });
-    }
+    let of_marks = of_marks.filter(|_| by != SegmentedBy::Offsets);
     one_length(of_items.into_iter().chain(of_marks))
+}
+
+/// Where the device has the number of offsets.
+fn offsets_with<S>(by: SegmentedBy, of_marks: Option<S>) -> Option<S> {
+    of_marks.filter(|_| by == SegmentedBy::Offsets)
 }
 
 /// Checks what is said of an array that says where segments of `items` items begin.
@@ -165,7 +172,7 @@ pub fn reduce<G: Primitives>(
     let job = Job { types, inputs: Inputs::of(&input, &words), init: problem.init };
     let marks = marks::<G>(segments, &uploaded_marks)?;
     outputs.begin(gpu, workspace, job, marks, problem, options)?;
-    outputs.finish(gpu)
+    outputs.finish(gpu, segments)
 }
 
 /// The same of items that are made as they are read. The problem's items are of the type that they are combined in.
@@ -201,7 +208,7 @@ pub fn reduce_made<G: Primitives>(
     outputs.begin(gpu, workspace, job, marks, problem, options)?;
     // They borrow what the outputs are written to.
     drop(slices);
-    outputs.finish(gpu)
+    outputs.finish(gpu, segments)
 }
 
 /// A reduction of segments of the first slice into the second. Segments begin as the marks say; by keys or flags with the array of
@@ -343,8 +350,12 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
     }
 
     /// Copies to the host what is wanted there, as much as there is, and waits for it.
-    fn finish(self, gpu: &Arc<G>) -> Result<()> {
+    fn finish(self, gpu: &Arc<G>, segments: &Segments<'_, G::Slice<'_>>) -> Result<()> {
         let mut found = self.room;
+        let offsets = offsets_with(segments.by, segments.stored.length()).map(G::reborrow);
+        if offsets.is_some() && self.are_on_host() {
+            found = on_device::known(gpu, offsets, segments.count)?.saturating_sub(1);
+        }
         if let Some(count) = self.count.as_ref().filter(|_| self.are_on_host() && self.room > 0) {
             let mut bytes = [0; 8];
             gpu.to_host(&count.slice()?, &mut bytes)?;
@@ -395,7 +406,10 @@ impl<'i, 'a, G: Primitives> Call<'i, 'a, G> {
         let Self { mut job, form, beside, output } = self;
         job.inputs.length = beside.length(job.inputs.length)?;
         let written = [Some(output), beside.unique, beside.count].into_iter().flatten();
-        written.into_iter().try_for_each(|written| job.inputs.check_length_apart(&written))?;
+        for written in written {
+            job.inputs.check_length_apart(&written)?;
+            beside.offsets().map_or(Ok(()), |offsets| offsets.check_apart(&written))?;
+        }
         gpu.bind_segmented(workspace, job, form, &beside, output, options)
     }
 

@@ -40,6 +40,8 @@ pub struct Segmentation {
     pub wide: bool,
     /// Whether segments are reduced, and not scanned.
     pub reduces: bool,
+    /// Whether only the device knows how many offsets there are.
+    pub is_bounded: bool,
 }
 
 impl Segmentation {

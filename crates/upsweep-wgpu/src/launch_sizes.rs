@@ -1,7 +1,7 @@
-//! Launches whose sizes follow from a length that only the device knows.
+//! Launches whose sizes follow from lengths that only the device knows.
 //!
-//! The kernels are those of any call. One launch in front of them, `launch_sizes.wgsl`, brings their parameters to the length, and
-//! says how many workgroups there are.
+//! The kernels are those of any call. One launch in front of them, `launch_sizes.wgsl`, brings their parameters to the number of items, or of
+//! offsets of segments, or both, and says how many workgroups there are.
 
 use std::sync::PoisonError;
 
@@ -12,23 +12,29 @@ use crate::device::Gpu;
 use crate::faults::LENGTH_ABOVE_BOUND;
 use crate::record::{Dispatch, Traffic};
 use crate::reduce::PARAMETERS;
+use crate::shader::cut::NO_OFFSETS;
 use crate::slice::{Slice, Window};
 
 const TEXT: &str = include_str!("launch_sizes.wgsl");
 
 /// Words of `LaunchSizes` in front of its rows, and of a row.
-const HEADER: usize = 16;
+const HEADER: usize = 20;
 const ROW: usize = 4;
 
 /// What a length is.
 const LENGTH: Kind = Kind::Number(Dtype::U64);
 
-/// What the sizes of launches follow from, besides the length.
+/// In the place of a length that the host knows.
+const KNOWN: u32 = u32::MAX;
+
+/// What the sizes of launches follow from.
 pub(crate) struct SizedBy<'a> {
-    /// Where the length is.
-    pub(crate) length: Slice<'a>,
-    /// Most items.
+    /// Where the number of items is, unless the host knows it.
+    pub(crate) length: Option<Slice<'a>>,
+    /// Most items, or how many there are.
     pub(crate) bound: u64,
+    /// Where the number of offsets is, and its bound, unless the host knows it or there are none.
+    pub(crate) offsets: Option<(Slice<'a>, u32)>,
     /// Items of a word, and words of a chunk.
     pub(crate) packed: u32,
     pub(crate) chunk: u64,
@@ -57,29 +63,36 @@ pub(crate) struct LaunchSizes {
 }
 
 impl LaunchSizes {
-    /// Of launches with these parameters, for windows of the arrays.
+    /// Of launches with these parameters, for windows of the arrays; of lengths that the host knows there is nothing to set.
     pub(crate) fn new(
         gpu: &Gpu,
         by: &SizedBy<'_>,
         windows: &[Window],
         parameters: &wgpu::Buffer,
-    ) -> Result<Self> {
+    ) -> Result<Option<Self>> {
+        let of_offsets = by.offsets.map(|(offsets, _)| offsets);
+        let Some(any) = by.length.or(of_offsets) else { return Ok(None) };
         let usage = BufferUsages::STORAGE
             | BufferUsages::INDIRECT
             | BufferUsages::COPY_SRC
             | BufferUsages::COPY_DST;
-        let length = by.length.window(LENGTH, gpu.facts.alignment, 0, 1);
+        // Where nothing is read of one, the other is bound.
+        let window = |slice: Slice<'_>| slice.window(LENGTH, gpu.facts.alignment, 0, 1);
+        let [length, offsets] = [by.length, of_offsets].map(|slice| slice.unwrap_or(any));
+        let at = |slice: Option<Slice<'_>>| slice.map_or(KNOWN, |slice| 2 * window(slice).start);
         let mut words = vec![0u32; HEADER + ROW * (2 * windows.len() + 1)];
-        words[6..HEADER].copy_from_slice(&[
+        words[8..HEADER].copy_from_slice(&[
             by.bound as u32,
             (by.bound >> 32) as u32,
-            2 * length.start,
+            at(by.length),
             by.packed,
             by.chunk as u32,
             by.most_workgroups.min(u64::from(u32::MAX)) as u32,
             gpu.facts.grid,
             windows.len() as u32,
             by.reduces.into(),
+            at(of_offsets),
+            by.offsets.map_or(0, |(_, bound)| bound),
             0,
         ]);
         for (row, window) in words[HEADER..].chunks_exact_mut(ROW).zip(windows) {
@@ -95,15 +108,17 @@ impl LaunchSizes {
         let group = gpu.group(
             &pipeline,
             &[
-                (0, length.binding(by.length.buffer)),
+                (0, window(length).binding(length.buffer)),
                 (1, buffer.as_entire_binding()),
                 (2, parameters.as_entire_binding()),
+                (3, window(offsets).binding(offsets.buffer)),
             ],
         )?;
-        let traffic = Traffic { read: LENGTH.size() as u64, written: 0 };
+        let lengths = [by.length, of_offsets].into_iter().flatten().count();
+        let traffic = Traffic { read: (lengths * LENGTH.size()) as u64, written: 0 };
         let (name, size, indirect) = ("size_launches", [1, 1], None);
         let first = Dispatch { name, pipeline, group, size, indirect, threads: 1, traffic };
-        Ok(Self { first, buffer, windows: windows.len() })
+        Ok(Some(Self { first, buffer, windows: windows.len() }))
     }
 
     /// Where the device finds the grid of a launch.
@@ -133,6 +148,7 @@ impl Gpu {
 pub(crate) fn text() -> String {
     let words = PARAMETERS / 4;
     format!(
-        "const PARAMETER_WORDS = {words}u;\nconst LENGTH_ABOVE_BOUND = {LENGTH_ABOVE_BOUND}u;\n{TEXT}"
+        "const PARAMETER_WORDS = {words}u;\nconst LENGTH_ABOVE_BOUND = {LENGTH_ABOVE_BOUND}u;\n\
+         const KNOWN = {KNOWN}u;\nconst NO_OFFSETS = {NO_OFFSETS}u;\n{TEXT}"
     )
 }

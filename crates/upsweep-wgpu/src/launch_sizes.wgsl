@@ -1,7 +1,7 @@
-// The launches of a call whose number of items only the device knows: their parameters and the sizes of their grids.
+// The launches of a call whose number of items or of offsets only the device knows: their parameters and the sizes of their grids.
 //
-// The host has set all parameters for the most items that there may be. One thread replaces what follows from their number, and the
-// launches behind it are dispatched indirectly. A length above the bound is brought down to it, and the fault word says so.
+// The host has set all parameters for the most items and offsets that there may be. One thread replaces what follows from their numbers, and
+// the launches behind it are dispatched indirectly. A length above the bound is brought down to it, and the fault word says so.
 //
 // Numbers of 64 bits are two words, the lower first: not every device has integers of 64 bits.
 
@@ -9,10 +9,11 @@ struct LaunchSizes {
     unused: array<u32, 3>,
     /// LENGTH_ABOVE_BOUND, if it was. Where the states of other launches have theirs.
     fault: u32,
-    /// The length that was, and the bound.
-    length: vec2<u32>,
+    /// The length that was, and its bound.
+    above: vec2<u32>,
+    above_bound: vec2<u32>,
+    /// Most items, or all, and the word at which their number lies, or KNOWN.
     bound: vec2<u32>,
-    /// Word at which the length lies.
     length_at: u32,
     /// Items of a word, of a workgroup's chunk of words; both powers of two.
     packed: u32,
@@ -23,6 +24,9 @@ struct LaunchSizes {
     windows: u32,
     /// 1: the parameters are those of a reduction; else of a scan.
     reduces: u32,
+    /// Word at which the number of offsets lies, or KNOWN, and its bound.
+    offsets_at: u32,
+    offsets_bound: u32,
     unused_too: u32,
     /// Of each window the number of its first word and the most words; behind them of each window the grid, and that of a launch which
     /// folds what several workgroups have left.
@@ -33,6 +37,8 @@ struct LaunchSizes {
 const SCAN_DISPATCH_CHUNKS = 4u;
 const SCAN_CHUNKS = 5u;
 const SCAN_WORKGROUPS = 6u;
+const SCAN_FLAGS = 7u;
+const SCAN_SEGMENTS = 10u;
 const SCAN_ABSENT = 11u;
 const REDUCE_WORKGROUPS = 4u;
 const REDUCE_FLAGS = 5u;
@@ -42,6 +48,7 @@ const NO_ITEMS = 2u;
 @group(0) @binding(0) var<storage, read> length: array<u32>;
 @group(0) @binding(1) var<storage, read_write> sizes: LaunchSizes;
 @group(0) @binding(2) var<storage, read_write> parameters: array<u32>;
+@group(0) @binding(3) var<storage, read> offsets: array<u32>;
 
 fn is_below(a: vec2<u32>, b: vec2<u32>) -> bool {
     return a.y < b.y || (a.y == b.y && a.x < b.x);
@@ -81,13 +88,34 @@ fn grid_of(workgroups: u32) -> vec4<u32> {
     return vec4(x, (workgroups + x - 1u) / max(x, 1u), 1u, 0u);
 }
 
+/// A length, no more than its bound. One above it is told.
+fn within(found: vec2<u32>, bound: vec2<u32>) -> vec2<u32> {
+    if (is_below(bound, found)) {
+        sizes.fault = LENGTH_ABOVE_BOUND;
+        sizes.above = found;
+        sizes.above_bound = bound;
+        return bound;
+    }
+    return found;
+}
+
+/// Replaces what follows from the number of offsets.
+fn set_segments() {
+    let found = vec2(offsets[sizes.offsets_at], offsets[sizes.offsets_at + 1u]);
+    let own = within(found, vec2(sizes.offsets_bound, 0u)).x;
+    // What is cut into segments has one window.
+    parameters[SCAN_SEGMENTS] = max(own, 1u) - 1u;
+    parameters[SCAN_FLAGS] = (parameters[SCAN_FLAGS] & ~NO_OFFSETS) | select(0u, NO_OFFSETS, own == 0u);
+}
+
 @compute @workgroup_size(1)
 fn size_launches() {
-    var items = vec2(length[sizes.length_at], length[sizes.length_at + 1u]);
-    if (is_below(sizes.bound, items)) {
-        sizes.fault = LENGTH_ABOVE_BOUND;
-        sizes.length = items;
-        items = sizes.bound;
+    var items = sizes.bound;
+    if (sizes.length_at != KNOWN) {
+        items = within(vec2(length[sizes.length_at], length[sizes.length_at + 1u]), sizes.bound);
+    }
+    if (sizes.offsets_at != KNOWN) {
+        set_segments();
     }
     let words = words_of_items(items);
     var chunks = 0u;

@@ -519,8 +519,8 @@ fn scan_kernels(
     levels.extend([format!("{policy:?}"), format!("{form:?}, in place {in_place}")]);
     levels.push(format!("aligned {aligned}, {out_aligned}"));
     if let Some(Cut { of, unique, .. }) = types.cut {
-        let Segmentation { by, kind, wide, reduces } = of;
-        levels.push(format!("{by:?} of {kind:?}"));
+        let Segmentation { by, kind, wide, reduces, is_bounded } = of;
+        levels.push(format!("{by:?} of {kind:?}, bounded {is_bounded}"));
         levels.push(format!("wide {wide}, reduces {reduces}, unique {unique}"));
     }
     for (launch, shader) in shaders.iter().enumerate() {
@@ -653,7 +653,8 @@ fn every_way_of_saying_segments() {
                     let wide =
                         by != SegmentedBy::Offsets && kind != TRIPLE && !number.is_multiple_of(3);
                     let unique = reduces && by == SegmentedBy::Keys && !number.is_multiple_of(4);
-                    let of = Segmentation { by, kind, wide, reduces };
+                    let is_bounded = by == SegmentedBy::Offsets && number.is_multiple_of(2);
+                    let of = Segmentation { by, kind, wide, reduces, is_bounded };
                     let cut = Some(Cut { of, unique, arrays: 1 });
                     let types = Types { cut, ..all[number % all.len()].clone() };
                     let mut form = form(number & 3, types.is_exact() || number.is_multiple_of(2));

@@ -244,7 +244,7 @@ where
     U: Element,
     O: Operator<U::Acc>,
 {
-    let (items, mut output) = (items.into(), output.into());
+    let (items, mut output) = (items.into(), segments.fitted(output.into()));
     segments.check_counted(items.len(), output.len())?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     match device.kind().erased() {

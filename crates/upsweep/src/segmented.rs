@@ -64,6 +64,8 @@ mod sealed {
 pub struct Segments<'a> {
     by: SegmentedBy,
     count: usize,
+    /// How many numbers there are with those behind their length, if that is known.
+    bound: usize,
     source: Source<'a>,
     /// Whether they are said by signed offsets, which the source has as unsigned ones.
     signed: bool,
@@ -77,8 +79,26 @@ impl<'a> Segments<'a> {
     ///
     /// That offsets are not negative, do not decrease, and do not lead behind the items, is checked where they are in the host's memory.
     /// On a GPU wrong ones make wrong results, and nothing else.
+    ///
+    /// Offsets may have a [length](View::with_length) that lies in memory, and items another. Outputs of reductions have room for as many
+    /// segments as all offsets say, and what is behind those of the length stays as it is. A length of 0 is no segment, as one of 1.
+    ///
+    /// ```
+    /// use upsweep::{Device, Reduce, Segments, Sum, View, segmented_reduce_into};
+    /// let (starts, mut sums) = (View::from(&[0u32, 2, 5, 9]).with_length(&[3])?, [7u32; 3]);
+    /// let segments = Segments::by_offsets(starts);
+    /// segmented_reduce_into(&Device::cpu(), &[1u32; 5], &segments, &mut sums, &Reduce::new(Sum))?;
+    /// assert_eq!(sums, [2, 3, 7]);
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
     pub fn by_offsets<I: Offset>(offsets: impl Into<View<'a, I>>) -> Self {
-        let all = Self::new(SegmentedBy::Offsets, offsets.into());
+        let offsets = offsets.into();
+        let bound = offsets.bound();
+        if offsets.is_empty() && bound > 0 {
+            // One offset says as much.
+            return Self { bound, ..Self::new(SegmentedBy::Offsets, View::from(&[0u32])) };
+        }
+        let all = Self::new(SegmentedBy::Offsets, offsets);
         // What is not negative has the same bits as a number without a sign.
         let unsigned = match I::DTYPE {
             Dtype::I32 => Dtype::U32,
@@ -103,7 +123,8 @@ impl<'a> Segments<'a> {
     }
 
     fn new<T: Element>(by: SegmentedBy, view: View<'a, T>) -> Self {
-        Self { by, count: view.len(), source: Source::of(view), signed: false }
+        let (count, bound) = (view.len(), view.bound());
+        Self { by, count, bound, source: Source::of(view), signed: false }
     }
 
     #[cfg(any(feature = "wgpu", feature = "cuda"))]
@@ -138,6 +159,24 @@ impl<'a> Segments<'a> {
     /// Whether values of a reduction go one behind another, wherever segments lie.
     pub(crate) fn packs(&self) -> bool {
         self.by != SegmentedBy::Offsets
+    }
+
+    /// That the host knows how many there are, where values are converted behind the kernel, all of them.
+    #[cfg(feature = "any")]
+    pub(crate) fn check_known(&self) -> Result<()> {
+        match &self.source.stored {
+            Stored::Device(range) if range.is_bounded() => Err(Error::Buffer {
+                reason: "values of a type that they are converted to are of segments whose number the host knows"
+                    .to_owned(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Of an output for the segments that all offsets say, that for those of their length.
+    pub(crate) fn fitted<'o, U>(&self, output: ViewMut<'o, U>) -> ViewMut<'o, U> {
+        let [known, most] = [self.count, self.bound].map(|offsets| offsets.saturating_sub(1));
+        output.fitted(known, most)
     }
 
     /// What can be seen without waiting, where there is to be an output for each segment.
@@ -266,7 +305,7 @@ where
     U: Element,
     O: Operator<U::Acc>,
 {
-    let (items, mut output) = (items.into(), output.into());
+    let (items, mut output) = (items.into(), segments.fitted(output.into()));
     segments.check_counted(items.len(), output.len())?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     match device.kind().erased() {
@@ -587,6 +626,7 @@ where
     O: Operator<U::Acc>,
 {
     items.check()?;
+    let output = segments.fitted(output);
     segments.check_counted(items.len(), output.len())?;
     take_made(device, items, segments, output, None, problem)
 }

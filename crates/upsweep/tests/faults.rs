@@ -1,7 +1,10 @@
 //! What a kernel finds wrong is told to whoever waits for the device next. So this is a program of its own, where nobody else waits.
 
-use upsweep::{Array, Device, Element, Error, Sum, inclusive_scan_into, reduce, reduce_into};
-use upsweep_testing::{Selection, for_each_device_of};
+use upsweep::{
+    Array, Device, Element, Error, Reduce, Scan, Segments, Sum, inclusive_scan_into, reduce,
+    reduce_into, segmented_reduce_into, segmented_scan_into,
+};
+use upsweep_testing::{Selection, TestDevice, for_each_device_of};
 
 fn on<T: Element>(device: &Device, items: &[T]) -> Array<T> {
     Array::from_slice(device, items).expect("memory")
@@ -14,6 +17,7 @@ fn lengths_above_their_bound_are_brought_down_and_told() {
         let (items, length) = (on(of, &[1u32, 2, 3, 4]), on(of, &[5u64]));
         let told = Error::LengthAboveBound { length: 5, bound: 4 };
         let view = items.view().with_length(&length);
+        check_offsets(device);
         if !device.is_gpu() {
             assert_eq!(view.map(drop), Err(told), "{device}");
             return;
@@ -36,4 +40,30 @@ fn lengths_above_their_bound_are_brought_down_and_told() {
         assert_eq!(of.wait(), Err(told), "{device}");
         assert_eq!(found.to_vec(), Ok(vec![1, 3, 6, 10]), "{device}");
     });
+}
+
+/// The same of the number of offsets.
+fn check_offsets(device: &TestDevice) {
+    let of = &device.device;
+    let (items, starts) = (on(of, &[1u32, 2, 3, 4]), on(of, &[0u32, 1, 4]));
+    for longest in [4u64, u64::MAX] {
+        let length = on(of, &[longest]);
+        let told = Error::LengthAboveBound { length: longest, bound: 3 };
+        let view = starts.view().with_length(&length);
+        if !device.is_gpu() {
+            assert_eq!(view.map(drop), Err(told), "{device}");
+            continue;
+        }
+        let by = Segments::by_offsets(view.expect("a view"));
+        let mut sums = on(of, &[9u32; 2]);
+        segmented_reduce_into(of, &items, &by, &mut sums, &Reduce::new(Sum)).expect("begun");
+        assert_eq!(of.wait(), Err(told.clone()), "{device}");
+        assert_eq!(of.wait(), Ok(()), "{device}: it is told once");
+        assert_eq!(sums.to_vec(), Ok(vec![1, 9]), "{device}");
+        let mut prefixes = on(of, &[9u32; 4]);
+        let problem = Scan::inclusive(Sum);
+        segmented_scan_into(of, &items, &by, &mut prefixes, &problem).expect("begun");
+        assert_eq!(of.wait(), Err(told), "{device}");
+        assert_eq!(prefixes.to_vec(), Ok(vec![1, 2, 5, 9]), "{device}");
+    }
 }

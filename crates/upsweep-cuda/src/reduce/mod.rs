@@ -26,7 +26,9 @@ use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::mailbox;
 use crate::memory::Buffer;
 use crate::shader::types::access;
-use crate::shader::{Held, Op, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, init_words, made, state};
+use crate::shader::{
+    Held, Op, PUBLISHED, SUBGROUP, Shader, TOTAL, Types, init_words, made, state, tells_faults,
+};
 use crate::slice::Slice;
 
 /// The strategy and policy of a sum of integers, where none are asked for.
@@ -59,8 +61,9 @@ pub(crate) fn of_inputs(
         [low, high] => u64::from(*low) | u64::from(*high) << 32,
         pair => pair.iter().copied().map(u64::from).sum(),
     });
-    let length = inputs.length.iter().flat_map(|length| [length.pointer(), gpu.in_vain()]);
-    numbered.and(beside.iter().copied()).and(length).and(given)
+    let length = inputs.length.iter().map(Slice::pointer);
+    let fault = tells_faults(types).then(|| gpu.in_vain());
+    numbered.and(beside.iter().copied()).and(length).and(fault).and(given)
 }
 
 /// Where a result goes, and whether there is a start value, whose words follow: `result.cuh`.

@@ -190,12 +190,11 @@ impl ByOffsets {
         &self,
         gpu: &Gpu,
         inputs: &Inputs<'_>,
-        beside: &[u64; 4],
+        (beside, segments): (&[u64], u64),
         output: Slice<'_>,
         init: Init,
     ) -> Result<Ready> {
         let (items, words) = (inputs.items, self.types.words());
-        let [_, segments, ..] = *beside;
         let counted = |count| {
             u32::try_from(count)
                 .map_err(|_| gpu.failed("a reduction of more chunks or segments than are counted"))

@@ -40,7 +40,9 @@ impl BindSegmented for Gpu {
             let mut others = inputs.all().chain(&marks).chain(&written[..number]);
             others.try_for_each(|other| other.check_apart(output))?;
         }
-        let arrays = inputs.all().chain(&marks).chain(&written).chain(&inputs.length);
+        let offsets = beside.offsets();
+        let lengths = inputs.length.iter().chain(&offsets);
+        let arrays = inputs.all().chain(&marks).chain(&written).chain(lengths);
         if output.items == 0 {
             return Ok(Bound::new(None, None, arrays));
         }
@@ -51,12 +53,13 @@ impl BindSegmented for Gpu {
         let types = Types { cut: Some(cut), ..types }.of_length(is_bounded);
         let address = |of: Option<Slice<'_>>| of.map_or(0, |slice| slice.pointer);
         // What stands in `Inputs` beside arrays: `segments.cuh`.
-        let words = [
+        let mut words = vec![
             address(Some(marks[0])),
             beside.segments(),
             address(beside.unique),
             address(beside.count),
         ];
+        words.extend(offsets.iter().map(Slice::pointer));
         if !cut.reduces || cut.packs() {
             let job = Job { types, inputs, init };
             let (ready, strategy) =
@@ -69,7 +72,7 @@ impl BindSegmented for Gpu {
             Some(known) => known,
             None => ByOffsets::new(self, types, &cut, lies, items.max(workspace.items))?,
         };
-        let ready = reducing.bind(self, &inputs, &words, output, init);
+        let ready = reducing.bind(self, &inputs, (&words, beside.segments()), output, init);
         workspace.by_offsets = Some(reducing);
         Ok(Bound::new(Some(ready?), None, arrays))
     }
@@ -85,6 +88,12 @@ fn cut(beside: &Beside<Slice<'_>>, direction: Direction, items: u64) -> Cut {
     };
     let group = (GROUP * kind.size()) as u64;
     let aligned = begin.is_multiple_of(group.min(16)) && kind.size().is_power_of_two();
-    let of = Segmentation { by, kind, wide: by != SegmentedBy::Offsets && aligned, reduces };
+    let of = Segmentation {
+        by,
+        kind,
+        wide: by != SegmentedBy::Offsets && aligned,
+        reduces,
+        is_bounded: beside.offsets().is_some(),
+    };
     Cut { of, long: u32::try_from(items).is_err() }
 }

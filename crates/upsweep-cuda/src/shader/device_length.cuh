@@ -1,25 +1,13 @@
 // Only the device knows how many items there are. The host has launched a grid for the most there may be; workgroups without items end
 // at once, and all others see a call of as many items as there are.
 
-/// The number of items, no more than the bound. A length above it is told to the host, with what it was.
+/// The number of items, no more than the bound.
 inline u64 items_within(const Inputs& inputs, u64 bound) {
     const u64 length = *inputs.length;
-    if (length > bound && blockIdx.x == 0 && threadIdx.x == 0) {
-        inputs.fault[1] = length;
-        inputs.fault[2] = bound;
-        __threadfence_system();
-        *(volatile u32*)inputs.fault = LENGTH_ABOVE_BOUND;
-        __threadfence_system();
-    }
     if (length == 0 && blockIdx.x == 0 && threadIdx.x == 0) {
         count_none(inputs);
     }
-    return min(length, bound);
-}
-
-template <typename Call> inline Call sized(Call call) {
-    call.set_items(items_within(call.inputs, call.items));
-    return call;
+    return within_bound(inputs, length, bound);
 }
 
 template <typename Call> inline bool has_items(const Call& call) { return call.items > 0; }

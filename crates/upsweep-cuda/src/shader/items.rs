@@ -5,7 +5,7 @@ use upsweep_gpu::Held;
 use upsweep_gpu::layout::unpack;
 
 use super::types::{access, in_memory, pack};
-use super::{CudaCpp, Shader, Types, given_words, made};
+use super::{CudaCpp, Shader, Types, counts_offsets, given_words, made, tells_faults};
 
 impl Shader {
     /// How items are read: `Access`, several at once, and `InMemory`, one.
@@ -105,9 +105,17 @@ fn extra_inputs(types: &Types) -> ExtraInputs {
         fields += "u64* count; void* lengths; ";
         passed_on.extend(["inputs.count", "inputs.lengths"]);
     }
+    if counts_offsets(types) {
+        fields += "const u64* offset_count; ";
+        passed_on.push("inputs.offset_count");
+    }
     if types.is_bounded {
-        fields += "const u64* length; volatile u64* fault; ";
-        passed_on.extend(["inputs.length", "inputs.fault"]);
+        fields += "const u64* length; ";
+        passed_on.push("inputs.length");
+    }
+    if tells_faults(types) {
+        fields += "volatile u64* fault; ";
+        passed_on.push("inputs.fault");
     }
     if given_words(types) > 0 {
         fields += "Given given; ";

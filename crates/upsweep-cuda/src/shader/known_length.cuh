@@ -1,7 +1,5 @@
 // The host knows how many items there are, and has launched as many workgroups as have some.
 
-template <typename Call> inline const Call& sized(const Call& call) { return call; }
-
 /// Without any, nothing was launched.
 template <typename Call> inline bool has_items(const Call&) { return true; }
 

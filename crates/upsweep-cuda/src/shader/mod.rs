@@ -192,11 +192,38 @@ impl Shader {
     }
 }
 
-/// How kernels learn how many items there are, and who has some.
+/// Whether only the device knows how many offsets there are.
+fn counts_offsets(types: &Types) -> bool {
+    types.cut.as_ref().is_some_and(|cut| cut.is_bounded)
+}
+
+/// Whether kernels look at a length in the device's memory, which may be above its bound.
+pub(crate) fn tells_faults(types: &Types) -> bool {
+    types.is_bounded || counts_offsets(types)
+}
+
+/// How kernels learn how many items and segments there are, and who has some.
 fn sized(types: &Types) -> String {
-    if !types.is_bounded {
-        return include_str!("known_length.cuh").to_owned();
+    let (of_items, of_offsets) = (types.is_bounded, counts_offsets(types));
+    let known =
+        "template <typename Call> inline const Call& sized(const Call& call) { return call; }\n";
+    if !tells_faults(types) {
+        return include_str!("known_length.cuh").to_owned() + known;
     }
+    let set = |is_set, text| if is_set { text } else { "" };
+    format!(
+        "constexpr u32 LENGTH_ABOVE_BOUND = {LENGTH_ABOVE_BOUND};\n{}{}{}\
+         template <typename Call> inline Call sized(Call call) {{\n{}{}    return call;\n}}\n",
+        include_str!("within_bound.cuh"),
+        if of_items { sized_by_items(types) } else { include_str!("known_length.cuh").to_owned() },
+        set(of_offsets, include_str!("device_offsets.cuh")),
+        set(of_items, "    call.set_items(items_within(call.inputs, call.items));\n"),
+        set(of_offsets, "    set_offsets(call.inputs);\n"),
+    )
+}
+
+/// How kernels look how many items there are.
+fn sized_by_items(types: &Types) -> String {
     let counts = match &types.cut {
         _ if types.selects() => {
             "    if (COUNTS) {\n        inputs.count[BEGINS_BEHIND] = 0;\n    }\n"
@@ -205,8 +232,7 @@ fn sized(types: &Types) -> String {
         _ => "",
     };
     format!(
-        "constexpr u32 LENGTH_ABOVE_BOUND = {LENGTH_ABOVE_BOUND};\n\
-         /// Says that there is nothing to count.\n\
+        "/// Says that there is nothing to count.\n\
          inline void count_none(const Inputs& inputs) {{\n{counts}}}\n{}",
         include_str!("device_length.cuh")
     )

@@ -375,15 +375,16 @@ impl Reduction {
             });
         }
         gpu.write(&parameters, 0, &bytes)?;
-        let by = inputs.length.map(|length| SizedBy {
-            length,
+        let by = SizedBy {
+            length: inputs.length,
             bound: inputs.items,
+            offsets: None,
             packed: 1,
             chunk,
             most_workgroups: u64::MAX,
             reduces: true,
-        });
-        let sizes = by.map(|by| LaunchSizes::new(gpu, &by, &windows, &parameters)).transpose()?;
+        };
+        let sizes = LaunchSizes::new(gpu, &by, &windows, &parameters)?;
         let grid_of =
             |workgroups| sizes.as_ref().and_then(|sizes: &LaunchSizes| sizes.grid(workgroups));
         for (index, dispatch) in dispatches.iter_mut().enumerate() {

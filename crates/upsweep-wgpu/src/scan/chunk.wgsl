@@ -30,12 +30,12 @@ struct Parameters {
     /// Workgroups that take chunks.
     workgroups: u32,
     /// 1: a start value; 4: chunk `stalled` sleeps before it publishes, to test what others do; 8: a start value of the total
-    /// alone.
+    /// alone; 16: there are no offsets, which only the device knew.
     flags: u32,
     stalled: u32,
     /// Slot of the state at which prefixes of windows begin.
     prefixes: u32,
-    /// Segments that offsets say.
+    /// Segments that offsets say, or the most of them.
     segments: u32,
     absent: u32,
     /// The same as `start`, of each of several arrays; or of what says where segments begin, of their keys and of their number,

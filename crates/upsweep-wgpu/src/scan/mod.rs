@@ -457,15 +457,16 @@ impl Scanning {
         }
         gpu.write(&parameters, 0, &bytes)?;
         let packed = self.types.packed;
-        let by = length.map(|length| SizedBy {
+        let by = SizedBy {
             length,
             bound: inputs.items * u64::from(packed) - u64::from(absent),
+            offsets: beside.and_then(Beside::counted_offsets),
             packed,
             chunk,
             most_workgroups,
             reduces: false,
-        });
-        let sizes = by.map(|by| LaunchSizes::new(gpu, &by, &windows, &parameters)).transpose()?;
+        };
+        let sizes = LaunchSizes::new(gpu, &by, &windows, &parameters)?;
         let mut dispatches: Vec<_> = sizes.iter().map(|sizes| sizes.first.clone()).collect();
         let (item, stored) = (all.item_bytes(), self.types.output.size() as u64);
         for (name, pipeline) in &self.pipelines {

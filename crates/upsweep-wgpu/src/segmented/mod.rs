@@ -39,8 +39,10 @@ pub(crate) struct Beside<'a> {
     marks: Slice<'a>,
     unique: Option<Slice<'a>>,
     count: Option<Slice<'a>>,
-    /// Segments that offsets say.
+    /// Segments that offsets say, or most of them.
     pub(crate) segments: u32,
+    /// Where the number of offsets is, if `segments` is no more than their bound.
+    pub(crate) offsets: Option<Slice<'a>>,
 }
 
 impl<'a> Beside<'a> {
@@ -52,6 +54,11 @@ impl<'a> Beside<'a> {
         let count = self.count.filter(|_| cut.packs());
         let count = count.map(|count| (Role::Count, count, Kind::Number(Dtype::U64), true));
         [marks, unique, count].into_iter().flatten()
+    }
+
+    /// Where the number of offsets is, and its bound, if only the device knows it.
+    pub(crate) fn counted_offsets(&self) -> Option<(Slice<'a>, u32)> {
+        self.offsets.map(|offsets| (offsets, self.segments + 1))
     }
 
     /// Sets where they begin in their bindings, behind those of the items.
@@ -121,9 +128,10 @@ impl BindSegmented for Gpu {
         let upsweep_gpu::segmented::Beside { marks, reduces, unique, count } = *beside;
         let (by, kind, items) = (marks.by, marks.kind, marks.slice.items);
         let segments = u32::try_from(beside.segments()).map_err(|_| too_long(self, items, kind))?;
-        let beside = Beside { marks: marks.slice, unique, count, segments };
+        let offsets = beside.offsets();
+        let beside = Beside { marks: marks.slice, unique, count, segments, offsets };
         let arrays = job.types.made.as_ref().map_or(1, |made| made.recipe.all_arrays());
-        let of = Segmentation { by, kind, wide: false, reduces };
+        let of = Segmentation { by, kind, wide: false, reduces, is_bounded: offsets.is_some() };
         let mut cut = Cut { of, unique: unique.is_some(), arrays };
         cut.of.wide =
             cut.is_wide(&marks.slice, form.direction == Direction::Reverse, self.facts.alignment);

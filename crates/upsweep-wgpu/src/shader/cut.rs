@@ -40,6 +40,9 @@ pub(crate) enum Role {
     Count,
 }
 
+/// The flag of a scan that there are no offsets: `parameters.flags`, which the launch sets that knows how many there are.
+pub(crate) const NO_OFFSETS: u32 = 16;
+
 /// How the functions of values are called beside which something is known of segments.
 pub(super) const OF_VALUES: OperatorNames = OperatorNames { acc: "ValueAcc", of: "value_" };
 
@@ -121,11 +124,16 @@ impl Cut {
             "@group(0) @binding({binding}) var<storage, read> marks: array<{access}>;\n\
              fn mark_word(at: u32) -> u32 {{ return {word}; }}\n"
         );
+        // What only the device knows may be that there are none: as if one were 0.
+        let none = match self.is_bounded {
+            true => format!("if ((parameters.flags & {NO_OFFSETS}u) != 0u) {{ return 0u; }} "),
+            false => String::new(),
+        };
         match self.by {
             SegmentedBy::Offsets if self.kind == Kind::Number(Dtype::U32) => {
                 let _ = writeln!(
                     text,
-                    "fn offset_at(number: u32) -> u32 {{ return mark_word({start} + number); }}"
+                    "fn offset_at(number: u32) -> u32 {{ {none}return mark_word({start} + number); }}"
                 );
             }
             SegmentedBy::Offsets => {
@@ -133,7 +141,7 @@ impl Cut {
                     text,
                     "/// What has more bits than items can be counted with is behind all of them.\n\
                      fn offset_at(number: u32) -> u32 {{\n\
-                     \x20   let at = 2u * ({start} + number);\n\
+                     \x20   {none}let at = 2u * ({start} + number);\n\
                      \x20   return select(0xffffffffu, mark_word(at), mark_word(at + 1u) == 0u);\n}}\n"
                 );
             }

@@ -54,7 +54,7 @@ fn translate_all(all: &[Types]) {
                     (SegmentedBy::Keys, TRIPLE),
                     (SegmentedBy::Keys, Dtype::U32.into()),
                 ][(number + counts) / 3 % 3];
-                let of = Segmentation { by, kind, wide: false, reduces };
+                let of = Segmentation { by, kind, wide: false, reduces, is_bounded: false };
                 let cut = Some(Cut { of, unique: false, arrays });
                 if cut.is_some_and(|cut| cut.all_arrays() > MOST_ARRAYS) {
                     continue;

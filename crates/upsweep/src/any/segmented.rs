@@ -369,6 +369,8 @@ fn reduced_into(
 ) -> Result<()> {
     let dtype = items.dtype();
     problem.check(dtype)?;
+    let output: AnyViewMut<'_> =
+        with_dtype!(output.dtype(), T => segments.fitted(output.typed::<T>()?).into());
     segments.check_counted(items.len(), output.len())?;
     let wanted = problem.result(dtype);
     if output.dtype() != wanted {
@@ -383,6 +385,7 @@ fn reduced_into(
     }
     let (op, kernel) = kernel_of(problem, wanted)?;
     if op != problem.op || kernel.widened_to != wanted {
+        segments.check_known()?;
         return copied(output, || values(&home, items, segments, None, problem));
     }
     let mut buffer = Vec::new();

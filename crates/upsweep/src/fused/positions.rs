@@ -248,6 +248,7 @@ fn positions_into<T: Number>(
     output: ViewMut<'_, u64>,
     extreme: Extreme,
 ) -> Result<()> {
+    let output = segments.fitted(output);
     segments.check_counted(items.len(), output.len())?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     find(&device, items, segments, output, extreme).map(drop)

@@ -1,20 +1,22 @@
 //! Views whose length lies in memory: on every device the results of as many items, and nothing else read or written.
 
-use upsweep::reference::compaction;
+use upsweep::reference::{compaction, segmented};
 use upsweep::strategy::{
     AccessWidth, Arrangement, GpuOptions, GpuReduceStrategy, GpuScanStrategy, Load, ReduceGlobal,
     ReduceLocal, ScanGlobal, ScanLocal, Tail,
 };
 use upsweep::{
     Array, Compacted, Device, Element, Error, Fused, Kind, Max, Min, Operator, Reduce, ReducePlan,
-    Scan, ScanPlan, Segments, Sum, View, Widen, argmax, counting, exclusive_scan, inclusive_scan,
+    Scan, ScanPlan, Segments, Sum, View, Widen, argmax, bind_partition3, bind_reduce_by_key,
+    bind_segmented_reduce, bind_segmented_scan, counting, exclusive_scan, inclusive_scan,
     inclusive_scan_into, mean, partition_into, partition3_into, positions_into, reduce,
     reduce_by_key_into, reduce_into, reduce_into_with, reduce_with, run_length_encode_into,
-    scan_in_place_with, scan_into_with, segmented_reduce_into, segmented_scan_into, select,
-    select_in_place, select_into, unique_by_key_into, unique_into,
+    scan_in_place_with, scan_into_with, segmented_argmin_into, segmented_reduce,
+    segmented_reduce_into, segmented_scan_into, select, select_in_place, select_into,
+    unique_by_key_into, unique_into,
 };
 use upsweep_testing::{
-    AddedPowers, Input, POISONS, Powers, Sample, Selection, TestDevice, assert_same,
+    AddedPowers, Input, POISONS, Powers, Random, Sample, Selection, TestDevice, assert_same,
     for_each_device_of, for_each_gpu, product, wrapping_sum,
 };
 
@@ -251,6 +253,129 @@ fn segments() {
     });
 }
 
+/// Items, offsets that there is room for, and how many there are: none, one and no segment, a few, more than items, around tiles and
+/// windows, and all.
+const OFFSETS: [(usize, usize, usize); 13] = [
+    (0, 3, 2),
+    (1, 1, 0),
+    (1, 1, 1),
+    (1, 2, 2),
+    (129, 5, 0),
+    (129, 5, 1),
+    (4100, 5, 3),
+    (4100, 2049, 2048),
+    (4100, 40_000, 30_001),
+    (70_001, 70_001, 1),
+    (70_001, 70_001, 0),
+    (70_003, 65_540, 65_537),
+    (140_001, 9_001, 9_001),
+];
+
+/// So many offsets of items, of which some segments have none; and behind them what no offset can be.
+fn offsets_of(items: usize, room: usize, len: usize) -> (Vec<usize>, Vec<u32>) {
+    let mut random = Random::new((items + room + len) as u64);
+    let mut own: Vec<usize> = (0..len).map(|_| random.below(items + 1)).collect();
+    own.sort_unstable();
+    let mut all: Vec<u32> = own.iter().map(|&offset| offset as u32).collect();
+    all.extend((len..room).map(|number| [u32::MAX, 0, 1][number % 3]));
+    (own, all)
+}
+
+#[test]
+fn offsets() {
+    for_each_device_of(Selection::Representative, |device| {
+        if !device.supports(&[f32::KIND]) {
+            return;
+        }
+        let of = &device.device;
+        for (number, (items, room, len)) in OFFSETS.into_iter().enumerate() {
+            if !device.takes(number, 3) {
+                continue;
+            }
+            let all: Vec<f32> = Input::Uniform.array(number as u64, items);
+            let (own, numbers) = offsets_of(items, room, len);
+            let context = format!("{device}: {items} items, {len} of {room} offsets");
+            let (from, starts, length) = (on(of, &all), on(of, &numbers), on(of, &[len as u64]));
+            let by = Segments::by_offsets(first(&starts, &length));
+            for problem in [Reduce::new(Sum), Reduce::new(Sum).init(2.0)] {
+                let expected: Vec<f32> = segmented::reduce_by_offsets(&all, &own, &problem);
+                let mut found = on(of, &poison::<f32>(room - 1));
+                segmented_reduce_into(of, &from, &by, &mut found, &problem).expect("begun");
+                check_first(&found, &expected, &context);
+                let mut on_host = poison::<f32>(room - 1);
+                segmented_reduce_into(of, &from, &by, &mut on_host, &problem).expect("sums");
+                assert_same(&on_host[..expected.len()], &expected, &context);
+                let rest = &on_host[expected.len()..];
+                assert_same(rest, &poison(rest.len()), format!("{context}: behind the length"));
+            }
+            let found = segmented_reduce(of, &from, first(&starts, &length), Sum).expect("sums");
+            let expected: Vec<f32> = segmented::reduce_by_offsets(&all, &own, &Reduce::new(Sum));
+            let found = found.into_vec().expect("sums");
+            assert_same(&found[..expected.len()], &expected, &context);
+
+            let begins = segmented::begins(items, &own);
+            let scans = [Scan::inclusive(Sum), Scan::exclusive(Sum).reverse().init(1.0)];
+            for problem in &scans {
+                let expected: Vec<f32> = segmented::scan(&all, &begins, problem);
+                let mut found = on(of, &poison::<f32>(items));
+                segmented_scan_into(of, &from, &by, &mut found, problem).expect("begun");
+                check_first(&found, &expected, &format!("{context}: {problem:?}"));
+            }
+
+            // Items have a length too, in another place.
+            let fewer = items - items / 4;
+            let (own, numbers) = offsets_of(fewer, room, len);
+            let (starts, items_there) = (on(of, &numbers), on(of, &[fewer as u64]));
+            let (view, by) =
+                (first(&from, &items_there), Segments::by_offsets(first(&starts, &length)));
+            let context = format!("{context}: of {fewer} items");
+            let problem = Reduce::new(Sum);
+            let expected: Vec<f32> = segmented::reduce_by_offsets(&all[..fewer], &own, &problem);
+            let mut found = on(of, &poison::<f32>(room - 1));
+            segmented_reduce_into(of, view, &by, &mut found, &problem).expect("begun");
+            check_first(&found, &expected, &context);
+            let begins = segmented::begins(fewer, &own);
+            let expected: Vec<f32> = segmented::scan(&all[..fewer], &begins, &scans[1]);
+            let mut found = on(of, &poison::<f32>(items));
+            segmented_scan_into(of, view, &by, &mut found, &scans[1]).expect("begun");
+            check_first(&found, &expected, &context);
+        }
+    });
+}
+
+/// Offsets of 64 bits; and positions, whose items are made as they are read.
+#[test]
+fn long_offsets_and_positions() {
+    for_each_device_of(Selection::Representative, |device| {
+        if !device.supports(&[u64::KIND]) {
+            return;
+        }
+        let of = &device.device;
+        for (items, room, len) in [(4100, 700, 0), (4100, 700, 1), (4100, 700, 699), (300, 4, 4)] {
+            let all: Vec<u32> = Input::Full.array(room as u64, items);
+            let (own, numbers) = offsets_of(items, room, len);
+            let numbers: Vec<u64> = numbers.into_iter().map(u64::from).collect();
+            let context = format!("{device}: {items} items, {len} of {room} offsets");
+            let (from, starts, length) = (on(of, &all), on(of, &numbers), on(of, &[len as u64]));
+            let by = Segments::by_offsets(first(&starts, &length));
+            let expected: Vec<u32> =
+                segmented::reduce_by_offsets(&all, &own, &Reduce::new(Max).init(7));
+            let mut found = on(of, &poison::<u32>(room - 1));
+            let problem = Reduce::new(Max).init(7);
+            segmented_reduce_into(of, &from, &by, &mut found, &problem).expect("begun");
+            check_first(&found, &expected, &context);
+            let least = |ends: &[usize]| {
+                let own = (ends[0]..ends[1]).min_by_key(|&item| all[item]);
+                own.map_or(u64::MAX, |item| item as u64)
+            };
+            let expected: Vec<u64> = own.windows(2).map(least).collect();
+            let mut found = on(of, &poison::<u64>(room - 1));
+            segmented_argmin_into(of, &from, &by, &mut found).expect("begun");
+            check_first(&found, &expected, &context);
+        }
+    });
+}
+
 #[test]
 fn compaction_of_what_was_compacted() {
     on_devices(&[u32::KIND, u16::KIND], |device, number, room, len| {
@@ -360,8 +485,13 @@ fn every_strategy() {
     let all: Vec<u32> = Input::Full.array(5, room);
     let sums = inclusive_scan(&Device::cpu(), &all[..len], Sum).expect("sums");
     let sums = sums.into_vec().expect("sums");
+    let (own, numbers) = offsets_of(room, 9_001, 7_000);
+    let begins = segmented::begins(room, &own);
+    let in_segments: Vec<u32> = segmented::scan(&all, &begins, &Scan::inclusive(Sum));
     for_each_gpu(|device| {
         let (items, length) = (on(&device.device, &all), on(&device.device, &[len as u64]));
+        let (starts, segments) = (on(&device.device, &numbers), on(&device.device, &[7_000u64]));
+        let by = Segments::by_offsets(first(&starts, &segments));
         let view = first(&items, &length);
         let mut cell = 0;
         let mut load = || {
@@ -383,6 +513,14 @@ fn every_strategy() {
                     begun => {
                         begun.expect("begun");
                         check_first(&found, &sums, &format!("{device}: {scan:?}"));
+                    }
+                }
+                let mut found = on(&of, &poison::<u32>(room));
+                match segmented_scan_into(&of, &items, &by, &mut found, &Scan::inclusive(Sum)) {
+                    Err(Error::StrategyRefused { .. }) => {}
+                    begun => {
+                        begun.expect("begun");
+                        check_first(&found, &in_segments, &format!("{device}: {scan:?}, offsets"));
                     }
                 }
             }
@@ -427,6 +565,68 @@ fn recordings_read_the_length_that_is_there() {
             check_first(&sums, &expected, &context);
             let expected = reduce(&Device::cpu(), &all[..len], Sum).expect("a sum");
             check_first(&total, &[expected], &context);
+        }
+    });
+}
+
+/// The same of calls that write several arrays, and of offsets.
+#[test]
+fn recordings_of_several_outputs_read_the_lengths_that_are_there() {
+    for_each_gpu(|device| {
+        let (of, room) = (&device.device, 70_003);
+        let all: Vec<u32> = Input::Full.array(13, room);
+        let (all_keys, all_flags) = runs(room);
+        let seconds: Vec<u8> = all_keys.iter().map(|key| (key % 2) as u8).collect();
+        let (items, keys, flags) = (on(of, &all), on(of, &all_keys), on(of, &all_flags));
+        let (seconds_there, mut length) = (on(of, &seconds), on(of, &[0u64]));
+        let (mut parts, mut borders) = (on(of, &poison::<u32>(room)), on(of, &[7u64; 2]));
+        let in_parts = bind_partition3(
+            of,
+            first(&items, &length),
+            first(&flags, &length),
+            first(&seconds_there, &length),
+            &mut parts,
+            &mut borders,
+        );
+        let (mut unique, mut sums) = (on(of, &poison::<u16>(room)), on(of, &poison::<u32>(room)));
+        let (mut count, problem) = (on(of, &[7u64]), Reduce::new(Sum));
+        let (of_keys, view) = (first(&keys, &length), first(&items, &length));
+        let by_key =
+            bind_reduce_by_key(of, of_keys, view, &mut unique, &mut sums, &mut count, &problem);
+        let offset_room = 9_001;
+        let (mut starts, mut segments) = (on(of, &vec![0u32; offset_room]), on(of, &[0u64]));
+        let by = Segments::by_offsets(first(&starts, &segments));
+        let mut of_segments = on(of, &poison::<u32>(offset_room - 1));
+        let reduced = bind_segmented_reduce(of, &items, &by, &mut of_segments, &problem);
+        let (mut prefixes, scan) = (on(of, &poison::<u32>(room)), Scan::exclusive(Sum).reverse());
+        let scanned = bind_segmented_scan(of, &items, &by, &mut prefixes, &scan);
+        let recordings = [in_parts, by_key, reduced, scanned];
+        let recordings = recordings.map(|recording| recording.expect("a recording"));
+        for (len, offsets) in [(65_537, 9_001), (0, 0), (1, 1), (70_003, 2), (2048, 5_000)] {
+            length.copy_from_slice(&[len as u64]).expect("memory");
+            segments.copy_from_slice(&[offsets as u64]).expect("memory");
+            let (own, numbers) = offsets_of(room, offset_room, offsets);
+            starts.copy_from_slice(&numbers).expect("memory");
+            parts.copy_from_slice(&poison::<u32>(room)).expect("memory");
+            of_segments.copy_from_slice(&poison::<u32>(offset_room - 1)).expect("memory");
+            recordings.iter().for_each(|recording| recording.submit().expect("a run"));
+            let context = format!("{device}: {len} items, {offsets} offsets");
+            let (expected, places) =
+                compaction::partition3(&all[..len], &all_flags[..len], &seconds[..len]);
+            check_first(&parts, &expected, &context);
+            let places = places.map(|border| border as u64).to_vec();
+            assert_eq!(borders.to_vec(), Ok(places), "{context}");
+            let begins: Vec<bool> = all_flags[..len].iter().map(|&flag| flag != 0).collect();
+            let expected: Vec<u32> = segmented::reduce(&all[..len], &begins, &problem);
+            assert_eq!(count.to_vec(), Ok(vec![expected.len() as u64]), "{context}");
+            assert_same(&sums.to_vec().expect("sums")[..expected.len()], &expected, &context);
+            let firsts = compaction::unique(&all_keys[..len]);
+            assert_same(&unique.to_vec().expect("keys")[..firsts.len()], &firsts, &context);
+            let expected: Vec<u32> = segmented::reduce_by_offsets(&all, &own, &problem);
+            check_first(&of_segments, &expected, &context);
+            let begins = segmented::begins(room, &own);
+            let expected: Vec<u32> = segmented::scan(&all, &begins, &scan);
+            check_first(&prefixes, &expected, &context);
         }
     });
 }
