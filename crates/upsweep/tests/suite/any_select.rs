@@ -97,6 +97,46 @@ fn check_flags<T: Sample + Number, F: Sample + Number>() {
     }
 }
 
+/// By flags and by comparisons, with other items in each run.
+#[test]
+fn recordings_in_three_parts_run_again() {
+    for_each_device_of(Selection::Representative, |device| {
+        let (of, items) = (&device.device, 4100);
+        let there = |values: &[u32]| Array::from_slice(of, values).expect("memory");
+        let (mut from, mut all) = (there(&vec![0; items]), there(&vec![7; items]));
+        let mut borders = Array::from_slice(of, &[7u64; 2]).expect("memory");
+        let (first, second) = (there(&vec![1; items]), there(&vec![0; items]));
+        let parts = [Comparison::Less, Comparison::Equal]
+            .map(|comparison| Where::new(comparison, Scalar::new(5u32)));
+        let by_flags = any::bind_partition3(of, &from, (&first, &second), &mut all, &mut borders);
+        let by_number = any::bind_partition3(of, &from, parts, &mut all, &mut borders);
+        if !device.is_gpu() {
+            let is_refused = |found| matches!(found, Err(Error::NoCommands { .. }));
+            assert!([by_flags, by_number].into_iter().all(is_refused), "{device}");
+            return;
+        }
+        let [by_flags, by_number] =
+            [by_flags, by_number].map(|recording| recording.expect("a recording"));
+        for turn in 0..3 {
+            let numbers: Vec<u32> = (0..items).map(|item| (item as u32 + turn) % 11).collect();
+            from.copy_from_slice(&numbers).expect("memory");
+            by_number.submit().expect("a run");
+            let [less, same]: [Vec<u8>; 2] = [
+                numbers.iter().map(|number| (*number < 5).into()).collect(),
+                numbers.iter().map(|number| (*number == 5).into()).collect(),
+            ];
+            let (in_parts, expected) = compaction::partition3(&numbers, &less, &same);
+            let context = format!("{device}, turn {turn}");
+            let expected = expected.map(|border| border as u64).to_vec();
+            assert_eq!(borders.to_vec(), Ok(expected), "{context}");
+            assert_same(&all.to_vec().expect("items"), &in_parts, &context);
+            by_flags.submit().expect("a run");
+            assert_eq!(borders.to_vec(), Ok(vec![items as u64; 2]), "{context}");
+            assert_same(&all.to_vec().expect("items"), &numbers, &context);
+        }
+    });
+}
+
 /// A flag of which half are 0.
 fn sparse<F: Sample + Number>(flag: F) -> F {
     if bytemuck::bytes_of(&flag)[0] & 1 == 0 { F::from_bits(0) } else { flag }

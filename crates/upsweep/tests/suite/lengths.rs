@@ -716,3 +716,28 @@ fn lengths_of_values_by_type() {
         }
     });
 }
+
+/// What a kernel writes as it is has a length of offsets; what is converted behind it has none on a GPU.
+#[cfg(feature = "any")]
+#[test]
+fn offsets_of_values_by_type() {
+    use upsweep::any::{self, Op};
+    for_each_device_of(Selection::Representative, |device| {
+        let of = &device.device;
+        let (items, starts) = (on(of, &[1.0f32, 2.0, 4.0]), on(of, &[0u32, 2, 3, 1]));
+        let length = on(of, &[3u64]);
+        let by = Segments::by_offsets(first(&starts, &length));
+        let mut found = on(of, &poison::<f32>(3));
+        let problem = any::Reduce::new(Op::Sum).acc(upsweep::Dtype::F32);
+        any::segmented_reduce_into(of, &items, &by, &mut found, &problem).expect("begun");
+        check_first(&found, &[3.0, 4.0], &format!("{device}"));
+        let mut means = poison::<f32>(3);
+        let problem = any::Reduce::new(Op::Mean).acc(upsweep::Dtype::F32);
+        let means_of = any::segmented_reduce_into(of, &items, &by, &mut means, &problem);
+        if device.is_gpu() {
+            assert!(matches!(means_of, Err(Error::Buffer { .. })), "{device}: {means_of:?}");
+        } else {
+            assert_eq!((means_of, &means[..2]), (Ok(()), &[1.5, 4.0][..]), "{device}");
+        }
+    });
+}
