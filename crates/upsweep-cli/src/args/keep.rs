@@ -70,6 +70,10 @@ const PARTITION_HELP: &str = concat!(
   They come first, and the others behind them, both in their order. How many come first is printed, on
   standard error if the array goes to standard output.
 
+Three parts:
+  --then-where or --then-flags says of the same kind which of the others come second; the rest comes last.
+  Where the second part and the rest begin is printed, one number a line.
+
 Output:
 ",
     output_help!(),
@@ -77,7 +81,8 @@ Output:
 
 Examples:
   upsweep partition heights.npy --where '>= 1.75' -o tall_first.npy
-  upsweep partition prices.npy --flags sold.npy -o sold_first.npy"
+  upsweep partition prices.npy --flags sold.npy -o sold_first.npy
+  upsweep partition balances.npy --where '< 0' --then-where '== 0' -o by_sign.npy"
 );
 
 /// `upsweep partition`.
@@ -89,6 +94,9 @@ pub(crate) struct PartitionArguments {
 
     #[command(flatten)]
     pub(crate) keep: KeepArguments,
+
+    #[command(flatten)]
+    pub(crate) then: ThenArguments,
 
     #[command(flatten)]
     pub(crate) output: OutputArguments,
@@ -150,20 +158,42 @@ pub(crate) struct KeepArguments {
     flags: Option<PathBuf>,
 }
 
-/// What was given.
+/// Which of the items that are not kept are the second of three parts.
+#[derive(Debug, Args)]
+#[group(id = "then", multiple = false)]
+pub(crate) struct ThenArguments {
+    /// Items behind those of --where that compare so with a number
+    #[arg(long, value_name = "CONDITION", allow_hyphen_values = true, conflicts_with = "flags")]
+    then_where: Option<String>,
+
+    /// Items behind those of --flags whose number in a .npy file is not 0
+    #[arg(long, value_name = "FLAGS", conflicts_with = "condition")]
+    then_flags: Option<PathBuf>,
+}
+
+/// What was given, and by which option.
 pub(crate) enum Condition<'a> {
     /// A comparison.
-    Where(&'a str),
+    Where(&'static str, &'a str),
     /// A file of flags.
-    Flags(&'a Path),
+    Flags(&'static str, &'a Path),
 }
 
 impl KeepArguments {
     /// Which of the options was given; clap sees to it that one is.
     pub(crate) fn given(&self) -> Condition<'_> {
         match &self.flags {
-            Some(flags) => Condition::Flags(flags),
-            None => Condition::Where(self.condition.as_deref().unwrap_or_default()),
+            Some(flags) => Condition::Flags("--flags", flags),
+            None => Condition::Where("--where", self.condition.as_deref().unwrap_or_default()),
         }
+    }
+}
+
+impl ThenArguments {
+    /// Which of the options was given, if one was; clap sees to it that it is of the same kind as the first condition.
+    pub(crate) fn given(&self) -> Option<Condition<'_>> {
+        let flags = self.then_flags.as_deref().map(|flags| Condition::Flags("--then-flags", flags));
+        let condition = self.then_where.as_deref();
+        flags.or(condition.map(|condition| Condition::Where("--then-where", condition)))
     }
 }

@@ -23,9 +23,7 @@ pub(crate) use device::DeviceArguments;
 pub(crate) use devices::DevicesArguments;
 pub(crate) use explain::ExplainArguments;
 pub(crate) use input::{InputArguments, ReadingArguments};
-pub(crate) use keep::{
-    Condition, KeepArguments, PartitionArguments, PositionsArguments, SelectArguments,
-};
+pub(crate) use keep::{Condition, PartitionArguments, PositionsArguments, SelectArguments};
 pub(crate) use ladder::LadderArguments;
 pub(crate) use reduce::ReduceArguments;
 pub(crate) use reduce_by_key::ReduceByKeyArguments;

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use upsweep::Device;
 use upsweep::Dtype;
-use upsweep::any::{Keep, Where};
+use upsweep::any::{Keep, ThreeParts, Where};
 use upsweep::profile::Traffic;
 use upsweep_measure::{device, log};
 
-use crate::args::{Condition, DeviceArguments, KeepArguments};
+use crate::args::{Condition, DeviceArguments};
 use crate::error::{Failure, Result};
 use crate::input::{Input, Items};
 
@@ -43,11 +43,13 @@ pub(super) enum Kept {
 
 impl Kept {
     /// What was said for an input.
-    pub(super) fn open(arguments: &KeepArguments, input: &Input) -> Result<Self> {
-        match arguments.given() {
-            Condition::Where(text) => Self::condition(text, input.dtype),
-            Condition::Flags(path) => {
-                let flags = Input::open_npy(path, "--flags")?;
+    pub(super) fn open(condition: Condition<'_>, input: &Input) -> Result<Self> {
+        match condition {
+            Condition::Where(option, text) => Where::parse(text, input.dtype)
+                .map(Self::Where)
+                .map_err(|problem| Failure::usage(format!("{option} {problem}"))),
+            Condition::Flags(option, path) => {
+                let flags = Input::open_npy(path, option)?;
                 if flags.items != input.items {
                     let (flags, items) = (flags.items, input.items);
                     return Err(Failure::usage(format!(
@@ -58,11 +60,6 @@ impl Kept {
                 Ok(Self::Flags(flags))
             }
         }
-    }
-
-    fn condition(text: &str, dtype: Dtype) -> Result<Self> {
-        let condition = Where::parse(text, dtype);
-        condition.map(Self::Where).map_err(|problem| Failure::usage(format!("--where {problem}")))
     }
 
     /// Bytes that are read.
@@ -99,5 +96,20 @@ impl KeptItems<'_> {
             Self::Flags(flags) => Keep::Flags(flags.get(range, buffer)?),
             Self::Where(condition) => Keep::Where(*condition),
         })
+    }
+}
+
+/// What becomes of some items of which some are kept and some of the others come `then`, which is said in the same way. `buffers` hold what cannot
+/// be read in place.
+pub(super) fn three_parts<'b>(
+    kept: &'b KeptItems<'_>,
+    then: &'b KeptItems<'_>,
+    range: Range<usize>,
+    [first, second]: &'b mut [Vec<u64>; 2],
+) -> Result<ThreeParts<'b>> {
+    match (kept.of(range.clone(), first)?, then.of(range, second)?) {
+        (Keep::Flags(first), Keep::Flags(second)) => Ok(ThreeParts::Flags([first, second])),
+        (Keep::Where(first), Keep::Where(second)) => Ok(ThreeParts::Where([first, second])),
+        _ => Err(Failure::usage("--then-where goes with --where, and --then-flags with --flags")),
     }
 }

@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &SelectArguments) -> Result<()> {
     let target = Target::of(&to.output)?;
     let InputArguments { file, dtype, reading } = &arguments.input;
     let mut input = Input::open(file, *dtype, reading)?;
-    let mut kept = Kept::open(&arguments.keep, &input)?;
+    let mut kept = Kept::open(arguments.keep.given(), &input)?;
     let (dtype, size) = (input.dtype, input.dtype.size());
     let device =
         kept::place("select", &arguments.device, dtype, input.items * size + kept.bytes())?;

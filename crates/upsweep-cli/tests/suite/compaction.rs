@@ -111,6 +111,25 @@ fn partitions_say_how_many_come_first() {
 }
 
 #[test]
+fn partitions_in_three_parts_say_where_they_begin() {
+    let place = files();
+    place.write("then.npy", &npy("<u2", "(6,)", &[1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0]));
+    let mut program = place.program();
+    let conditions = ["--where", "< 0", "--then-where", "<= 5"];
+    let ran = Ran::new(program.args(["partition", "in.npy", "-o", "-"]).args(conditions), b"");
+    let all = npy("<i4", "(6,)", &ints(&[-3, 5, 0, 12, 7, 12]));
+    assert_eq!((ran.status, &ran.out, &*ran.err), (Some(0), &all, "1\n3\n"));
+    // The first flags go first: 7 has both.
+    let options = "-o out.npy --flags flags.npy --then-flags then.npy";
+    assert_eq!(place.run(&format!("partition in.npy {options}")).text(), "3\n4\n");
+    assert_eq!(place.read("out.npy"), npy("<i4", "(6,)", &ints(&[-3, 7, 0, 5, 12, 12])));
+    place.write("none.npy", &npy("<i8", "(0,)", &[]));
+    let options = "-o out.npy --where >0 --then-where ==0 --threads 1";
+    assert_eq!(place.run(&format!("partition none.npy {options}")).text(), "0\n0\n");
+    assert_eq!(place.read("out.npy"), npy("<i8", "(0,)", &[]));
+}
+
+#[test]
 fn more_than_one_chunk() {
     // A chunk has 2^22 items; of big-endian ones fewer.
     let count = 5_000_003usize;
@@ -133,6 +152,18 @@ fn more_than_one_chunk() {
         let printed = run_where(&place, &format!("partition {file} -o out.npy"), "> 1000.5").text();
         assert_eq!(printed, format!("{border}\n"));
         assert!(place.read("out.npy")[128..] == ints(&all), "{file}");
+    }
+    let then: Vec<u8> = numbers.iter().map(|&number| (number > -7000).into()).collect();
+    place.write("then.npy", &npy("|u1", &shape, &then));
+    let (all, [second, rest]) = compaction::partition3(&numbers, &flags, &then);
+    for file in ["in.npy", "big.npy"] {
+        for parts in
+            ["--where >1000 --then-where >-7000", "--flags flags.npy --then-flags then.npy"]
+        {
+            let printed = place.run(&format!("partition {file} -o out.npy {parts}")).text();
+            assert_eq!(printed, format!("{second}\n{rest}\n"), "{file} {parts}");
+            assert!(place.read("out.npy")[128..] == ints(&all), "{file} {parts}");
+        }
     }
     // More than is kept in memory until the length is known.
     let ran = run_where(&place, "select in.npy -o -", "!= 7");
@@ -242,6 +273,16 @@ fn mistakes_leave_nothing_behind() {
         "--flags takes a .npy file, which 'raw' is not",
     );
     refused("partition raw -o out.npy --where >1", "say with --dtype");
+    let three = |options: &str, words: &str| {
+        place.run(&format!("partition in.npy -o out.npy {options}")).refused_for(words);
+    };
+    three("--then-where >1", "--where <CONDITION>|--flags <FLAGS>");
+    three("--where >1 --then-where >0 --then-flags flags.npy", "cannot be used with");
+    three("--where >1 --then-flags flags.npy", "cannot be used with");
+    three("--flags flags.npy --then-where >1", "cannot be used with");
+    three("--where >1 --then-where 3", "--then-where '3' does not begin with a comparison");
+    three("--flags flags.npy --then-flags short.npy", "there are 2 flags for 6 items");
+    three("--flags flags.npy --then-flags raw", "--then-flags takes a .npy file");
     refused("positions none.npy -o out.npy", "none.npy");
     refused("positions raw -o out.npy", "say with --dtype");
     refused("select flags.npy -o out.npy --where >0", "--dtype u8");
@@ -267,6 +308,9 @@ fn a_full_disk_leaves_nothing_behind() {
     let ran = run_where(&place, "select in.npy -o /dev/full", "> 1");
     assert_eq!(ran.status, Some(2));
     assert!(ran.err.contains("/dev/full"), "{}", ran.err);
+    let mut program = place.program();
+    let full = ["partition", "in.npy", "-o", "/dev/full", "--where", ">1", "--then-where", ">0"];
+    assert_eq!(Ran::new(program.args(full), b"").status, Some(2));
     // Neither array appears if one cannot be written.
     let ran = place.run("reduce-by-key flags.npy in.npy -o out.npy --keys /dev/full");
     assert_eq!(ran.status, Some(2));

@@ -67,9 +67,14 @@ fn gpus_keep_what_the_cpu_does() {
     place.write("items.f32", &floats());
     place.write("wide.f64", &floats()[..80_000]);
     for (id, int64) in gpus(&place) {
-        for how in
-            ["select --where >12.5", "partition --where <=-1", "positions", "rle --counts counts"]
-        {
+        let three = "partition --where <=-1 --then-where >12.5";
+        for how in [
+            "select --where >12.5",
+            "partition --where <=-1",
+            three,
+            "positions",
+            "rle --counts counts",
+        ] {
             let run = |device: &str| {
                 let (command, how) = how.split_once(' ').unwrap_or((how, ""));
                 let arguments =
