@@ -32,8 +32,8 @@ pub(super) enum Source {
     Array(*const u8, CompactItems),
     /// They are made.
     Made(CompactItems),
-    /// They are numbers of items.
-    Numbers(CompactNumbers),
+    /// They are numbers of items, of which the first has this one.
+    Numbers(CompactNumbers, u64),
 }
 
 /// Which items a column has.
@@ -78,11 +78,20 @@ impl<'a> Column<'a> {
         Self { source, part, output, item_bytes, all_bytes, of: PhantomData }
     }
 
-    /// Numbers of items.
+    /// Numbers of items, counted from 0.
     pub(super) fn of_numbers<I: ItemIndex>(level: Option<Level>, output: &'a mut [I]) -> Self {
+        Self::of_numbers_from(0, level, output)
+    }
+
+    /// Numbers of items, counted from `first`.
+    pub(super) fn of_numbers_from<I: ItemIndex>(
+        first: u64,
+        level: Option<Level>,
+        output: &'a mut [I],
+    ) -> Self {
         let level = level.unwrap_or(Level::baseline());
         let compact = find_numbers(level, size_of::<I>() == size_of::<u64>());
-        Self::of_items(Source::Numbers(compact), output.as_mut_ptr())
+        Self::of_items(Source::Numbers(compact, first), output.as_mut_ptr())
     }
 
     /// The same array, with other items.
@@ -109,7 +118,9 @@ impl<'a> Column<'a> {
                     compact(masks, from.add(start * self.item_bytes), items, to);
                 }
                 Source::Made(compact) => compact(masks, made, items, to),
-                Source::Numbers(compact) => compact(masks, start as u64, items, to),
+                Source::Numbers(compact, first) => {
+                    compact(masks, first + start as u64, items, to);
+                }
             }
         }
     }

@@ -150,6 +150,8 @@ pub(super) struct Runs<T> {
     pub(super) level: Option<Level>,
     /// All items.
     pub(super) items: *const T,
+    /// Whether the first of all goes on with a run, and does not begin one.
+    pub(super) goes_on: bool,
 }
 
 // SAFETY: items are read by every thread, which `mark` says when.
@@ -167,7 +169,8 @@ impl<T: Element> Marks for Runs<T> {
         };
         let size = T::KIND.size();
         assert_eq!(bytes.len(), items.len() * size, "items have as many bytes as their kind says");
-        mark_runs(self.level, &bytes, size, piece.start == 0, masks);
+        let first = (piece.start == 0).then_some(!self.goes_on);
+        mark_runs(self.level, &bytes, size, first, masks);
     }
 
     fn reads_items(&self) -> bool {
@@ -175,10 +178,16 @@ impl<T: Element> Marks for Runs<T> {
     }
 }
 
-/// Marks all items but the first that differ from the item in front of them; if they are the first of all, also the first of them. Compiled
-/// once for all types.
+/// Marks all items but the first that differ from the item in front of them; if they are the first of all, the first of them too, as `first`
+/// says. Compiled once for all types.
 #[inline(never)]
-fn mark_runs(level: Option<Level>, bytes: &[u8], size: usize, all: bool, masks: &mut [u64]) {
+fn mark_runs(
+    level: Option<Level>,
+    bytes: &[u8],
+    size: usize,
+    first: Option<bool>,
+    masks: &mut [u64],
+) {
     match level {
         Some(level) => isa::run(level, MarkRuns { bytes, size, masks }),
         None => mark_one_by_one(bytes.len() / size - 1, masks, |item| {
@@ -186,10 +195,10 @@ fn mark_runs(level: Option<Level>, bytes: &[u8], size: usize, all: bool, masks: 
             before != own
         }),
     }
-    if all {
+    if let Some(first) = first {
         let pairs = bytes.len() / size - 1;
         masks[pairs.div_ceil(GROUP)..].fill(0);
-        let mut first = 1;
+        let mut first = u64::from(first);
         for mask in masks {
             (*mask, first) = (*mask << 1 | first, *mask >> (GROUP - 1));
         }

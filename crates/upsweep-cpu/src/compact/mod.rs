@@ -84,9 +84,24 @@ impl Cpu {
         flags: &[F],
         output: &mut [I],
     ) -> Result<usize> {
-        check_index::<I>(flags.len().saturating_sub(1))?;
+        self.positions_from(0, flags, output)
+    }
+
+    /// As [`positions`](Cpu::positions), with numbers that are counted from `first`.
+    ///
+    /// # Errors
+    /// Those of [`positions`](Cpu::positions).
+    pub fn positions_from<F: Number, I: ItemIndex>(
+        &self,
+        first: u64,
+        flags: &[F],
+        output: &mut [I],
+    ) -> Result<usize> {
+        if let Some(last) = flags.len().checked_sub(1) {
+            check_index::<I>(first.saturating_add(last as u64))?;
+        }
         check_lengths(flags.len(), output.len())?;
-        let column = Column::of_numbers(self.vectors(), output);
+        let column = Column::of_numbers_from(first, self.vectors(), output);
         self.compact_flagged::<I, F>(flags.len(), flags, &[column], false)
     }
 
@@ -198,7 +213,7 @@ impl Cpu {
         output: &mut [I],
     ) -> Result<usize> {
         let items = input.len();
-        check_index::<I>(items.saturating_sub(1))?;
+        check_index::<I>((items as u64).saturating_sub(1))?;
         check_lengths(items, output.len())?;
         let level = self.vectors();
         let marks = Predicate::<_, _, false> { level, input, keep };
@@ -295,9 +310,22 @@ impl Cpu {
     /// [`Error::LengthMismatch`] if there are not as many places as items; [`Error::Segments`] for items of which
     /// [`Element::bytes`] says none; [`Error::NoDevice`] if the threads cannot start.
     pub fn unique<T: Element>(&self, items: &[T], output: &mut [T]) -> Result<usize> {
+        self.unique_next(false, items, output)
+    }
+
+    /// As [`unique`](Cpu::unique), of items that come behind others: the first one `goes_on` with the run in front, or begins one.
+    ///
+    /// # Errors
+    /// Those of [`unique`](Cpu::unique).
+    pub fn unique_next<T: Element>(
+        &self,
+        goes_on: bool,
+        items: &[T],
+        output: &mut [T],
+    ) -> Result<usize> {
         check_lengths(items.len(), output.len())?;
         let column = Column::of_array(self.vectors(), items.as_ptr(), output.as_mut_ptr());
-        self.compact_runs(items.as_ptr(), items.len(), &[column], false)
+        self.compact_runs(items.as_ptr(), items.len(), &[column], (goes_on, false))
     }
 
     /// As [`unique`](Cpu::unique), within the array, as [`select_in_place`](Cpu::select_in_place) does it.
@@ -307,7 +335,7 @@ impl Cpu {
     pub fn unique_in_place<T: Element>(&self, items: &mut [T]) -> Result<usize> {
         let all = items.as_mut_ptr();
         let column = Column::of_array(self.vectors(), all.cast_const(), all);
-        self.compact_runs(all.cast_const(), items.len(), &[column], true)
+        self.compact_runs(all.cast_const(), items.len(), &[column], (false, true))
     }
 
     /// Writes the first key of each run of neighbours whose keys have the same bytes to the front of `unique`, and the item of the same number
@@ -336,7 +364,7 @@ impl Cpu {
             Column::of_array(level, keys.as_ptr(), unique.as_mut_ptr()),
             Column::of_array(level, items.as_ptr(), output.as_mut_ptr()),
         ];
-        self.compact_runs(keys.as_ptr(), keys.len(), &columns, false)
+        self.compact_runs(keys.as_ptr(), keys.len(), &columns, (false, false))
     }
 
     /// Writes the first item of each run of neighbours that have the same bytes to the front of `values`, and how many items the run has to the
@@ -353,7 +381,7 @@ impl Cpu {
         values: &mut [T],
         counts: &mut [I],
     ) -> Result<usize> {
-        check_index::<I>(items.len())?;
+        check_index::<I>(items.len() as u64)?;
         check_lengths(items.len(), values.len())?;
         check_lengths(items.len(), counts.len())?;
         let level = self.vectors();
@@ -361,7 +389,7 @@ impl Cpu {
             Column::of_array(level, items.as_ptr(), values.as_mut_ptr()),
             Column::of_numbers(level, counts).with(Part::Lengths),
         ];
-        self.compact_runs(items.as_ptr(), items.len(), &columns, false)
+        self.compact_runs(items.as_ptr(), items.len(), &columns, (false, false))
     }
 
     /// The vectors of this device; `None` for one item after another.
@@ -399,13 +427,13 @@ impl Cpu {
         self.compact_marked(policy, bytes, items, marks, columns, size_of::<T>(), false)
     }
 
-    /// Compacts to the first of each run of keys.
+    /// Compacts to the first of each run of keys, of which the first one may go on with a run, to other arrays or in place.
     fn compact_runs<K: Element>(
         &self,
         keys: *const K,
         items: usize,
         columns: &[Column<'_>],
-        in_place: bool,
+        (goes_on, in_place): (bool, bool),
     ) -> Result<usize> {
         // Items that say nothing of their bytes have a kind nevertheless.
         let kind = if K::bytes(&[]).is_some() { K::KIND } else { upsweep_core::Kind::Opaque };
@@ -413,7 +441,7 @@ impl Cpu {
         let written = columns.iter().map(|column| column.item_bytes).sum::<usize>();
         let bytes = items * (size_of::<K>() + written);
         let (policy, marks) =
-            (self.policies().of::<K>(), Runs { level: self.vectors(), items: keys });
+            (self.policies().of::<K>(), Runs { level: self.vectors(), items: keys, goes_on });
         self.compact_marked(policy, bytes, items, &marks, columns, 0, in_place)
     }
 
@@ -472,7 +500,7 @@ fn check_flags(items: usize, flags: usize) -> Result<()> {
 }
 
 /// That an index says this number.
-fn check_index<I: ItemIndex>(most: usize) -> Result<()> {
+fn check_index<I: ItemIndex>(most: u64) -> Result<()> {
     if I::DTYPE == Dtype::U32 && u32::try_from(most).is_err() {
         return Err(Error::WrongDtype { found: Dtype::U32, wanted: Dtype::U64 });
     }

@@ -365,6 +365,9 @@ fn check_runs<K: Sample, T: Sample>(devices: &[Cpu]) {
                 let mut output = Guarded::new(length, start, guard);
                 let found = cpu.unique(&keys, output.output()).expect("equal lengths");
                 output.check(&unique, found, &what);
+                let mut output = Guarded::new(length, start, guard);
+                let found = cpu.unique_next(true, &keys, output.output()).expect("equal lengths");
+                output.check(unique.get(1..).unwrap_or_default(), found, &what);
                 let mut output = Guarded::of(&keys, start, guard);
                 let found = cpu.unique_in_place(output.output()).expect("equal lengths");
                 output.check(&unique, found, &what);
@@ -454,6 +457,10 @@ fn arrays_that_do_not_go_together_are_refused() {
     let found = cpu.unique_by_key(&flags[..3], &items, &mut [0; 3], &mut [0; 4]);
     assert_eq!(found.expect_err("a key is missing").to_string(), "there are 3 keys for 4 items");
     let wrong = Err(Error::WrongDtype { found: Dtype::U32, wanted: Dtype::U64 });
+    let mut numbers = [0u32; 4];
+    assert_eq!(cpu.positions_from((1 << 32) - 3, &[1u8; 4], &mut numbers), wrong);
+    assert_eq!(cpu.positions_from((1 << 32) - 4, &[0u8, 1, 0, 1], &mut numbers), Ok(2));
+    assert_eq!(numbers[..2], [u32::MAX - 2, u32::MAX]);
     assert_eq!(cpu.positions_made(Many(1 << 33), |_| true, &mut [0u32; 4]), wrong);
     assert_eq!(cpu.positions_made(Many(1 << 33), |_| true, &mut [0u64; 4]), differ(1 << 33, 4));
     let opaque = [Indexed { value: 1u8, index: 0 }; 2];
