@@ -384,6 +384,16 @@ impl Condition {
         }
     }
 
+    /// Whether items are compared with those in front of them.
+    pub fn compares(&self) -> bool {
+        match self {
+            Self::Begins(..) => true,
+            Self::Not(other) => other.compares(),
+            Self::Both(own, other) => own.compares() || other.compares(),
+            Self::All | Self::Holds(_) | Self::IsSet(_) => false,
+        }
+    }
+
     /// Of three parts, of which this condition says the first and another one the second: the conditions of each.
     #[must_use]
     pub fn in_three(self, second: Self) -> [Self; 3] {

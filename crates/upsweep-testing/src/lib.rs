@@ -50,7 +50,7 @@ pub use sample::{Sample, assert_same, first_difference};
 pub use structures::{
     Above, AddedPowers, Around, BothTagged, Extent, FloatSum, InSteps, Joined, LargestStretch,
     Pair, Powers, Recurrence, Recurs, Step, Stretch, Tagged, Wide, WideSum, WrappingSum,
-    added_powers, around, both_tagged, float_sum, in_steps, is_near, is_odd, joined,
+    added_powers, around, both_tagged, float_sum, in_steps, is_behind, is_near, is_odd, joined,
     largest_stretch, powers_of, product, recurs, stretch_of, wide_sum, wrapping_sum,
 };
 pub use valued::{Capped, LastOther, Modulo, Products, Quadratic, SumOfBits, SumUpTo};

@@ -2,7 +2,7 @@
 
 use upsweep_core::{Apply, Condition, Dtype, Element, Formula, Index, Kind, Recipe};
 
-use crate::{Above, Stretch, Wide, is_near, product};
+use crate::{Above, Stretch, Wide, is_behind, is_near, product};
 
 /// Recipes of what lies elsewhere or nowhere, and of functions with fields; the last one is of what a scan writes.
 #[must_use]
@@ -37,8 +37,8 @@ pub fn recipes() -> Vec<Recipe> {
     ]
 }
 
-/// Recipes of items of which some are selected: of every size, by flags, by a predicate and as the first of each run, and of
-/// their numbers; those of a part of three; and all.
+/// Recipes of items of which some are selected: of every size, by flags, by a predicate and as the first of each run, in an
+/// array or behind another, and of their numbers; those of a part of three; all; and all of what lies elsewhere.
 #[must_use]
 pub fn selections() -> Vec<Recipe> {
     let number = |dtype: Dtype| Kind::Number(dtype);
@@ -47,15 +47,26 @@ pub fn selections() -> Vec<Recipe> {
         ..Recipe::of_arrays(item, vec![item, number(flags)], Formula::Item(0))
     };
     let near = |of: Formula| Condition::Holds(Formula::Call(is_near {}.function(), vec![of]));
+    let line = Index::Line { of: Box::new(Index::Own), first: 0, step: 1 };
+    let every_so_many = Formula::Anywhere { array: 0, index: Box::new(line), last: 2 };
     let begins = |kind: Kind| {
-        let in_front = Index::Line { of: Box::new(Index::Own), first: 0, step: 1 };
-        let front = Formula::Anywhere { array: 0, index: Box::new(in_front), last: 2 };
+        let front = every_so_many.clone();
         Recipe {
             anywhere: vec![kind],
             parameters: vec![number(Dtype::U64); 3],
             condition: Some(Condition::Begins(Formula::Item(0), front)),
             ..Recipe::of_arrays(kind, vec![kind], Formula::Item(0))
         }
+    };
+    // The first of all goes on with a run.
+    let begins_behind = |kind: Kind| {
+        let all = begins(kind);
+        let numbers = Formula::Counted(Dtype::U32, 3, Box::new(Index::Own));
+        let behind = Condition::Holds(Formula::Call(is_behind {}.function(), vec![numbers]));
+        let condition =
+            all.condition.map(|begins| Condition::Both(Box::new(begins), Box::new(behind)));
+        let parameters = [&all.parameters[..], &[number(Dtype::U32)]].concat();
+        Recipe { condition, parameters, ..all }
     };
     // By two arrays of flags, of which the second says nothing where the first is set.
     let in_part = |part: usize, item: Kind| Recipe {
@@ -98,6 +109,9 @@ pub fn selections() -> Vec<Recipe> {
         begins(number(Dtype::U8)),
         begins(number(Dtype::U32)),
         begins(Wide::KIND),
+        begins_behind(number(Dtype::U8)),
+        begins_behind(number(Dtype::U32)),
+        begins_behind(Wide::KIND),
         by_key(number(Dtype::U64)),
         by_key(Stretch::KIND),
         in_part(1, number(Dtype::U32)),
@@ -109,6 +123,12 @@ pub fn selections() -> Vec<Recipe> {
         Recipe {
             condition: Some(Condition::All),
             ..Recipe::of_arrays(number(Dtype::U16), vec![number(Dtype::U16)], Formula::Item(0))
+        },
+        Recipe {
+            anywhere: vec![Wide::KIND],
+            parameters: vec![number(Dtype::U64); 3],
+            condition: Some(Condition::All),
+            ..Recipe::of_arrays(Wide::KIND, Vec::new(), every_so_many)
         },
     ]
 }

@@ -165,6 +165,12 @@ pub fn product(left: f32, right: f32) -> f32 {
     left * right
 }
 
+/// Whether an item is behind the first one.
+#[upsweep::function]
+pub fn is_behind(number: u32) -> bool {
+    number != 0
+}
+
 /// Whether a number is nearer than 1 to 0.
 #[upsweep::function]
 pub fn is_near(value: f32) -> bool {

@@ -29,13 +29,11 @@ fn shared_besides(types: &Types) -> u32 {
 fn payload_words(types: &Types) -> u32 {
     let Some(made) = types.made.as_ref().filter(|_| types.selects()) else { return 0 };
     let words = types.output.numbers().map(|(_, of)| Scalar::of(of).words()).sum();
-    match made.recipe.condition {
-        Some(Condition::Begins(..)) => {
-            let read = made.recipe.arrays.iter().map(|kind| kind.size() as u32).sum::<u32>();
-            read.div_ceil(4).max(words)
-        }
-        _ => words,
+    if !made.recipe.condition.as_ref().is_some_and(Condition::compares) {
+        return words;
     }
+    let read = made.recipe.arrays.iter().map(|kind| kind.size() as u32).sum::<u32>();
+    read.div_ceil(4).max(words)
 }
 
 /// Bytes of a line of memory. A staged chunk has as much room more, or each worker's rows if they begin where no copy may.
@@ -58,7 +56,7 @@ const REGISTERS_OF_NARROW_COMPARED: u32 = 8;
 
 fn of_narrow_compared(types: &Types) -> u32 {
     let condition = types.made.as_ref().and_then(|made| made.recipe.condition.as_ref());
-    let compared = types.selects() && matches!(condition, Some(Condition::Begins(..)));
+    let compared = types.selects() && condition.is_some_and(Condition::compares);
     if compared && types.item.size() < 4 { REGISTERS_OF_NARROW_COMPARED } else { 0 }
 }
 
