@@ -248,6 +248,15 @@ pub(crate) trait ErasedGpu {
 
 /// A GPU with scratch memory for an array that comes in chunks.
 pub(crate) trait ErasedChunks: Send {
+    /// As [`ErasedGpu::select`], of what is made of the next chunk.
+    fn select_next(
+        &mut self,
+        made: &fused::Made<'_>,
+        selecting: Selecting,
+        output: ErasedItemsMut<'_>,
+        count: ErasedItemsMut<'_>,
+    ) -> Result<()>;
+
     /// Takes the next chunk of a reduction.
     fn reduce_next(
         &mut self,

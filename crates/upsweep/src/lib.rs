@@ -69,7 +69,7 @@
 //! | runs of neighbours that are the same | [`unique`], [`unique_by_key`], [`run_length_encode`] |
 //! | items that are made as they are read | [`Fused`], [`counting`], [`constant`] |
 //! | calls without allocation, in a command stream of the caller's | [`ReducePlan`], [`ScanPlan`], [`Recording`] |
-//! | arrays that come in chunks | [`ReduceStream`], [`ScanStream`] |
+//! | arrays that come in chunks | [`ReduceStream`], [`ScanStream`], [`SelectStream`], [`PositionStream`], [`UniqueStream`], [`RunLengthStream`] |
 //! | memory of the caller's | [`View`], [`ViewMut`] |
 //! | operators, items and functions of your own | [`operator`](macro@operator), [`Element`], [`function`](macro@function); [`laws`] checks an operator |
 //! | types that are known when the program runs | `any`, with the feature of that name |
@@ -153,7 +153,9 @@ pub use select::{
     Compacted, bind_partition, bind_select, partition, partition_into, positions, positions_into,
     select, select_in_place, select_into,
 };
-pub use stream::{ReduceStream, ScanStream};
+pub use stream::{
+    PositionStream, ReduceStream, RunLengthStream, ScanStream, SelectStream, UniqueStream,
+};
 /// What the annotations write down of functions.
 #[doc(hidden)]
 pub use upsweep_core::kernel as __kernel;

@@ -211,6 +211,19 @@ fn scan_made_erased<G: Gpu>(
     })
 }
 
+fn select_made<G: Gpu>(
+    gpu: &OnGpu<G>,
+    workspace: &mut G::Workspace,
+    made: &fused::Made<'_>,
+    selecting: Selecting,
+    (output, count): (ErasedItemsMut<'_>, ErasedItemsMut<'_>),
+) -> Result<()> {
+    let (outputs, options) = ([target(gpu, output)?, target(gpu, count)?], gpu.options().into());
+    with_ingredients(gpu, made, |made| {
+        select::select(gpu.gpu(), workspace, made, selecting, outputs, &options)
+    })
+}
+
 /// A recording has no host to copy from.
 fn no_host<G: Gpu>(gpu: &OnGpu<G>) -> Error {
     wrong_device("cpu", gpu.id())
@@ -490,12 +503,7 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         output: ErasedItemsMut<'_>,
         count: ErasedItemsMut<'_>,
     ) -> Result<()> {
-        let (outputs, options) = ([target(self, output)?, target(self, count)?], self.options());
-        let mut workspace = G::Workspace::default();
-        with_ingredients(self, made, |made| {
-            let (gpu, options) = (self.gpu(), options.into());
-            select::select(gpu, &mut workspace, made, selecting, outputs, &options)
-        })
+        select_made(self, &mut G::Workspace::default(), made, selecting, (output, count))
     }
 
     fn partition3(
@@ -646,6 +654,16 @@ struct Chunks<G: Gpu> {
 }
 
 impl<G: Gpu> ErasedChunks for Chunks<G> {
+    fn select_next(
+        &mut self,
+        made: &fused::Made<'_>,
+        selecting: Selecting,
+        output: ErasedItemsMut<'_>,
+        count: ErasedItemsMut<'_>,
+    ) -> Result<()> {
+        select_made(&self.gpu, &mut self.workspace, made, selecting, (output, count))
+    }
+
     fn reduce_next(
         &mut self,
         chunk: ErasedItems<'_>,

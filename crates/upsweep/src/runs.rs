@@ -1,13 +1,16 @@
 //! Runs of neighbours that are the same: the first of each, and how long they are.
 
+use upsweep_core::Condition;
 use upsweep_gpu::Selecting;
 
 use crate::backend::ViewBackend;
 use crate::erased::Erased;
-use crate::fused::{Made, Parts, Source};
-use crate::select::{Room, check_length, check_outputs, copied, first_of, room};
+use crate::fused::{Fused, Made, Parts, Source};
+use crate::select::{
+    Room, Scratch, check_length, check_outputs, copied, first_of, room, select_on,
+};
 use crate::view::Items;
-use crate::{Array, Compacted, Device, Element, Error, GatherIndex, Result, View, ViewMut};
+use crate::{Array, Compacted, Device, Dtype, Element, Error, GatherIndex, Result, View, ViewMut};
 
 /// The first item of each run of neighbours that are the same, in their order.
 ///
@@ -45,7 +48,7 @@ pub fn unique<'a, T: Element>(
     let device = &*device.at_home(|| items.home());
     let mut kept = Room::new(device, items.len(), || first_of(items))?;
     let (output, count) = kept.targets();
-    keep_first(device, items, output, count)?;
+    keep_first(device, None, (items, false), output, count)?;
     Ok(kept.compacted())
 }
 
@@ -63,7 +66,7 @@ pub fn unique_into<'a, 'b, 'c, T: Element>(
     output: impl Into<ViewMut<'b, T>>,
     count: impl Into<ViewMut<'c, u64>>,
 ) -> Result<()> {
-    keep_first(device, items.into(), output.into(), count.into())
+    keep_first(device, None, (items.into(), false), output.into(), count.into())
 }
 
 /// As [`unique_into`], within the array: what is kept moves to the front of `items`.
@@ -208,10 +211,12 @@ pub fn run_length_encode_into<'a, 'b, 'c, 'd, T: Element, I: GatherIndex>(
     encode(device, items.into(), values.into(), counts.into(), number.into())
 }
 
+/// The first items of runs, of which the first one of all may go on with a run.
 #[inline(never)]
-fn keep_first<T: Element>(
+pub(crate) fn keep_first<T: Element>(
     device: &Device,
-    items: View<'_, T>,
+    scratch: Scratch<'_>,
+    (items, goes_on): (View<'_, T>, bool),
     output: ViewMut<'_, T>,
     mut count: ViewMut<'_, u64>,
 ) -> Result<()> {
@@ -220,14 +225,16 @@ fn keep_first<T: Element>(
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     match device.kind().erased() {
         Erased::Cpu(cpu) => {
-            let found = cpu.unique(cpu.input(items)?, cpu.output(output)?)?;
+            let found = cpu.unique_next(goes_on, cpu.input(items)?, cpu.output(output)?)?;
             cpu.output(count)?[0] = found as u64;
             Ok(())
         }
         Erased::Gpu(gpu) => {
             let mut own = None;
-            let made = firsts(there(&device, items, &mut own)?);
-            gpu.select(&made, Selecting::Selected, output.erased().items, count.erased().items)
+            let items = there(&device, items, &mut own)?;
+            let made = if goes_on { firsts_behind(items) } else { firsts(items) };
+            let targets = (output.erased().items, count.erased().items);
+            select_on(gpu, scratch, &made, Selecting::Selected, targets)
         }
     }
 }
@@ -350,4 +357,28 @@ pub(crate) fn firsts<T: Element>(items: View<'_, T>) -> Made<'_> {
     let condition = parts.begins(items.len(), || Source::of(items).bits());
     let kind = Source::of(items).bits().kind;
     Made::selecting(items.len(), kind, upsweep_core::Formula::Item(0), condition, parts)
+}
+
+/// The items that begin runs, of which the first goes on with one.
+fn firsts_behind<T: Element>(items: View<'_, T>) -> Made<'_> {
+    let mut made = firsts(items);
+    let is_behind = match u32::try_from(items.len()) {
+        Ok(_) => made.parts.call(&is_behind {}, |parts| vec![parts.numbers(Dtype::U32, 0)]),
+        Err(_) => made.parts.call(&is_far_behind {}, |parts| vec![parts.numbers(Dtype::U64, 0)]),
+    };
+    let begins = made.recipe.condition.take().unwrap_or(Condition::All);
+    made.recipe.condition =
+        Some(Condition::Both(Box::new(begins), Box::new(Condition::Holds(is_behind))));
+    made.recipe.parameters = made.parts.kinds();
+    made
+}
+
+#[upsweep::function]
+fn is_behind(number: u32) -> bool {
+    number != 0
+}
+
+#[upsweep::function]
+fn is_far_behind(number: u64) -> bool {
+    number != 0
 }

@@ -24,6 +24,10 @@ pub trait GatherIndex: Offset + upsweep_cpu::ItemIndex {
     /// The number; the largest one if there are none so large.
     #[doc(hidden)]
     fn number(self) -> usize;
+
+    /// A number that says so many; `None` if there is none.
+    #[doc(hidden)]
+    fn of_count(count: u64) -> Option<Self>;
 }
 
 impl GatherIndex for u32 {
@@ -31,12 +35,22 @@ impl GatherIndex for u32 {
     fn number(self) -> usize {
         usize::try_from(self).unwrap_or(usize::MAX)
     }
+
+    #[inline(always)]
+    fn of_count(count: u64) -> Option<Self> {
+        Self::try_from(count).ok()
+    }
 }
 
 impl GatherIndex for u64 {
     #[inline(always)]
     fn number(self) -> usize {
         usize::try_from(self).unwrap_or(usize::MAX)
+    }
+
+    #[inline(always)]
+    fn of_count(count: u64) -> Option<Self> {
+        Some(count)
     }
 }
 

@@ -6,7 +6,7 @@ use upsweep_core::Condition;
 use upsweep_gpu::{SelectOutputs, Selecting};
 
 use crate::backend::{Kind, ViewBackend, wrong_device};
-use crate::erased::{Erased, ErasedGpu, ErasedItemsMut};
+use crate::erased::{Erased, ErasedChunks, ErasedGpu, ErasedItemsMut};
 use crate::fused::{Made, Parts, Source};
 use crate::view::{Items, ItemsMut};
 use crate::{Array, Device, Element, Error, GatherIndex, Number, Recording, Result, View, ViewMut};
@@ -193,7 +193,7 @@ pub fn select<'a, 'b, T: Element, F: Number>(
     let device = &*device.at_home(|| items.home().or_else(|| flags.home()));
     let mut kept = Room::new(device, items.len(), || first_of(items))?;
     let (output, count) = kept.targets();
-    by_flags(device, items, flags, (false, output, count))?;
+    by_flags(device, None, (items, flags), (false, output, count))?;
     Ok(kept.compacted())
 }
 
@@ -213,7 +213,7 @@ pub fn select_into<'a, 'b, 'c, 'd, T: Element, F: Number>(
     count: impl Into<ViewMut<'d, u64>>,
 ) -> Result<()> {
     let into = (false, output.into(), count.into());
-    by_flags(device, items.into(), flags.into(), into)
+    by_flags(device, None, (items.into(), flags.into()), into)
 }
 
 /// As [`select_into`], within the array: what is selected moves to the front of `items`.
@@ -355,7 +355,7 @@ pub fn partition<'a, 'b, T: Element, F: Number>(
     let device = &*device.at_home(|| items.home().or_else(|| flags.home()));
     let mut all = Room::new(device, items.len(), || first_of(items))?;
     let (output, count) = all.targets();
-    by_flags(device, items, flags, (true, output, count))?;
+    by_flags(device, None, (items, flags), (true, output, count))?;
     all.compacted().into_parts()
 }
 
@@ -374,7 +374,7 @@ pub fn partition_into<'a, 'b, 'c, 'd, T: Element, F: Number>(
     count: impl Into<ViewMut<'d, u64>>,
 ) -> Result<()> {
     let into = (true, output.into(), count.into());
-    by_flags(device, items.into(), flags.into(), into)
+    by_flags(device, None, (items.into(), flags.into()), into)
 }
 
 /// The numbers of the items that are not 0, counted from 0, as `u32` or `u64`. An item is 0 if all of its bytes are.
@@ -397,7 +397,7 @@ pub fn positions<'a, I: GatherIndex, F: Number>(
     let device = &*device.at_home(|| flags.home());
     let mut found = Room::new(device, flags.len(), || Ok(I::default()))?;
     let (output, count) = found.targets();
-    find_positions(device, flags, output, count)?;
+    find_positions(device, None, (flags, 0), output, count)?;
     Ok(found.compacted())
 }
 
@@ -415,17 +415,34 @@ pub fn positions_into<'a, 'b, 'c, I: GatherIndex, F: Number>(
     output: impl Into<ViewMut<'b, I>>,
     count: impl Into<ViewMut<'c, u64>>,
 ) -> Result<()> {
-    find_positions(device, flags.into(), output.into(), count.into())
+    find_positions(device, None, (flags.into(), 0), output.into(), count.into())
+}
+
+/// Scratch memory on a GPU that a stream keeps; `None` of a call that needs its own.
+pub(crate) type Scratch<'a> = Option<&'a mut dyn ErasedChunks>;
+
+/// As [`ErasedGpu::select`], with the scratch memory of a stream if there is one.
+pub(crate) fn select_on(
+    gpu: &dyn ErasedGpu,
+    scratch: Scratch<'_>,
+    made: &Made<'_>,
+    selecting: Selecting,
+    (output, count): (ErasedItemsMut<'_>, ErasedItemsMut<'_>),
+) -> Result<()> {
+    match scratch {
+        Some(chunks) => chunks.select_next(made, selecting, output, count),
+        None => gpu.select(made, selecting, output, count),
+    }
 }
 
 /// Whether items are partitioned, where they go, and where their number does.
 type Destination<'a, 'b, T> = (bool, ViewMut<'a, T>, ViewMut<'b, u64>);
 
 #[inline(never)]
-fn by_flags<T: Element, F: Number>(
+pub(crate) fn by_flags<T: Element, F: Number>(
     device: &Device,
-    items: View<'_, T>,
-    flags: View<'_, F>,
+    scratch: Scratch<'_>,
+    (items, flags): (View<'_, T>, View<'_, F>),
     (partitions, output, mut count): Destination<'_, '_, T>,
 ) -> Result<()> {
     let mut output = output.fitted(items.len(), items.bound());
@@ -444,13 +461,9 @@ fn by_flags<T: Element, F: Number>(
             Ok(())
         }
         Erased::Gpu(gpu) => {
-            let made = flagged(items, flags);
-            gpu.select(
-                &made,
-                Selecting::of(partitions),
-                output.erased().items,
-                count.erased().items,
-            )
+            let (made, selecting) = (flagged(items, flags), Selecting::of(partitions));
+            let targets = (output.erased().items, count.erased().items);
+            select_on(gpu, scratch, &made, selecting, targets)
         }
     }
 }
@@ -489,30 +502,32 @@ pub(crate) fn into_array<'a>(
     SelectOutputs { items: Some(items), lengths: None, count }
 }
 
+/// Numbers of items that are not 0, counted from that of the first one.
 #[inline(never)]
-fn find_positions<I: GatherIndex, F: Number>(
+pub(crate) fn find_positions<I: GatherIndex, F: Number>(
     device: &Device,
-    flags: View<'_, F>,
+    scratch: Scratch<'_>,
+    (flags, first): (View<'_, F>, u64),
     output: ViewMut<'_, I>,
     mut count: ViewMut<'_, u64>,
 ) -> Result<()> {
     let mut output = output.fitted(flags.len(), flags.bound());
-    check_positions::<I>(flags.len())?;
+    check_positions::<I>(first.saturating_add(flags.len() as u64))?;
     check_outputs(flags.len(), &output, &count)?;
     let device = device.at_home(|| flags.home().or_else(|| output.home()));
     match device.kind().erased() {
         Erased::Cpu(cpu) => {
-            let found = cpu.positions(cpu.input(flags)?, cpu.output(output)?)?;
+            let found = cpu.positions_from(first, cpu.input(flags)?, cpu.output(output)?)?;
             cpu.output(count)?[0] = found as u64;
             Ok(())
         }
         Erased::Gpu(gpu) => {
             let mut parts = Parts::default();
             parts.array(Source::of(flags).bits());
-            let number = parts.numbers(I::DTYPE);
+            let number = parts.numbers(I::DTYPE, first);
             let made = Made::selecting(flags.len(), I::KIND, number, Condition::IsSet(0), parts);
-            let (output, count) = (output.erased().items, count.erased().items);
-            gpu.select(&made, Selecting::Selected, output, count)
+            let targets = (output.erased().items, count.erased().items);
+            select_on(gpu, scratch, &made, Selecting::Selected, targets)
         }
     }
 }
@@ -536,8 +551,9 @@ pub(crate) fn check_outputs<T>(
 }
 
 /// That a type holds the numbers of so many items.
-pub(crate) fn check_positions<I: Number>(items: usize) -> Result<()> {
-    if size_of::<I>() < 8 && items as u64 > 1 << 32 {
+pub(crate) fn check_positions<I: Number>(items: u64) -> Result<()> {
+    if size_of::<I>() < 8 && items > 1 << 32 {
+        let items = usize::try_from(items).unwrap_or(usize::MAX);
         return Err(Error::PositionRange { items, dtype: I::DTYPE });
     }
     Ok(())

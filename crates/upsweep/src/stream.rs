@@ -1,10 +1,16 @@
 //! Streams: an array that comes chunk by chunk, with the bits that the whole would give.
 
+mod select;
+
 use core::marker::PhantomData;
 
 use upsweep_core::{Backend, ReduceState, ScanState};
 
 use crate::backend::{ScratchMemory, ViewBackend, on_prepared};
+pub use select::{PositionStream, RunLengthStream, SelectStream, UniqueStream};
+#[cfg(feature = "any")]
+pub(crate) use select::{Runs, Selector};
+
 use crate::{Device, Direction, Element, Operator, Reduce, Result, Scan, View, ViewMut, Widen};
 
 /// A reduction of an array that comes in chunks, first chunk first.

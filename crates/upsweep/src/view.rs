@@ -76,7 +76,7 @@ impl<'a, T> View<'a, T> {
     }
 
     /// The first items, of which there are no fewer.
-    fn first(self, len: usize) -> Self {
+    pub(crate) fn first(self, len: usize) -> Self {
         let bound = Some(self.bound());
         let items = match self.items {
             Items::Host(items) => Items::Host(&items[..len]),
@@ -115,6 +115,17 @@ impl<'a, T> View<'a, T> {
     /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Checks that the host knows how many items there are.
+    pub(crate) fn check_known(&self) -> Result<()> {
+        match &self.items {
+            Items::Device(range) if range.is_bounded() => {
+                let reason = "what comes chunk by chunk has lengths that the host knows".to_owned();
+                Err(Error::Buffer { reason })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The GPU that they are on, if they are on one that is known.

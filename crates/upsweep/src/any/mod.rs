@@ -23,7 +23,8 @@
 //! - [`select`], [`partition`], [`partition3`], [`positions`], [`unique`], [`unique_by_key`], [`run_length_encode`] and their `_into` forms
 //!   keep items by flags, by a comparison with a number ([`Where`]) or as the first of a run, of every type by the code for its size.
 //! - [`ReduceCall`] and [`ScanCall`] look a kernel up once, for calls on short arrays again and again.
-//! - [`ReduceStream`] and [`ScanStream`] take an array chunk by chunk; [`bind_reduce`] and [`bind_scan`] give recordings.
+//! - [`ReduceStream`], [`ScanStream`], [`SelectStream`], [`PositionStream`], [`UniqueStream`] and [`RunLengthStream`] take an array chunk by
+//!   chunk; [`bind_reduce`] and [`bind_scan`] give recordings.
 //! - [`accumulator`] and [`scan_output`] say in which type a result comes, [`holds`] and [`convert`] which types become which.
 //!
 //! Some pairs of an operator and two types have kernels; [`reduce_kernel`] and [`scan_kernel`] say which. Sums, products and bit
@@ -80,7 +81,9 @@ pub use select::{
     AnyCompacted, Keep, bind_partition, bind_positions, bind_select, partition, partition_into,
     positions, positions_into, select, select_into,
 };
-pub use stream::{ReduceStream, ScanStream};
+pub use stream::{
+    PositionStream, ReduceStream, RunLengthStream, ScanStream, SelectStream, UniqueStream,
+};
 pub use view::{AnyView, AnyViewMut};
 
 /// Calls `$body` with `$type` standing for the Rust type of a [`Dtype`](crate::Dtype).

@@ -11,7 +11,7 @@ use super::within::{Bounds, Within8, Within16, Within32, Within64};
 use super::{Where, unsigned, with_unsigned};
 use crate::erased::Erased;
 use crate::fused::{Fused, Made, Parts};
-use crate::select::{check_positions, into_array};
+use crate::select::{Scratch, check_positions, into_array, select_on};
 use crate::{Apply, Array, Device, Dtype, Element, Error, Number, Recording, Result, ViewMut};
 
 /// What a compaction has kept, of a type that is a value: see [`Compacted`](crate::Compacted).
@@ -169,7 +169,8 @@ pub fn select_into<'a, 'b, 'c, 'd>(
     output: impl Into<AnyViewMut<'c>>,
     count: impl Into<ViewMut<'d, u64>>,
 ) -> Result<()> {
-    compact(device, items.into(), keep.into(), false, (output.into(), count.into()))
+    let from = (items.into(), keep.into());
+    compact(device, None, from, false, (output.into(), count.into()))
 }
 
 /// All items, those that are kept in front of the others, and how many come first: see [`partition`](crate::partition()).
@@ -210,7 +211,8 @@ pub fn partition_into<'a, 'b, 'c, 'd>(
     output: impl Into<AnyViewMut<'c>>,
     count: impl Into<ViewMut<'d, u64>>,
 ) -> Result<()> {
-    compact(device, items.into(), keep.into(), true, (output.into(), count.into()))
+    let from = (items.into(), keep.into());
+    compact(device, None, from, true, (output.into(), count.into()))
 }
 
 fn compacted(
@@ -221,7 +223,7 @@ fn compacted(
 ) -> Result<AnyCompacted> {
     let home = device.at_home(|| items.home().or_else(|| keep.home()));
     let mut kept = Room::new(&home, items.dtype(), items.len())?;
-    compact(&home, items, keep, partitions, kept.targets())?;
+    compact(&home, None, (items, keep), partitions, kept.targets())?;
     Ok(kept.compacted())
 }
 
@@ -237,10 +239,10 @@ impl Keep<'_> {
 /// Where items go, and where their number does.
 type Targets<'a, 'b> = (AnyViewMut<'a>, ViewMut<'b, u64>);
 
-fn compact(
+pub(super) fn compact(
     device: &Device,
-    items: AnyView<'_>,
-    keep: Keep<'_>,
+    scratch: Scratch<'_>,
+    (items, keep): (AnyView<'_>, Keep<'_>),
     partitions: bool,
     (output, count): Targets<'_, '_>,
 ) -> Result<()> {
@@ -249,11 +251,11 @@ fn compact(
     let home = device.at_home(|| items.home().or_else(|| output.home()));
     check_types(&home, [items.dtype()])?;
     match keep {
-        Keep::Flags(flags) => by_flags(&home, items, flags, partitions, (output, count)),
+        Keep::Flags(flags) => by_flags(&home, scratch, (items, flags), partitions, (output, count)),
         Keep::Where(condition) => {
             let way = if partitions { ByBounds::Partition } else { ByBounds::Select };
             let bounds = bounds_of(condition, items)?;
-            by_bounds(&home, items, bounds, way, (output, count)).map(drop)
+            by_bounds(&home, scratch, (items, bounds), way, (output, count)).map(drop)
         }
     }
 }
@@ -289,8 +291,8 @@ pub(super) fn check_flags(items: AnyView<'_>, flags: AnyView<'_>) -> Result<()> 
 
 fn by_flags(
     device: &Device,
-    items: AnyView<'_>,
-    flags: AnyView<'_>,
+    scratch: Scratch<'_>,
+    (items, flags): (AnyView<'_>, AnyView<'_>),
     partitions: bool,
     (output, mut count): Targets<'_, '_>,
 ) -> Result<()> {
@@ -317,8 +319,8 @@ fn by_flags(
             Ok(())
         }
         Erased::Gpu(gpu) => {
-            let made = flagged(items, flags);
-            gpu.select(&made, Selecting::of(partitions), output.erased(), count.erased().items)
+            let (made, selecting) = (flagged(items, flags), Selecting::of(partitions));
+            select_on(gpu, scratch, &made, selecting, (output.erased(), count.erased().items))
         }
     }
 }
@@ -351,33 +353,33 @@ enum ByBounds {
 /// Items of which a predicate of their size holds, or the recording of their selection.
 fn by_bounds(
     device: &Device,
-    items: AnyView<'_>,
-    bounds: Bounds,
+    scratch: Scratch<'_>,
+    (items, bounds): (AnyView<'_>, Bounds),
     way: ByBounds,
     (output, count): Targets<'_, '_>,
 ) -> Result<Option<Recording>> {
     fn of<T: Number + Element>(
         device: &Device,
-        items: AnyView<'_>,
-        within: impl Apply<(T,), Output = bool>,
+        scratch: Scratch<'_>,
+        (items, within): (AnyView<'_>, impl Apply<(T,), Output = bool>),
         way: ByBounds,
         (output, count): Targets<'_, '_>,
     ) -> Result<Option<Recording>> {
         let (items, output) = (items.bits_as(T::DTYPE), output.bits_as(T::DTYPE));
         let (found, output) = (items.typed::<T>()?.filter(within), output.typed::<T>()?);
         match way {
-            ByBounds::Select => found.select_into(device, output, count).map(|()| None),
-            ByBounds::Partition => found.partition_into(device, output, count).map(|()| None),
+            ByBounds::Select => found.take(device, scratch, false, output, count).map(|()| None),
+            ByBounds::Partition => found.take(device, scratch, true, output, count).map(|()| None),
             ByBounds::BindSelect => found.bind_select(device, output, count).map(Some),
             ByBounds::BindPartition => found.bind_partition(device, output, count).map(Some),
         }
     }
     let targets = (output, count);
     match items.dtype().size() {
-        1 => of::<u8>(device, items, Within8::from(bounds), way, targets),
-        2 => of::<u16>(device, items, Within16::from(bounds), way, targets),
-        4 => of::<u32>(device, items, Within32::from(bounds), way, targets),
-        _ => of::<u64>(device, items, Within64::from(bounds), way, targets),
+        1 => of::<u8>(device, scratch, (items, Within8::from(bounds)), way, targets),
+        2 => of::<u16>(device, scratch, (items, Within16::from(bounds)), way, targets),
+        4 => of::<u32>(device, scratch, (items, Within32::from(bounds)), way, targets),
+        _ => of::<u64>(device, scratch, (items, Within64::from(bounds)), way, targets),
     }
 }
 
@@ -415,10 +417,10 @@ pub fn positions<'a>(
 }
 
 fn positions_of(device: &Device, items: AnyView<'_>, numbers: Dtype) -> Result<AnyCompacted> {
-    check_numbers(items.len(), numbers)?;
+    check_numbers(items.len() as u64, numbers)?;
     let home = device.at_home(|| items.home());
     let mut found = Room::new(&home, numbers, items.len())?;
-    find(&home, items, found.targets())?;
+    find(&home, None, (items, 0), found.targets())?;
     Ok(found.compacted())
 }
 
@@ -432,11 +434,11 @@ pub fn positions_into<'a, 'b, 'c>(
     output: impl Into<AnyViewMut<'b>>,
     count: impl Into<ViewMut<'c, u64>>,
 ) -> Result<()> {
-    find(device, items.into(), (output.into(), count.into()))
+    find(device, None, (items.into(), 0), (output.into(), count.into()))
 }
 
 /// That numbers of so many items can be written as this type.
-fn check_numbers(items: usize, numbers: Dtype) -> Result<()> {
+pub(super) fn check_numbers(items: u64, numbers: Dtype) -> Result<()> {
     match numbers {
         Dtype::U32 => check_positions::<u32>(items),
         Dtype::U64 => Ok(()),
@@ -444,13 +446,15 @@ fn check_numbers(items: usize, numbers: Dtype) -> Result<()> {
     }
 }
 
-fn find(
+/// Numbers of items that are not 0, counted from that of the first one.
+pub(super) fn find(
     device: &Device,
-    items: AnyView<'_>,
+    scratch: Scratch<'_>,
+    (items, first): (AnyView<'_>, u64),
     (mut output, mut count): Targets<'_, '_>,
 ) -> Result<()> {
     let (len, numbers) = (items.len(), output.dtype());
-    check_numbers(len, numbers)?;
+    check_numbers(first.saturating_add(len as u64), numbers)?;
     check_room(len, &output, &count)?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     check_types(&device, [items.dtype(), numbers])?;
@@ -462,25 +466,27 @@ fn find(
             let found = with_unsigned!(bits, F => {
                 let items = on_host(items.typed::<F>()?)?;
                 match numbers {
-                    Dtype::U32 => cpu.positions(items, on_host_mut(output.typed::<u32>()?)?)?,
-                    _ => cpu.positions(items, on_host_mut(output.typed::<u64>()?)?)?,
+                    Dtype::U32 => {
+                        cpu.positions_from(first, items, on_host_mut(output.typed::<u32>()?)?)?
+                    }
+                    _ => cpu.positions_from(first, items, on_host_mut(output.typed::<u64>()?)?)?,
                 }
             });
             count[0] = found as u64;
             Ok(())
         }
         Erased::Gpu(gpu) => {
-            let made = numbered(items, numbers);
-            gpu.select(&made, Selecting::Selected, output.erased(), count.erased().items)
+            let (made, selecting) = (numbered(items, numbers, first), Selecting::Selected);
+            select_on(gpu, scratch, &made, selecting, (output.erased(), count.erased().items))
         }
     }
 }
 
-/// The numbers of the items that are not 0, which are unsigned integers, as kernels know them.
-fn numbered(items: AnyView<'_>, numbers: Dtype) -> Made<'_> {
+/// The numbers of the items that are not 0, which are unsigned integers, as kernels know them, counted from that of the first one.
+fn numbered(items: AnyView<'_>, numbers: Dtype, first: u64) -> Made<'_> {
     let mut parts = Parts::default();
     parts.array(items.source());
-    let number = parts.numbers(numbers);
+    let number = parts.numbers(numbers, first);
     Made::selecting(items.len(), numbers.into(), number, Condition::IsSet(0), parts)
 }
 
@@ -528,7 +534,7 @@ fn bind_selection(
             check_types(&device, [items.dtype()])?;
             let bounds = bounds_of(condition, items)?;
             let way = if partitions { ByBounds::BindPartition } else { ByBounds::BindSelect };
-            let recording = by_bounds(&device, items, bounds, way, (output, count))?;
+            let recording = by_bounds(&device, None, (items, bounds), way, (output, count))?;
             return recording.ok_or(Error::NoCommands { device: device.id().to_owned() });
         }
     };
@@ -557,11 +563,11 @@ fn bind_numbers(
     items: AnyView<'_>,
     (output, count): Targets<'_, '_>,
 ) -> Result<Recording> {
-    check_numbers(items.len(), output.dtype())?;
+    check_numbers(items.len() as u64, output.dtype())?;
     check_room(items.len(), &output, &count)?;
     let device = device.at_home(|| items.home().or_else(|| output.home()));
     check_types(&device, [items.dtype(), output.dtype()])?;
-    let made = numbered(items.bits_as(unsigned(items.dtype())), output.dtype());
+    let made = numbered(items.bits_as(unsigned(items.dtype())), output.dtype(), 0);
     bind(&device, &made, Selecting::Selected, (output, count))
 }
 

@@ -1,11 +1,15 @@
 //! Arrays that come in chunks.
 
+mod select;
+
 use core::fmt;
 use std::sync::Arc;
 
 use upsweep_core::Language;
 use upsweep_cpu::Cpu;
 use upsweep_gpu::{ErasedReduce, ErasedScan};
+
+pub use select::{PositionStream, RunLengthStream, SelectStream, UniqueStream};
 
 use super::kernel::{ReduceKernel, ScanKernel, widened, widened_to};
 use super::pairs::{ReduceChunks, ScanChunks};

@@ -166,6 +166,14 @@ impl<'a> AnyView<'a> {
         Ok((bytes, self.dtype.size()))
     }
 
+    /// Checks that the host knows how many items there are.
+    pub(super) fn check_known(&self) -> Result<()> {
+        match self.place {
+            Place::Host(_) => Ok(()),
+            Place::Device(range) => View::<u8>::of(Items::Device(range)).check_known(),
+        }
+    }
+
     /// The device where the items are, if that is known.
     pub(super) fn home(&self) -> Option<Device> {
         match self.place {

@@ -7,7 +7,9 @@ use super::{Fused, Made, Parts, Place};
 use crate::backend::ViewBackend;
 use crate::erased::Erased;
 use crate::partition::{self, InParts};
-use crate::select::{Compacted, Room, bind_made, check_outputs, check_positions};
+use crate::select::{
+    Compacted, Room, Scratch, bind_made, check_outputs, check_positions, select_on,
+};
 use crate::{Apply, Array, Device, Element, GatherIndex, Recording, Result, ViewMut};
 
 /// The items of which a predicate holds, which are found out as they are read; see [`Fused::filter`].
@@ -67,7 +69,7 @@ where
         let device = &*device.at_home(|| self.items.made().home());
         let mut found = Room::new(device, self.items.len(), || self.first())?;
         let (output, count) = found.targets();
-        self.take(device, false, output, count)?;
+        self.take(device, None, false, output, count)?;
         Ok(found.compacted())
     }
 
@@ -86,7 +88,7 @@ where
         output: impl Into<ViewMut<'b, E::Item>>,
         count: impl Into<ViewMut<'c, u64>>,
     ) -> Result<()> {
-        self.take(device, false, output.into(), count.into())
+        self.take(device, None, false, output.into(), count.into())
     }
 
     /// A selection from arrays to others in a GPU's memory, to be begun as often as wanted. Everything that it needs is made here.
@@ -141,7 +143,7 @@ where
         let device = &*device.at_home(|| self.items.made().home());
         let mut all = Room::new(device, self.items.len(), || self.first())?;
         let (output, count) = all.targets();
-        self.take(device, true, output, count)?;
+        self.take(device, None, true, output, count)?;
         all.compacted().into_parts()
     }
 
@@ -158,7 +160,7 @@ where
         output: impl Into<ViewMut<'b, E::Item>>,
         count: impl Into<ViewMut<'c, u64>>,
     ) -> Result<()> {
-        self.take(device, true, output.into(), count.into())
+        self.take(device, None, true, output.into(), count.into())
     }
 
     /// All items in three parts: those of which the predicate holds; behind them those of the others of which `second` holds; and behind these
@@ -306,7 +308,7 @@ where
         let mut output = output.into().fitted(self.items.len(), self.items.bound());
         let mut count = count.into();
         self.items.check()?;
-        check_positions::<I>(self.items.len())?;
+        check_positions::<I>(self.items.len() as u64)?;
         check_outputs(self.items.len(), &output, &count)?;
         let device = device.at_home(|| self.items.made().home().or_else(|| output.home()));
         match device.kind().erased() {
@@ -317,7 +319,7 @@ where
                 Ok(())
             }
             Erased::Gpu(gpu) => {
-                let made = self.made(I::KIND, |_, parts| parts.numbers(I::DTYPE));
+                let made = self.made(I::KIND, |_, parts| parts.numbers(I::DTYPE, 0));
                 let (output, count) = (output.erased().items, count.erased().items);
                 gpu.select(&made, Selecting::Selected, output, count)
             }
@@ -345,10 +347,12 @@ where
         }
     }
 
+    /// As [`select_into`](Filtered::select_into), or with the others behind them; with what a stream keeps of a GPU.
     #[inline(never)]
-    fn take(
+    pub(crate) fn take(
         &self,
         device: &Device,
+        scratch: Scratch<'_>,
         partitions: bool,
         output: ViewMut<'_, E::Item>,
         mut count: ViewMut<'_, u64>,
@@ -369,12 +373,9 @@ where
             }
             Erased::Gpu(gpu) => {
                 let made = self.made(<E::Item as Element>::KIND, |formula, _| formula);
-                gpu.select(
-                    &made,
-                    Selecting::of(partitions),
-                    output.erased().items,
-                    count.erased().items,
-                )
+                let selecting = Selecting::of(partitions);
+                let targets = (output.erased().items, count.erased().items);
+                select_on(gpu, scratch, &made, selecting, targets)
             }
         }
     }

@@ -539,6 +539,11 @@ impl<'a> Parts<'a> {
         Formula::Item(self.arrays.len() - 1)
     }
 
+    /// Adds an array of so many items of which every `step`-th is read: its item.
+    pub(crate) fn strided(&mut self, items: usize, array: Source<'a>, step: usize) -> Formula {
+        places::read(items, array, &Place::OWN.on_line(0, step as u64), self)
+    }
+
     /// That an item of an array of so many begins a run of the same bits.
     pub(crate) fn begins(&mut self, items: usize, array: impl Fn() -> Source<'a>) -> Condition {
         let own = self.array(array());
@@ -548,9 +553,9 @@ impl<'a> Parts<'a> {
         Condition::Begins(own, places::read(items, before.whole(), &in_front, self))
     }
 
-    /// The numbers of items, counted from 0.
-    pub(crate) fn numbers(&mut self, of: Dtype) -> Formula {
-        let words = vec![0; of.size() / 4];
+    /// The numbers of items, counted from `first`, which is one of them.
+    pub(crate) fn numbers(&mut self, of: Dtype, first: u64) -> Formula {
+        let words = [first as u32, (first >> 32) as u32][..of.size() / 4].to_vec();
         let start = self.parameter(Parameter { kind: of.into(), words });
         Formula::Counted(of, start, Box::new(Index::Own))
     }
@@ -570,7 +575,7 @@ impl<'a> Parts<'a> {
     }
 
     /// A call of a function, with its fields in front of these arguments.
-    fn call<T>(
+    pub(crate) fn call<T>(
         &mut self,
         function: &impl Apply<T>,
         arguments: impl FnOnce(&mut Self) -> Vec<Formula>,
@@ -581,7 +586,7 @@ impl<'a> Parts<'a> {
         Formula::Call(function.function(), all)
     }
 
-    fn kinds(&self) -> Vec<upsweep_core::Kind> {
+    pub(crate) fn kinds(&self) -> Vec<upsweep_core::Kind> {
         self.parameters.iter().map(|parameter| parameter.kind).collect()
     }
 
