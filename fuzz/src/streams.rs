@@ -1,7 +1,8 @@
-//! Reductions and check_scan in chunk_lengths.
+//! Reductions, scans and compactions in chunks.
 
 use upsweep::any::{self, Op};
-use upsweep::{Direction, Error, Operator, Reduce, ReduceStream, ScanStream, Widen};
+use upsweep::reference::compaction;
+use upsweep::{Direction, Dtype, Error, Number, Operator, Reduce, ReduceStream, ScanStream, Widen};
 use upsweep_testing::{
     Affine, Compose, Input, Last, Sample, assert_same, expected_reduce, expected_scan,
 };
@@ -12,15 +13,14 @@ use crate::runtime_typed::{
     self, assert_same_value, choose_operator, reduce_problem, scan_problem,
 };
 
-/// Reductions and check_scan in chunk_lengths, also of refused lengths, with the whole.
+/// Reductions, scans and compactions in chunks, also of refused lengths, with the whole.
 pub fn streams(data: &[u8]) {
     let bytes = &mut InputBytes(data);
     if !bytes.wants_custom_operator() {
-        return if bytes.bool() {
-            check_runtime_typed_reduce(bytes)
-        } else {
-            check_runtime_typed_scan(bytes)
-        };
+        return choose_arm!(bytes;
+            check_runtime_typed_reduce, check_runtime_typed_scan,
+            check_compactions::<u8>, check_compactions::<f32>,
+        );
     }
     choose_arm!(bytes;
         check_scan::<u32, u32, _>(Last), check_scan::<Affine<u32>, Affine<u32>, _>(Compose),
@@ -181,4 +181,54 @@ where
         let expected = expected_reduce(&items[..seen], &problem);
         assert_same(&[stream.finish()], &[expected], O::NAME);
     }
+}
+
+/// Positions, selections and runs of few values, in chunks of any lengths.
+fn check_compactions<T: Sample + Number>(bytes: &mut InputBytes<'_>) {
+    let (device, values) = (bytes.device(), 1 + bytes.byte() % 4);
+    let lengths: Vec<usize> = (0..bytes.byte() % 9)
+        .map(|_| match bytes.byte() % 4 {
+            0 => 0,
+            1 => 1,
+            2 => bytes.byte().into(),
+            _ => bytes.below(5000),
+        })
+        .collect();
+    let items = bytes.array::<u8>();
+    let items: Vec<T> =
+        items.into_iter().map(|item| T::from_bits((item % values).into())).collect();
+    let mut select = any::SelectStream::new(&device, T::DTYPE);
+    let mut unique = any::UniqueStream::new(&device, T::DTYPE);
+    let mut positions = any::PositionStream::new(&device, Dtype::U64).expect("a stream");
+    let mut runs = any::RunLengthStream::new(&device, T::DTYPE, Dtype::U32).expect("a stream");
+    let (mut kept, mut firsts, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut run_values, mut run_lengths) = (Vec::new(), Vec::new());
+    let mut rest = items.as_slice();
+    for length in lengths.into_iter().chain([items.len()]) {
+        let (chunk, behind) = rest.split_at(length.min(rest.len()));
+        rest = behind;
+        let (mut output, mut count) = (vec![T::from_bits(0x55); chunk.len()], [0]);
+        select.next(chunk, chunk, &mut output, &mut count).expect("a chunk");
+        kept.extend_from_slice(&output[..count[0] as usize]);
+        unique.next(chunk, &mut output, &mut count).expect("a chunk");
+        firsts.extend_from_slice(&output[..count[0] as usize]);
+        let mut counts = vec![0u32; chunk.len()];
+        runs.next(chunk, &mut output, &mut counts, &mut count).expect("a chunk");
+        run_values.extend_from_slice(&output[..count[0] as usize]);
+        run_lengths.extend(counts[..count[0] as usize].iter().map(|count| u64::from(*count)));
+        let mut found = vec![0u64; chunk.len()];
+        positions.next(chunk, &mut found, &mut count).expect("a chunk");
+        numbers.extend_from_slice(&found[..count[0] as usize]);
+    }
+    if let Some((value, length)) = runs.finish() {
+        run_values.push(value.get::<T>().expect("the type of items"));
+        run_lengths.push(length);
+    }
+    let context = format!("{} {} of {values} values", items.len(), T::DTYPE);
+    assert_same(&kept, &compaction::select(&items, &items), &context);
+    assert_same(&numbers, &compaction::positions(&items), &context);
+    let (values, lengths) = compaction::run_length_encode(&items);
+    assert_same(&firsts, &values, &context);
+    assert_same(&run_values, &values, &context);
+    assert_same(&run_lengths, &lengths, &context);
 }
