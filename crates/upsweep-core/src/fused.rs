@@ -142,6 +142,8 @@ pub enum Formula {
     Counted(Dtype, usize, Box<Index>),
     /// The prefix that a scan has found.
     Prefix,
+    /// 1 of an item of which a condition holds, else 0. No part of another formula.
+    Counts(Box<Condition>),
     /// What a function gives.
     Call(&'static Function, Vec<Formula>),
 }
@@ -214,6 +216,8 @@ impl Formula {
                 terms.counted(*of, *start, &index.text(of.size() > 4, functions, terms))
             }
             Formula::Prefix => terms.prefix(),
+            // Conditions are text of the backends'.
+            Formula::Counts(_) => String::new(),
             Formula::Call(function, arguments) => {
                 let Some(named) = functions.named(function) else { return String::new() };
                 let arguments = arguments.iter().zip(&named.parameters);
@@ -248,6 +252,7 @@ impl Formula {
             Formula::Call(_, arguments) => {
                 arguments.iter().for_each(|argument| argument.for_each(body));
             }
+            Formula::Counts(condition) => condition.for_each(body),
             Formula::Item(_) | Formula::Value(_) | Formula::Prefix => {}
         }
         body(self);
@@ -295,6 +300,7 @@ impl PartialEq for Formula {
             (Formula::Item(own), Formula::Item(other)) => own == other,
             (Formula::Value(own), Formula::Value(other)) => own == other,
             (Formula::Prefix, Formula::Prefix) => true,
+            (Formula::Counts(own), Formula::Counts(other)) => own == other,
             (
                 Formula::Anywhere { array, index, last },
                 Formula::Anywhere { array: other, index: number, last: end },
@@ -320,6 +326,7 @@ impl Hash for Formula {
             Formula::Anywhere { array, index, last } => (array, index, last).hash(state),
             Formula::Counted(of, start, index) => (of, start, index).hash(state),
             Formula::Prefix => {}
+            Formula::Counts(condition) => condition.hash(state),
             Formula::Call(function, arguments) => {
                 core::ptr::from_ref(*function).hash(state);
                 arguments.hash(state);
@@ -394,6 +401,26 @@ impl Condition {
         }
     }
 
+    /// The same of those arrays alone that have its flags, whose numbers are added to `arrays`; `None` if anything else says it.
+    fn by_flags(&self, arrays: &mut Vec<usize>) -> Option<Self> {
+        Some(match self {
+            Self::All => Self::All,
+            Self::IsSet(array) => {
+                let known = arrays.iter().position(|other| other == array);
+                Self::IsSet(known.unwrap_or_else(|| {
+                    arrays.push(*array);
+                    arrays.len() - 1
+                }))
+            }
+            Self::Not(other) => Self::Not(Box::new(other.by_flags(arrays)?)),
+            Self::Both(own, other) => {
+                let own = own.by_flags(arrays)?;
+                Self::Both(Box::new(own), Box::new(other.by_flags(arrays)?))
+            }
+            Self::Holds(_) | Self::Begins(..) => return None,
+        })
+    }
+
     /// Of three parts, of which this condition says the first and another one the second: the conditions of each.
     #[must_use]
     pub fn in_three(self, second: Self) -> [Self; 3] {
@@ -404,7 +431,7 @@ impl Condition {
     }
 }
 
-/// The kind by which items are dealt out that are made of no array.
+/// The kind by which items are dealt out that are made of no array; and of numbers that say whether a condition holds.
 const COUNTED: Kind = Kind::Number(Dtype::U32);
 
 impl Recipe {
@@ -453,6 +480,27 @@ impl Recipe {
             }
         });
         functions
+    }
+
+    /// A recipe of as many numbers as items, 1 where the condition holds and else 0, whose sum is how many are selected; and which of the arrays
+    /// it reads in order. Flags are read without the items beside them.
+    pub fn counts(&self) -> (Self, Vec<usize>) {
+        let condition = self.condition.clone().unwrap_or(Condition::All);
+        let mut flags = Vec::new();
+        let (condition, arrays, anywhere) = match condition.by_flags(&mut flags) {
+            Some(condition) if !flags.is_empty() => (condition, flags, Vec::new()),
+            _ => (condition, (0..self.arrays.len()).collect(), self.anywhere.clone()),
+        };
+        let counted = Self {
+            item: COUNTED,
+            arrays: arrays.iter().map(|&array| self.arrays[array]).collect(),
+            anywhere,
+            parameters: self.parameters.clone(),
+            formula: Formula::Counts(Box::new(condition)),
+            written: None,
+            condition: None,
+        };
+        (counted, arrays)
     }
 
     /// What is read or handed over as a value, arrays and all.

@@ -87,7 +87,12 @@ impl FusedInput {
     pub fn item_text<S: Syntax, T: Terms>(&self, terms: &T, front: Option<&T>) -> String {
         let Self { recipe, functions } = self;
         let Some(condition) = &recipe.condition else {
-            return recipe.formula.text(functions, terms);
+            let Formula::Counts(condition) = &recipe.formula else {
+                return recipe.formula.text(functions, terms);
+            };
+            let holds = self.condition_text::<S, T>(condition, terms, front);
+            let [one, none] = ["1", "0"].map(|digits| S::literal(Scalar::U32, digits));
+            return S::select(&holds, &one, &none);
         };
         let is_selected = self.condition_text::<S, T>(condition, terms, front);
         S::structure("Item", &[recipe.formula.text_as("Payload", functions, terms), is_selected])

@@ -167,7 +167,7 @@ fn bind_types<'a, G: Primitives>(
 }
 
 /// A reduction into the one item of `result`.
-fn bind_job<'a, G: Primitives>(
+pub(crate) fn bind_job<'a, G: Primitives>(
     gpu: &Arc<G>,
     workspace: &mut G::Workspace,
     job: Job<'_, 'a, G>,

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use upsweep_core::{Condition, Dtype, Error, Kind, Language, Recipe, Result, Source, Sum};
 
-use crate::arrays::{ErasedTarget, Ingredients, Part, check_lengths};
+use crate::arrays::{ErasedTarget, Ingredients, Inputs, Part, check_lengths};
 use crate::erased::{ErasedType, Signature};
 use crate::layout::field_names;
 use crate::on_device::{self, Written};
-use crate::options::{Form, ScanOptions};
+use crate::options::{Form, ReduceOptions, ScanOptions};
 use crate::primitives::{Job, Primitives, SelectOutputs};
+use crate::reduce;
 use crate::{Custom, Op, OperatorValues, Scalar, Syntax, Types};
 
 /// What becomes of items of which some are selected.
@@ -248,10 +249,7 @@ pub fn bind<'a, G: Primitives>(
         return bind_types(gpu, workspace, read, types, selecting, to, options);
     }
     // Recordings that run one behind another have scratch memory of their own.
-    let counted = SelectOutputs { items: None, lengths: None, count };
-    let own = &mut G::Workspace::default();
-    let way = Selecting::Counted;
-    let first = bind_types(gpu, own, read, types.clone(), way, counted, options)?;
+    let first = bind_count(gpu, &mut G::Workspace::default(), read, count, options)?;
     let second = bind_types(gpu, workspace, read, types, selecting, to, options)?;
     Ok(G::joined(first, second))
 }
@@ -322,6 +320,35 @@ pub fn count<G: Primitives>(
     outputs.finish(gpu, 0, None)
 }
 
+/// How many items the recipe's condition holds of, into the one item of `count`: a sum of ones, which reads nothing but what the condition
+/// asks for. A GPU without integers of 64 bits scans them.
+fn bind_count<'a, 'b: 'a, G: Primitives>(
+    gpu: &Arc<G>,
+    workspace: &mut G::Workspace,
+    (made, uploaded): (&Ingredients<'_, G::Slice<'b>>, &'a [Option<G::Buffer>]),
+    count: G::Slice<'a>,
+    options: &ScanOptions,
+) -> Result<G::Bound<'a>> {
+    let (recipe, arrays) = made.recipe.counts();
+    let sum = Signature::of::<u32, u64, u64, Sum>(&Sum, G::LANGUAGE);
+    let Ok(types) = gpu.types_of_made(&recipe, &sum) else {
+        let counting = signature(made.recipe, made.items, G::LANGUAGE);
+        let types = gpu.types_of_made(made.recipe, &counting)?;
+        let to = SelectOutputs { items: None, lengths: None, count };
+        let (read, way) = ((made, uploaded), Selecting::Counted);
+        return bind_types(gpu, workspace, read, types, way, to, options);
+    };
+    made.check(G::MOST_ARRAYS)?;
+    let slices = on_device::stored_all::<G>(made, uploaded)?;
+    let words = [made.words, &types.values.handed()].concat();
+    let all = on_device::inputs(made, &slices, &words)?;
+    let in_order: Vec<_> = arrays.iter().map(|&array| all.arrays[array]).collect();
+    let anywhere = if recipe.anywhere.is_empty() { &[][..] } else { all.anywhere };
+    let inputs = Inputs { arrays: &in_order, anywhere, ..all };
+    let job = Job { types, inputs, init: None };
+    reduce::bind_job(gpu, workspace, job, count, &ReduceOptions::default())
+}
+
 /// What a call writes: items, of runs their lengths, and one or two counts.
 struct Outputs<'a, 'b, G: Primitives> {
     items: Option<Written<'a, 'b, G>>,
@@ -364,13 +391,17 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
         selecting: Selecting,
         options: &ScanOptions,
     ) -> Result<()> {
-        let types =
-            gpu.types_of_made(made.recipe, &signature(made.recipe, made.items, G::LANGUAGE))?;
         let counts = self.counts.slice()?;
         if made.items == 0 {
             return gpu.to_device(&counts, &[0; 16][..8 * counts.len().min(2)]);
         }
         let counts = counts_of(selecting, counts)?;
+        if selecting == Selecting::Counted {
+            let bound = bind_count(gpu, workspace, (made, uploaded), counts, options)?;
+            return gpu.begin(&bound);
+        }
+        let types =
+            gpu.types_of_made(made.recipe, &signature(made.recipe, made.items, G::LANGUAGE))?;
         let items = self.items.as_ref().filter(|_| selecting.writes());
         let items = items.map(Written::slice).transpose()?;
         let lengths = self.lengths.as_ref().map(Written::slice).transpose()?;

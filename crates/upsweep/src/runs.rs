@@ -5,7 +5,7 @@ use upsweep_gpu::Selecting;
 
 use crate::backend::ViewBackend;
 use crate::erased::Erased;
-use crate::fused::{Fused, Made, Parts, Source};
+use crate::fused::{Made, Parts, Source};
 use crate::select::{
     Room, Scratch, check_length, check_outputs, copied, first_of, room, select_on,
 };
