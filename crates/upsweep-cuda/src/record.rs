@@ -37,11 +37,11 @@ impl<'a> Bound<'a> {
         Self { ready: ready.into_iter().collect(), strategy, borrowed }
     }
 
-    /// The same, and another behind it.
+    /// The same, and another behind it, which has the strategy.
     pub(crate) fn then(mut self, other: Self) -> Self {
         self.ready.extend(other.ready);
         self.borrowed.extend(other.borrowed);
-        self
+        Self { strategy: other.strategy, ..self }
     }
 }
 

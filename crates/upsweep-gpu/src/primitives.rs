@@ -142,7 +142,7 @@ pub trait GpuDevice: Send + Sync + Sized {
         Ok(())
     }
 
-    /// The one, and the other behind it.
+    /// The one, and the other behind it, whose strategy both have.
     fn joined<'a>(first: Self::Bound<'a>, second: Self::Bound<'a>) -> Self::Bound<'a>;
 
     /// Launches what is bound to its arrays, and does not wait.

@@ -100,11 +100,11 @@ impl Recording {
         record(&self.dispatches, pass);
     }
 
-    /// The same, and another behind it.
+    /// The same, and another behind it, which has the strategy.
     pub(crate) fn then(mut self, other: Self) -> Self {
         self.dispatches.extend(other.dispatches);
         self.states.extend(other.states);
-        Self { scratch: self.scratch + other.scratch, ..self }
+        Self { scratch: self.scratch + other.scratch, strategy: other.strategy, ..self }
     }
 
     /// The same operation so many times, one after another.
