@@ -4,7 +4,7 @@
 constexpr bool FITS_STAGE = STAGED && sizeof(OutMemory) <= sizeof(StagedItem);
 
 /// The rows of a warp of a whole chunk that is staged, in front of which `into` items are selected: all go to neighbours where they were staged,
-/// and from there to the output in one run. Which are selected was found out with the total. For items that are written row by row, see
+/// and from there to the output in one run. For items that are written row by row, see
 /// `emit_row`.
 __forceinline__ void emit_rows(const Chunk& chunk, u32 warp, u32 lane, Acc into, const SelectedOfRows& selected) {
     const Scan& scan = chunk.scan;
@@ -14,7 +14,10 @@ __forceinline__ void emit_rows(const Chunk& chunk, u32 warp, u32 lane, Acc into,
 #pragma unroll
     for (u32 r = 0; r < ROWS; ++r) {
         rows[r] = chunk.staged<false>(warp * ROWS + r, lane);
-        rows[r].selected = selected.of(r);
+        // To compare again what is in front would take more than to have kept it; to look at a flag again takes less.
+        if (COMPARES) {
+            rows[r].selected = selected.of(r);
+        }
         own[r] = count;
 #pragma unroll
         for (u32 k = 0; k < GROUP; ++k) {
