@@ -136,31 +136,29 @@ impl Compaction {
                 any::bind_probe_copy(device, &run.items, &mut room)?
             }
         };
-        let first = run.begin()?;
-        let strategy = run.recording.as_ref().and_then(Recording::strategy);
-        let measure = |run: &mut OnGpu<'_>| {
+        let strategy = run.recording.strategy();
+        let measure = |run: &OnGpu<'_>| {
             wake(device, self.bytes())?;
             in_turns(2, effort.samples, &mut |which, runs| match which {
-                0 => run.seconds(runs),
+                0 => seconds(device, &run.recording, runs),
                 _ => seconds(device, &limit, runs),
             })
         };
         let slow = |limits: &[f64]| shortest_if_slow(device, true, 2 * copied, limits);
-        let mut found = measure(&mut run)?;
+        let mut found = measure(&run)?;
         let mut shortest = slow(&found[1]);
         // Whatever made the device slow, waking it anew is what can be done.
         if shortest.is_some() {
-            found = measure(&mut run)?;
+            found = measure(&run)?;
             shortest = slow(&found[1]);
         }
         let (jobs, limits) = (&found[0], &found[1]);
         let runs = u32::try_from(effort.samples).unwrap_or(u32::MAX);
-        let profile = match run.recording.as_ref().filter(|_| effort.profile) {
-            Some(recording) => recording.profile(runs)?,
-            None => None,
-        };
+        let profile = if effort.profile { run.recording.profile(runs)? } else { None };
         let energy = effort.energy.then(|| {
-            energy::of_call(device, median(jobs), &mut |runs| run.seconds(runs).map(drop))
+            energy::of_call(device, median(jobs), &mut |runs| {
+                seconds(device, &run.recording, runs).map(drop)
+            })
         });
         if !run.is_right()? {
             return Ok((strategy, Outcome::wrong()));
@@ -170,7 +168,7 @@ impl Compaction {
             min: jobs[0],
             max: jobs[jobs.len() - 1],
             limit: median(limits),
-            first,
+            first: run.first,
             bytes: self.bytes(),
             limit_bytes: 2 * copied,
         };
@@ -185,83 +183,39 @@ impl Compaction {
 /// A compaction on a GPU, where its arrays are.
 struct OnGpu<'a> {
     of: &'a Compaction,
-    device: &'a Device,
     items: AnyArray,
-    flags: Array<u8>,
     output: AnyArray,
     lengths: Array<u32>,
     count: Array<u64>,
-    /// What is run again and again. Without one, calls one behind another are timed by the clock of the host.
-    recording: Option<Recording>,
+    /// What is run again and again.
+    recording: Recording,
+    /// Seconds in which it was made, and ran for the first time.
+    first: f64,
 }
 
 impl<'a> OnGpu<'a> {
-    fn new(of: &'a Compaction, device: &'a Device) -> Result<Self> {
-        let items = AnyView::from_bytes(of.dtype, of.items.bytes())?;
-        Ok(Self {
-            of,
-            device,
-            items: AnyArray::from_view(device, items)?,
-            flags: Array::from_slice(device, &of.flags)?,
-            output: AnyArray::filled(device, of.len(), poison(of.written()))?,
-            lengths: Array::filled(device, of.room_for_lengths(), u32::MAX)?,
-            count: Array::filled(device, 1, u64::MAX)?,
-            recording: None,
-        })
-    }
-
-    /// Makes the recording, runs for the first time, and gives the seconds of both.
-    fn begin(&mut self) -> Result<f64> {
-        self.device.wait()?;
+    fn new(of: &'a Compaction, device: &Device) -> Result<Self> {
+        let items = AnyArray::from_view(device, AnyView::from_bytes(of.dtype, of.items.bytes())?)?;
+        let flags = Array::from_slice(device, &of.flags)?;
+        let mut output = AnyArray::filled(device, of.len(), poison(of.written()))?;
+        let mut lengths = Array::filled(device, of.room_for_lengths(), u32::MAX)?;
+        let mut count = Array::filled(device, 1, u64::MAX)?;
+        device.wait()?;
         let start = Instant::now();
-        let Self { of, device, items, flags, output, lengths, count, recording } = self;
-        match of.primitive {
-            Primitive::Positions => {
-                *recording = Some(any::bind_positions(device, &*items, output, count)?);
-            }
-            Primitive::Select => {
-                *recording = Some(any::bind_select(device, &*items, &*flags, output, count)?);
-            }
-            Primitive::Unique => {
-                *recording = Some(any::bind_unique(device, &*items, output, count)?);
-            }
+        let (to, number) = (&mut output, &mut count);
+        let recording = match of.primitive {
+            Primitive::Positions => any::bind_positions(device, &items, to, number)?,
+            Primitive::Select => any::bind_select(device, &items, &flags, to, number)?,
+            Primitive::Unique => any::bind_unique(device, &items, to, number)?,
             Primitive::RunLengthEncode => {
-                let encode = any::bind_run_length_encode;
-                *recording = Some(encode(device, &*items, output, lengths, count)?);
+                any::bind_run_length_encode(device, &items, to, &mut lengths, number)?
             }
-            _ => {
-                *recording = Some(any::bind_partition(device, &*items, &*flags, output, count)?);
-            }
-        }
-        self.submit()?;
-        self.device.wait()?;
-        Ok(start.elapsed().as_secs_f64())
-    }
-
-    fn submit(&mut self) -> Result<()> {
-        let Self { of, device, items, flags, output, lengths, count, recording } = self;
-        match recording {
-            Some(recording) => recording.submit(),
-            None => {
-                let from = (items.view(), AnyView::from(&*flags));
-                let to = (output.view_mut(), AnyViewMut::from(lengths));
-                of.call(device, from, to, count.into())
-            }
-        }
-    }
-
-    /// Seconds of so many runs.
-    fn seconds(&mut self, runs: u32) -> Result<Vec<f64>> {
-        if let Some(recording) = &self.recording {
-            return seconds(self.device, recording, runs);
-        }
-        self.device.wait()?;
-        let start = Instant::now();
-        for _ in 0..runs {
-            self.submit()?;
-        }
-        self.device.wait()?;
-        Ok(vec![start.elapsed().as_secs_f64() / f64::from(runs)])
+            _ => any::bind_partition(device, &items, &flags, to, number)?,
+        };
+        recording.submit()?;
+        device.wait()?;
+        let first = start.elapsed().as_secs_f64();
+        Ok(Self { of, items, output, lengths, count, recording, first })
     }
 
     /// Whether one more run leaves what the reference does.
@@ -271,7 +225,8 @@ impl<'a> OnGpu<'a> {
         let poison = AnyView::from_bytes(of.written(), &cast_slice(&poison)[..bytes])?;
         self.output.copy_from(poison)?;
         self.count.copy_from_slice(&[u64::MAX])?;
-        self.submit()?;
+        self.lengths.copy_from_slice(&vec![u32::MAX; self.of.room_for_lengths()])?;
+        self.recording.submit()?;
         let is_right = self.output.to_bytes()?.starts_with(&of.expected)
             && self.lengths.to_vec()?.starts_with(&of.lengths);
         Ok(is_right && self.count.to_vec()? == [of.kept as u64])
