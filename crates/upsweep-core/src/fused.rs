@@ -143,7 +143,7 @@ pub enum Formula {
     /// The prefix that a scan has found.
     Prefix,
     /// 1 of an item of which a condition holds, else 0. No part of another formula.
-    Counts(Box<Condition>),
+    Indicator(Box<Condition>),
     /// What a function gives.
     Call(&'static Function, Vec<Formula>),
 }
@@ -217,7 +217,7 @@ impl Formula {
             }
             Formula::Prefix => terms.prefix(),
             // Conditions are text of the backends'.
-            Formula::Counts(_) => String::new(),
+            Formula::Indicator(_) => String::new(),
             Formula::Call(function, arguments) => {
                 let Some(named) = functions.named(function) else { return String::new() };
                 let arguments = arguments.iter().zip(&named.parameters);
@@ -252,7 +252,7 @@ impl Formula {
             Formula::Call(_, arguments) => {
                 arguments.iter().for_each(|argument| argument.for_each(body));
             }
-            Formula::Counts(condition) => condition.for_each(body),
+            Formula::Indicator(condition) => condition.for_each(body),
             Formula::Item(_) | Formula::Value(_) | Formula::Prefix => {}
         }
         body(self);
@@ -300,7 +300,7 @@ impl PartialEq for Formula {
             (Formula::Item(own), Formula::Item(other)) => own == other,
             (Formula::Value(own), Formula::Value(other)) => own == other,
             (Formula::Prefix, Formula::Prefix) => true,
-            (Formula::Counts(own), Formula::Counts(other)) => own == other,
+            (Formula::Indicator(own), Formula::Indicator(other)) => own == other,
             (
                 Formula::Anywhere { array, index, last },
                 Formula::Anywhere { array: other, index: number, last: end },
@@ -326,7 +326,7 @@ impl Hash for Formula {
             Formula::Anywhere { array, index, last } => (array, index, last).hash(state),
             Formula::Counted(of, start, index) => (of, start, index).hash(state),
             Formula::Prefix => {}
-            Formula::Counts(condition) => condition.hash(state),
+            Formula::Indicator(condition) => condition.hash(state),
             Formula::Call(function, arguments) => {
                 core::ptr::from_ref(*function).hash(state);
                 arguments.hash(state);
@@ -391,13 +391,13 @@ impl Condition {
         }
     }
 
-    /// Whether items are compared with those in front of them.
-    pub fn compares(&self) -> bool {
+    /// What is compared with the same of the item in front, if that is asked for.
+    pub fn compared(&self) -> Option<&Formula> {
         match self {
-            Self::Begins(..) => true,
-            Self::Not(other) => other.compares(),
-            Self::Both(own, other) => own.compares() || other.compares(),
-            Self::All | Self::Holds(_) | Self::IsSet(_) => false,
+            Self::Begins(own, _) => Some(own),
+            Self::Not(other) => other.compared(),
+            Self::Both(own, other) => own.compared().or_else(|| other.compared()),
+            Self::All | Self::Holds(_) | Self::IsSet(_) => None,
         }
     }
 
@@ -484,7 +484,7 @@ impl Recipe {
 
     /// A recipe of as many numbers as items, 1 where the condition holds and else 0, whose sum is how many are selected; and which of the arrays
     /// it reads in order. Flags are read without the items beside them.
-    pub fn counts(&self) -> (Self, Vec<usize>) {
+    pub fn indicator(&self) -> (Self, Vec<usize>) {
         let condition = self.condition.clone().unwrap_or(Condition::All);
         let mut flags = Vec::new();
         let (condition, arrays, anywhere) = match condition.by_flags(&mut flags) {
@@ -496,7 +496,7 @@ impl Recipe {
             arrays: arrays.iter().map(|&array| self.arrays[array]).collect(),
             anywhere,
             parameters: self.parameters.clone(),
-            formula: Formula::Counts(Box::new(condition)),
+            formula: Formula::Indicator(Box::new(condition)),
             written: None,
             condition: None,
         };
@@ -535,9 +535,9 @@ impl Recipe {
         self.word_of(self.parameters.len())
     }
 
-    /// The numbers of items that arrays are read at anywhere, in the order of the arrays, and the parameters that say which of
-    /// their items is the last.
-    pub fn indices(&self) -> Vec<(&Index, usize)> {
+    /// Of arrays that are read anywhere, in their order, and as far as anything asks for them: which one, the numbers of items that it is read at, and
+    /// the parameter that says which of its items is the last.
+    pub fn indices(&self) -> Vec<(usize, &Index, usize)> {
         let mut indices = vec![None; self.anywhere.len()];
         self.for_each(&mut |part| {
             if let Formula::Anywhere { array, index, last } = part
@@ -546,6 +546,7 @@ impl Recipe {
                 *own = Some((&**index, *last));
             }
         });
-        indices.into_iter().flatten().collect()
+        let found = indices.into_iter().enumerate();
+        found.filter_map(|(array, found)| found.map(|(index, last)| (array, index, last))).collect()
     }
 }

@@ -569,6 +569,19 @@ fn selections_compile() {
             let (_, shaders) = kernels.unwrap_or_else(|error| panic!("{error}"));
             shaders.iter().for_each(|shader| all_kernels.add(shader, arch));
         }
+        // How many there are is a sum. Runs are not counted by themselves.
+        if recipe.condition.as_ref().and_then(Condition::compared).is_some() {
+            continue;
+        }
+        let (counted, _) = recipe.indicator();
+        let types = Types::of_made(&counted, &testing::signature::<u32, u64, u64, _>(&Sum));
+        let types = types.expect("it has a text");
+        let Some(&arch) = archs.get(number % archs.len().max(1)) else { return };
+        let width = counted.items_of_access() * types.item.size() as u32;
+        let (options, reads) = (ReduceOptions::default(), Reads { width, skewed: false });
+        let kernel = Reduction::kernel("cuda:0", &types, &options, 1 << 28, reads);
+        let (_, shader) = kernel.unwrap_or_else(|error| panic!("{error}"));
+        all_kernels.add(&shader, arch);
     }
     all_kernels.compile(1);
 }

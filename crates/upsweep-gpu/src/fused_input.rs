@@ -59,11 +59,10 @@ impl FusedInput {
 
     /// Whether the items of the first array are compared with those in front of them, and nothing else is read out of order.
     pub fn compares(&self) -> bool {
-        let Recipe { arrays, anywhere, condition, .. } = &self.recipe;
-        let first = Formula::Item(0);
-        matches!(condition, Some(Condition::Begins(own, Formula::Anywhere { array: 0, .. })) if *own == first)
-            && anywhere.len() == 1
-            && anywhere.first() == arrays.first()
+        let Recipe { arrays, anywhere, formula, condition, .. } = &self.recipe;
+        let is_moved = matches!(formula, Formula::Item(_));
+        let is_compared = matches!(condition, Some(Condition::Begins(Formula::Item(0), _)));
+        is_moved && is_compared && anywhere.len() == 1 && anywhere.first() == arrays.first()
     }
 
     /// The functions' text.
@@ -87,7 +86,7 @@ impl FusedInput {
     pub fn item_text<S: Syntax, T: Terms>(&self, terms: &T, front: Option<&T>) -> String {
         let Self { recipe, functions } = self;
         let Some(condition) = &recipe.condition else {
-            let Formula::Counts(condition) = &recipe.formula else {
+            let Formula::Indicator(condition) = &recipe.formula else {
                 return recipe.formula.text(functions, terms);
             };
             let holds = self.condition_text::<S, T>(condition, terms, front);

@@ -3,7 +3,7 @@
 //! - [`Primitives`] are what a backend says of its GPU: its memory ([`GpuDevice`]), and how kernels of reductions ([`BindReduce`]), scans
 //!   ([`BindScan`]), segments ([`BindSegmented`]) and selections ([`BindSelect`]) are bound to arrays there.
 //! - [`reduce`], [`scan`] and [`segmented`] are calls, made with these: what is checked, brought to the device, bound, begun and brought
-//!   back. [`Calls`] are the same with Rust's types. [`ReduceOptions`], [`ScanOptions`] and [`Form`]: what is asked for.
+//!   back. [`Calls`] are the same with Rust's types. [`ReduceOptions`], [`ScanOptions, SelectOptions`] and [`Form`]: what is asked for.
 //! - [`OnGpu`], a GPU and how it is to be used, implements [`Backend`](upsweep_core::Backend) with that: arrays of the host
 //!   that are too long for one piece, and streams.
 //! - [`Source`] and [`Target`] are items of the host or of a device; [`Part`] is what a backend's slice can;

@@ -39,6 +39,21 @@ impl From<&GpuOptions> for ScanOptions {
     }
 }
 
+/// Strategy and policy of a selection; what is not given is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SelectOptions {
+    /// Of what selects.
+    pub scan: ScanOptions,
+    /// Of what counts first, or only.
+    pub count: ReduceOptions,
+}
+
+impl From<&GpuOptions> for SelectOptions {
+    fn from(options: &GpuOptions) -> Self {
+        Self { scan: options.into(), count: options.into() }
+    }
+}
+
 /// The words of a start value.
 pub type Init = Option<Words>;
 

@@ -142,7 +142,7 @@ pub trait GpuDevice: Send + Sync + Sized {
         Ok(())
     }
 
-    /// The one, and the other behind it, whose strategy both have.
+    /// The one, and the other behind it. The strategy that is told is the other's.
     fn joined<'a>(first: Self::Bound<'a>, second: Self::Bound<'a>) -> Self::Bound<'a>;
 
     /// Launches what is bound to its arrays, and does not wait.

@@ -11,7 +11,7 @@ use crate::arrays::{ErasedTarget, Ingredients, Inputs, Part, check_lengths};
 use crate::erased::{ErasedType, Signature};
 use crate::layout::field_names;
 use crate::on_device::{self, Written};
-use crate::options::{Form, ReduceOptions, ScanOptions};
+use crate::options::{Form, ScanOptions, SelectOptions};
 use crate::primitives::{Job, Primitives, SelectOutputs};
 use crate::reduce;
 use crate::{Custom, Op, OperatorValues, Scalar, Syntax, Types};
@@ -23,7 +23,7 @@ pub enum Selecting {
     Selected,
     /// All are written: those that are selected, and the others behind them. It was counted before.
     Partitioned,
-    /// They are counted.
+    /// They are counted, on a GPU without integers of 64 bits. Others have a sum of ones for that.
     Counted,
     /// Those that are selected are written behind as many as the first of two counts says; the second gets how many there are up to them.
     Behind,
@@ -131,7 +131,7 @@ pub fn select<G: Primitives>(
     made: &Ingredients<'_, G::Slice<'_>>,
     selecting: Selecting,
     [output, count]: [ErasedTarget<'_, G::Slice<'_>>; 2],
-    options: &ScanOptions,
+    options: &SelectOptions,
 ) -> Result<()> {
     let items = usize::try_from(made.items).unwrap_or(usize::MAX);
     check_lengths(items, output.len())?;
@@ -162,7 +162,7 @@ pub fn partition3<G: Primitives>(
     made: &Ingredients<'_, G::Slice<'_>>,
     second: &Condition,
     [output, borders]: [ErasedTarget<'_, G::Slice<'_>>; 2],
-    options: &ScanOptions,
+    options: &SelectOptions,
 ) -> Result<()> {
     let items = usize::try_from(made.items).unwrap_or(usize::MAX);
     check_lengths(items, output.len())?;
@@ -208,7 +208,7 @@ pub fn run_length_encode<G: Primitives>(
     made: &Ingredients<'_, G::Slice<'_>>,
     [values, lengths, count]: [ErasedTarget<'_, G::Slice<'_>>; 3],
     length: Dtype,
-    options: &ScanOptions,
+    options: &SelectOptions,
 ) -> Result<()> {
     let items = usize::try_from(made.items).unwrap_or(usize::MAX);
     check_lengths(items, values.len())?;
@@ -233,7 +233,7 @@ pub fn bind<'a, G: Primitives>(
     made: &Ingredients<'_, G::Slice<'a>>,
     selecting: Selecting,
     to: SelectOutputs<G::Slice<'a>>,
-    options: &ScanOptions,
+    options: &SelectOptions,
 ) -> Result<G::Bound<'a>> {
     let items = usize::try_from(made.items).unwrap_or(usize::MAX);
     let count = to.count;
@@ -246,11 +246,11 @@ pub fn bind<'a, G: Primitives>(
     }
     let read = (made, &[][..]);
     if selecting != Selecting::Partitioned {
-        return bind_types(gpu, workspace, read, types, selecting, to, options);
+        return bind_types(gpu, workspace, read, types, selecting, to, &options.scan);
     }
     // Recordings that run one behind another have scratch memory of their own.
     let first = bind_count(gpu, &mut G::Workspace::default(), read, count, options)?;
-    let second = bind_types(gpu, workspace, read, types, selecting, to, options)?;
+    let second = bind_types(gpu, workspace, read, types, selecting, to, &options.scan)?;
     Ok(G::joined(first, second))
 }
 
@@ -265,7 +265,7 @@ pub fn bind_partition3<'a, G: Primitives>(
     made: &Ingredients<'_, G::Slice<'a>>,
     second: &Condition,
     to: SelectOutputs<G::Slice<'a>>,
-    options: &ScanOptions,
+    options: &SelectOptions,
 ) -> Result<G::Bound<'a>> {
     let items = usize::try_from(made.items).unwrap_or(usize::MAX);
     let borders = to.count;
@@ -279,7 +279,7 @@ pub fn bind_partition3<'a, G: Primitives>(
         let made = Ingredients { recipe, ..*made };
         let types = gpu.types_of_made(recipe, &signature(recipe, made.items, G::LANGUAGE))?;
         let to = SelectOutputs { count: counts_of(*way, borders)?, ..to };
-        bind_types(gpu, workspace, (&made, &[]), types, *way, to, options)
+        bind_types(gpu, workspace, (&made, &[]), types, *way, to, &options.scan)
     };
     // Recordings that run one behind another have scratch memory of their own.
     let own = &mut [G::Workspace::default(), G::Workspace::default()];
@@ -311,7 +311,7 @@ pub fn count<G: Primitives>(
     workspace: &mut G::Workspace,
     made: &Ingredients<'_, G::Slice<'_>>,
     count: ErasedTarget<'_, G::Slice<'_>>,
-    options: &ScanOptions,
+    options: &SelectOptions,
 ) -> Result<()> {
     check_count(count.len())?;
     let outputs = Outputs::new(gpu, made.recipe, None, count)?;
@@ -320,23 +320,26 @@ pub fn count<G: Primitives>(
     outputs.finish(gpu, 0, None)
 }
 
-/// How many items the recipe's condition holds of, into the one item of `count`: a sum of ones, which reads nothing but what the condition
-/// asks for. A GPU without integers of 64 bits scans them.
+/// How many items the recipe's condition holds of, into the one item of `count`: a sum of ones. Flags are read without the items beside them; of a
+/// predicate, all arrays. A GPU without integers of 64 bits scans items.
 fn bind_count<'a, 'b: 'a, G: Primitives>(
     gpu: &Arc<G>,
     workspace: &mut G::Workspace,
     (made, uploaded): (&Ingredients<'_, G::Slice<'b>>, &'a [Option<G::Buffer>]),
     count: G::Slice<'a>,
-    options: &ScanOptions,
+    options: &SelectOptions,
 ) -> Result<G::Bound<'a>> {
-    let (recipe, arrays) = made.recipe.counts();
+    let (recipe, arrays) = made.recipe.indicator();
     let sum = Signature::of::<u32, u64, u64, Sum>(&Sum, G::LANGUAGE);
-    let Ok(types) = gpu.types_of_made(&recipe, &sum) else {
-        let counting = signature(made.recipe, made.items, G::LANGUAGE);
-        let types = gpu.types_of_made(made.recipe, &counting)?;
-        let to = SelectOutputs { items: None, lengths: None, count };
-        let (read, way) = ((made, uploaded), Selecting::Counted);
-        return bind_types(gpu, workspace, read, types, way, to, options);
+    let types = match gpu.types_of_made(&recipe, &sum) {
+        Err(Error::ElementUnsupported { .. }) => {
+            let counting = signature(made.recipe, made.items, G::LANGUAGE);
+            let types = gpu.types_of_made(made.recipe, &counting)?;
+            let to = SelectOutputs { items: None, lengths: None, count };
+            let (read, way) = ((made, uploaded), Selecting::Counted);
+            return bind_types(gpu, workspace, read, types, way, to, &options.scan);
+        }
+        types => types?,
     };
     made.check(G::MOST_ARRAYS)?;
     let slices = on_device::stored_all::<G>(made, uploaded)?;
@@ -346,7 +349,7 @@ fn bind_count<'a, 'b: 'a, G: Primitives>(
     let anywhere = if recipe.anywhere.is_empty() { &[][..] } else { all.anywhere };
     let inputs = Inputs { arrays: &in_order, anywhere, ..all };
     let job = Job { types, inputs, init: None };
-    reduce::bind_job(gpu, workspace, job, count, &ReduceOptions::default())
+    reduce::bind_job(gpu, workspace, job, count, &options.count)
 }
 
 /// What a call writes: items, of runs their lengths, and one or two counts.
@@ -389,8 +392,10 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
         workspace: &mut G::Workspace,
         (made, uploaded): (&Ingredients<'_, G::Slice<'_>>, &[Option<G::Buffer>]),
         selecting: Selecting,
-        options: &ScanOptions,
+        options: &SelectOptions,
     ) -> Result<()> {
+        let types =
+            gpu.types_of_made(made.recipe, &signature(made.recipe, made.items, G::LANGUAGE))?;
         let counts = self.counts.slice()?;
         if made.items == 0 {
             return gpu.to_device(&counts, &[0; 16][..8 * counts.len().min(2)]);
@@ -400,13 +405,11 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
             let bound = bind_count(gpu, workspace, (made, uploaded), counts, options)?;
             return gpu.begin(&bound);
         }
-        let types =
-            gpu.types_of_made(made.recipe, &signature(made.recipe, made.items, G::LANGUAGE))?;
         let items = self.items.as_ref().filter(|_| selecting.writes());
         let items = items.map(Written::slice).transpose()?;
         let lengths = self.lengths.as_ref().map(Written::slice).transpose()?;
         let (made, outputs) = ((made, uploaded), SelectOutputs { items, lengths, count: counts });
-        let bound = bind_types(gpu, workspace, made, types, selecting, outputs, options)?;
+        let bound = bind_types(gpu, workspace, made, types, selecting, outputs, &options.scan)?;
         gpu.begin(&bound)
     }
 

@@ -132,7 +132,9 @@ impl Job<'_> {
         for _ in 0..TURNS {
             for (times, recording) in times.iter_mut().zip([&self.recording, &self.copy.0]) {
                 // The first of several follows the other's.
-                let all = recording.time(RUNS)?.unwrap_or_default();
+                let all = recording.time(RUNS)?.ok_or_else(|| Error::Buffer {
+                    reason: "the device has no clock for its work".to_owned(),
+                })?;
                 times.extend(all.iter().skip(1).map(Duration::as_secs_f64));
             }
         }

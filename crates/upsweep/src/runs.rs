@@ -176,8 +176,8 @@ pub fn unique_by_key_into<'a, 'b, 'c, 'd, 'e, K: Element, T: Element>(
 /// ```
 ///
 /// # Source
-/// A selection as [`unique`] makes it, of which is scanned how many runs have begun and how long the last of them is so far: so whoever sees a
-/// run begin knows how long the one in front was.
+/// A selection as [`unique`] makes it, that scans how many runs have begun and how long the last of them is so far. The thread that finds the
+/// first item of a run writes the length of the run in front.
 pub fn run_length_encode<'a, T: Element, I: GatherIndex>(
     device: &Device,
     items: impl Into<View<'a, T>>,
@@ -232,7 +232,7 @@ pub(crate) fn keep_first<T: Element>(
         Erased::Gpu(gpu) => {
             let mut own = None;
             let items = there(&device, items, &mut own)?;
-            let made = if goes_on { firsts_behind(items) } else { firsts(items) };
+            let made = if goes_on { firsts_of_rest(items) } else { firsts(items) };
             let targets = (output.erased().items, count.erased().items);
             select_on(gpu, scratch, &made, Selecting::Selected, targets)
         }
@@ -360,25 +360,25 @@ pub(crate) fn firsts<T: Element>(items: View<'_, T>) -> Made<'_> {
 }
 
 /// The items that begin runs, of which the first goes on with one.
-fn firsts_behind<T: Element>(items: View<'_, T>) -> Made<'_> {
+fn firsts_of_rest<T: Element>(items: View<'_, T>) -> Made<'_> {
     let mut made = firsts(items);
-    let is_behind = match u32::try_from(items.len()) {
-        Ok(_) => made.parts.call(&is_behind {}, |parts| vec![parts.numbers(Dtype::U32, 0)]),
-        Err(_) => made.parts.call(&is_far_behind {}, |parts| vec![parts.numbers(Dtype::U64, 0)]),
+    let is_later = match u32::try_from(items.len()) {
+        Ok(_) => made.parts.call(&is_not_first {}, |parts| vec![parts.numbers(Dtype::U32, 0)]),
+        Err(_) => made.parts.call(&is_not_first_u64 {}, |parts| vec![parts.numbers(Dtype::U64, 0)]),
     };
     let begins = made.recipe.condition.take().unwrap_or(Condition::All);
     made.recipe.condition =
-        Some(Condition::Both(Box::new(begins), Box::new(Condition::Holds(is_behind))));
+        Some(Condition::Both(Box::new(begins), Box::new(Condition::Holds(is_later))));
     made.recipe.parameters = made.parts.kinds();
     made
 }
 
 #[upsweep::function]
-fn is_behind(number: u32) -> bool {
+fn is_not_first(number: u32) -> bool {
     number != 0
 }
 
 #[upsweep::function]
-fn is_far_behind(number: u64) -> bool {
+fn is_not_first_u64(number: u64) -> bool {
     number != 0
 }

@@ -9,7 +9,7 @@ use upsweep_core::{Backend, ReduceState, ScanState};
 use crate::backend::{ScratchMemory, ViewBackend, on_prepared};
 pub use select::{PositionStream, RunLengthStream, SelectStream, UniqueStream};
 #[cfg(feature = "any")]
-pub(crate) use select::{Runs, Selector};
+pub(crate) use select::{Runs, Selector, number_behind};
 
 use crate::{Device, Direction, Element, Operator, Reduce, Result, Scan, View, ViewMut, Widen};
 

@@ -38,7 +38,8 @@ impl<'a, T> View<'a, T> {
     /// stays as it is. Arrays that calls return on a GPU have as much room, and hold anything behind the length. Arrays that are read
     /// together have as many items each, and one length, in one place, which is no output of the call.
     ///
-    /// All calls take such views but those whose places depend on the end: chunks of streams, and what is
+    /// All calls take such views but those whose places depend on the end: chunks of streams other than
+    /// [`SelectStream`](crate::SelectStream), and what is
     /// [reversed](crate::Fused::reversed), [strided](crate::Fused::strided) or [gathered](crate::Fused::gather) from. On a GPU these are
     /// [`Error::Buffer`]. Offsets of segments have a length of their own: see [`Segments::by_offsets`](crate::Segments::by_offsets).
     ///

@@ -57,7 +57,7 @@ struct Work {
     /// A chunk, where a warp's rows are staged.
     Chunk chunk(u32 turn, u32 warp = 0) const {
         const u32 number = chunk_at(turn);
-        const StagedItem* from = stage(turn) + (warp + 1) * FRONT + lead() / sizeof(StagedItem);
+        const StagedItem* from = stage(turn) + (warp + 1) * HALO + lead() / sizeof(StagedItem);
         return Chunk(scan, staged_at(scan.inputs, from, beside(turn), u64(number) * CHUNK), number);
     }
     /// Where the same chunk of a second array is: behind all stages of the first.
@@ -77,7 +77,7 @@ struct Work {
         if (turn < turns) {
             const Offset rows = Chunk::rows_of(warp);
             const u64 array = u64(first_of(scan.inputs)), first = u64(first_of(chunk(turn).source()) + rows);
-            const u64 begin = REVERSE ? max(first, array) : FRONT > 0 && first > array ? first - 16 : first;
+            const u64 begin = REVERSE ? max(first, array) : HALO > 0 && first > array ? first - 16 : first;
             const u64 last = first + ROWS * ROW * sizeof(StagedItem);
             const u64 end = REVERSE ? last : min(last, array + scan.values() * sizeof(StagedItem));
             const u64 from = begin / 16 * 16, bytes = begin < end ? (end + 15) / 16 * 16 - from : 0;
@@ -95,7 +95,7 @@ struct Work {
                 arrive_with_bytes(full(turn, warp), u32(bytes));
             }
             if (bytes > 0) {
-                u8* const to = (u8*)(stage(turn) + (warp + 1) * FRONT + rows + turned(WARPS - 1, warp) * Offset(GAP)) + lead();
+                u8* const to = (u8*)(stage(turn) + (warp + 1) * HALO + rows + turned(WARPS - 1, warp) * Offset(GAP)) + lead();
                 begin_copy(to + i64(from - first), (const u8*)from, u32(bytes), full(turn, warp));
             }
         }

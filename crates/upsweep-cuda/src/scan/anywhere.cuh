@@ -25,8 +25,8 @@ constexpr u32 LINE = 128;
 /// a chunk in which it begins where it is to.
 constexpr u32 GAP = STAGED && !ALIGNED ? LINE / sizeof(StagedItem) : 0;
 /// And in front of them, for what is copied with them if items are compared with those in front.
-constexpr u32 FRONT = STAGED && COMPARES ? LINE / sizeof(StagedItem) : 0;
-constexpr u32 STAGE = CHUNK + WARPS * FRONT + (ALIGNED ? LINE / sizeof(StagedItem) : WARPS * GAP);
+constexpr u32 HALO = STAGED && COMPARES ? LINE / sizeof(StagedItem) : 0;
+constexpr u32 STAGE = CHUNK + WARPS * HALO + (ALIGNED ? LINE / sizeof(StagedItem) : WARPS * GAP);
 
 /// Where a warp puts a row in another order: if a lane has two accesses of it, or some of its items are left out.
 struct Exchange {

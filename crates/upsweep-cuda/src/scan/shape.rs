@@ -29,7 +29,7 @@ fn shared_besides(types: &Types) -> u32 {
 fn payload_words(types: &Types) -> u32 {
     let Some(made) = types.made.as_ref().filter(|_| types.selects()) else { return 0 };
     let words = types.output.numbers().map(|(_, of)| Scalar::of(of).words()).sum();
-    if !made.recipe.condition.as_ref().is_some_and(Condition::compares) {
+    if made.recipe.condition.as_ref().and_then(Condition::compared).is_none() {
         return words;
     }
     let read = made.recipe.arrays.iter().map(|kind| kind.size() as u32).sum::<u32>();
@@ -56,7 +56,7 @@ const REGISTERS_OF_NARROW_COMPARED: u32 = 8;
 
 fn of_narrow_compared(types: &Types) -> u32 {
     let condition = types.made.as_ref().and_then(|made| made.recipe.condition.as_ref());
-    let compared = types.selects() && condition.is_some_and(Condition::compares);
+    let compared = types.selects() && condition.and_then(Condition::compared).is_some();
     if compared && types.item.size() < 4 { REGISTERS_OF_NARROW_COMPARED } else { 0 }
 }
 

@@ -49,6 +49,7 @@ impl BindSelect for Gpu {
         let output = to.items.unwrap_or(to.count);
         let (ready, strategy) =
             scan::calls::ready(self, workspace, job, form, &output, &beside, options)?;
-        Ok(Bound::new(ready, Some(strategy), inputs.all().chain(to.all())))
+        let arrays = inputs.all().chain(&inputs.length).chain(to.all());
+        Ok(Bound::new(ready, Some(strategy), arrays))
     }
 }

@@ -148,7 +148,7 @@ impl ItemReader<'_> {
     /// Statements that return the structure: each array in order is read as said, from the item of this number on.
     fn fetch(&self, number: &str, each: impl Fn(usize, Kind) -> String) -> String {
         let mut anywhere = String::new();
-        for (k, (index, last)) in self.made.recipe.indices().into_iter().enumerate() {
+        for (k, index, last) in self.made.recipe.indices() {
             for (v, terms) in self.terms("made").enumerate() {
                 let index = index.text(true, &self.made.functions, &terms);
                 let last = terms.index(last, true);

@@ -61,7 +61,7 @@ const STATE_HEADER: u64 = 8;
 pub(crate) enum Others<'a> {
     /// Of segments.
     Segments(Beside<'a>),
-    /// The number of items that are selected.
+    /// The number of items that are selected, and lengths of runs.
     Counts(select::Counts<'a>),
 }
 

@@ -131,10 +131,11 @@ fn check_arrays(
     to: &SelectOutputs<Slice<'_>>,
     length: Kind,
 ) -> Result<()> {
-    let arrays = place(&job.types) + usize::from(to.lengths.is_some());
-    if arrays >= MOST_ARRAYS {
+    let arrays = place(&job.types);
+    let written = 1 + usize::from(to.lengths.is_some());
+    if arrays + written > MOST_ARRAYS {
         let reason = format!(
-            "a kernel that selects has {MOST_ARRAYS} arrays at most, the number of items among them; items are made of {arrays}"
+            "a kernel that selects has {MOST_ARRAYS} arrays at most beside its output; items are made of {arrays}, and numbers go to {written}"
         );
         return Err(Error::Buffer { reason });
     }

@@ -1,9 +1,9 @@
 // Where runs go: the first item of each, one behind another, and how many items it has. What is scanned is `Runs`: how many runs have begun,
 // and how many items the last of them has so far.
 //
-// Whoever sees a run begin knows how long the one in front was, and writes that. Who has the last item of all writes how long the last run is.
+// The thread that has the first item of a run writes the length of the run in front; the one with the last item of all, that of the last run.
 // Items go to neighbours in shared memory first, with their places, of STAGED_UNITS units of each thread at a time; lengths are differences
-// of places.
+// of places. Source: our own; a segmented scan (G. Blelloch, 1990) of ones whose values are not written, but their ends.
 
 var<workgroup> staged: array<Stored, STAGED_ITEMS>;
 var<workgroup> places: array<u32, STAGED_ITEMS>;

@@ -87,7 +87,8 @@ fn fetch(made: &FusedInput, arrays: &Arrays, all: &[ItemTerms<'_>]) -> (String, 
     // Structures have fields, whether there is something to say or not.
     fields += "at: u32, ";
     lines += "    access.at = item;\n";
-    for (array, (index, last)) in anywhere.iter().zip(made.recipe.indices()) {
+    for (number, index, last) in made.recipe.indices() {
+        let Some(array) = anywhere.get(number) else { continue };
         let name = &array.name;
         let _ = write!(fields, "{name}: array<{}, ACCESS_ITEMS>, ", array.access());
         for terms in all {

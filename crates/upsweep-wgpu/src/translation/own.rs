@@ -151,7 +151,8 @@ fn selections_of_every_kind() {
         for (turn, device) in DEVICES.into_iter().enumerate() {
             let facts = facts(device);
             let way = match recipe.condition {
-                Some(Condition::Begins(..)) if turn % 2 == 0 => {
+                // Beside keys there is no place for lengths.
+                Some(Condition::Begins(..)) if turn % 2 == 0 && recipe.arrays.len() == 1 => {
                     Selecting::Runs { long: turn % 4 == 0 }
                 }
                 _ => ways[(number + turn) % ways.len()],
@@ -171,4 +172,8 @@ fn selections_of_every_kind() {
         }
     }
     translator.translate(1);
+    // How many there are is a sum.
+    let sums =
+        selections().into_iter().map(|recipe| made::<u64, u64, _>(&recipe.indicator().0, Sum));
+    translate_all(&sums.collect::<Vec<_>>());
 }

@@ -279,6 +279,10 @@ fn values(
         return Ok(output.truncated(found));
     }
     let (op, kernel) = kernel_of(problem, out)?;
+    if op != problem.op || kernel.widened_to != out {
+        // What is converted behind the kernel would be more than there is.
+        segments.check_known()?;
+    }
     let mut buffer = Vec::new();
     let items = kernel.items(items, &mut buffer)?;
     let results = kernel.reduce(device, items, segments, unique, kernel.init(problem.init)?)?;

@@ -9,8 +9,8 @@ use upsweep_gpu::Selecting;
 use crate::backend::{ViewBackend, wrong_device};
 use crate::erased::{Erased, ErasedChunks, ErasedGpu};
 use crate::fused::{Fused, Made, Parts, Source};
-use crate::runs::keep_first;
-use crate::select::{by_flags, check_length, check_outputs, find_positions};
+use crate::runs::{check_encoded, keep_first};
+use crate::select::{by_flags, find_positions};
 use crate::view::{Items, ItemsMut};
 use crate::{
     Apply, Array, Device, Dtype, Element, Error, Filtered, GatherIndex, Number, Result, View,
@@ -120,10 +120,9 @@ impl<T: Element> Runs<T> {
         chunk.check_known()?;
         let (items, bound) = (chunk.len(), chunk.bound());
         let (values, counts) = (values.fitted(items, bound), counts.fitted(items, bound));
-        check_outputs(items, &values, &number)?;
-        check_length(items, counts.len())?;
+        check_encoded(items, (&values, &counts), &number)?;
         let device = self.device.at_home(|| chunk.home().or_else(|| values.home()));
-        let Some(ends) = ends(&device, chunk)? else { return tell(&device, 0, &mut number) };
+        let Some(ends) = ends(&device, chunk)? else { return write_count(&device, 0, &mut number) };
         let body = chunk.first(items - 1);
         let open = match device.kind().erased() {
             Erased::Cpu(cpu) => {
@@ -144,7 +143,7 @@ impl<T: Element> Runs<T> {
                 })?;
                 values.finish(gpu, ended)?;
                 counts.finish(gpu, ended)?;
-                tell(&device, ended, &mut number)?;
+                write_count(&device, ended, &mut number)?;
                 open
             }
         };
@@ -154,7 +153,7 @@ impl<T: Element> Runs<T> {
 }
 
 /// Writes a number to wherever it is wanted.
-fn tell(device: &Device, found: usize, number: &mut ViewMut<'_, u64>) -> Result<()> {
+fn write_count(device: &Device, found: usize, number: &mut ViewMut<'_, u64>) -> Result<()> {
     match (&mut number.items, device.kind().erased()) {
         (ItemsMut::Host(number), _) => {
             number[0] = found as u64;
@@ -188,23 +187,23 @@ fn splice<T: Element, I: GatherIndex>(
         if body > 0 && is_same(&value, &first) {
             goes_on = length;
         } else {
-            (values[0], counts[0], runs) = (value, count(length)?, 1);
+            (values[0], counts[0], runs) = (value, run_length(length)?, 1);
         }
     }
     runs += encode(&mut values[runs..][..body], &mut counts[runs..][..body])?;
     if goes_on > 0 {
-        counts[0] = count(counts[0].number() as u64 + goes_on)?;
+        counts[0] = run_length(counts[0].number() as u64 + goes_on)?;
     }
     let mut length = 1;
     if let Some(run) = runs.checked_sub(1).filter(|run| is_same(&values[*run], &last)) {
         (length, runs) = (counts[run].number() as u64 + 1, run);
     }
-    count::<I>(length)?;
+    run_length::<I>(length)?;
     Ok((runs, (last, length)))
 }
 
 /// A length of a run as it is written.
-fn count<I: GatherIndex>(length: u64) -> Result<I> {
+fn run_length<I: GatherIndex>(length: u64) -> Result<I> {
     let items = usize::try_from(length).unwrap_or(usize::MAX);
     I::of_count(length).ok_or(Error::PositionRange { items, dtype: I::DTYPE })
 }
@@ -225,7 +224,7 @@ fn encode<T: Element, I: GatherIndex>(
     run_length_encode_into(device, items, values, &mut short, &mut number)?;
     let found = number[0] as usize;
     for (length, short) in counts.iter_mut().zip(&short[..found]) {
-        *length = count((*short).into())?;
+        *length = run_length((*short).into())?;
     }
     Ok(found)
 }
@@ -276,7 +275,7 @@ impl<'a, T: Element> Staged<'a, T> {
 /// the whole.
 ///
 /// # Cost
-/// As of [`select_into`](crate::select_into) for each chunk. On a GPU scratch memory is made once.
+/// As of [`select_into`](crate::select_into) for each chunk. On a GPU scratch memory is kept for the longest chunk so far.
 ///
 /// # Examples
 /// ```
@@ -308,7 +307,7 @@ impl<T: Element> SelectStream<T> {
     /// Writes the items of the next chunk whose flags are not 0 to `output`, and how many they are to the one item of `count`.
     ///
     /// # Errors
-    /// Those of [`select_into`](crate::select_into); [`Error::Buffer`] for a chunk whose length the host does not know.
+    /// Those of [`select_into`](crate::select_into).
     pub fn next<'a, 'b, 'c, 'd, F: Number>(
         &mut self,
         chunk: impl Into<View<'a, T>>,
@@ -317,7 +316,6 @@ impl<T: Element> SelectStream<T> {
         count: impl Into<ViewMut<'d, u64>>,
     ) -> Result<()> {
         let (chunk, flags) = (chunk.into(), flags.into());
-        chunk.check_known()?;
         let (device, chunks) = self.selector.parts();
         by_flags(device, chunks, (chunk, flags), (false, output.into(), count.into()))
     }
@@ -361,7 +359,7 @@ impl<T: Element> SelectStream<T> {
 /// `u32` or `u64`.
 ///
 /// # Cost
-/// As of [`positions_into`](crate::positions_into) for each chunk. On a GPU scratch memory is made once.
+/// As of [`positions_into`](crate::positions_into) for each chunk. On a GPU scratch memory is kept for the longest chunk so far.
 ///
 /// # Examples
 /// ```
@@ -384,6 +382,11 @@ pub struct PositionStream<I> {
     /// The number of the next item.
     first: u64,
     numbers: PhantomData<fn() -> I>,
+}
+
+/// The number of the item behind so many, which has to be one of 64 bits; of `dtype` are the numbers that are written.
+pub(crate) fn number_behind(first: u64, items: usize, dtype: Dtype) -> Result<u64> {
+    first.checked_add(items as u64).ok_or(Error::PositionRange { items, dtype })
 }
 
 impl<I: GatherIndex> PositionStream<I> {
@@ -411,9 +414,10 @@ impl<I: GatherIndex> PositionStream<I> {
     ) -> Result<()> {
         let chunk = chunk.into();
         chunk.check_known()?;
+        let behind = number_behind(self.first, chunk.len(), I::DTYPE)?;
         let (device, chunks) = self.selector.parts();
         find_positions(device, chunks, (chunk, self.first), output.into(), count.into())?;
-        self.first += chunk.len() as u64;
+        self.first = behind;
         Ok(())
     }
 }
@@ -421,8 +425,8 @@ impl<I: GatherIndex> PositionStream<I> {
 /// The first item of each run of neighbours that are the same, of an array that comes in chunks, of any lengths: runs go on from chunk to chunk.
 ///
 /// # Cost
-/// As of [`unique_into`](crate::unique_into) for each chunk. On a GPU scratch memory is made once, and of a chunk that is there it waits for the
-/// first and the last item.
+/// As of [`unique_into`](crate::unique_into) for each chunk. On a GPU it also reads the first and the last item of a chunk that is there, and waits for
+/// them.
 ///
 /// # Examples
 /// ```

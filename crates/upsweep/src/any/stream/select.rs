@@ -3,13 +3,19 @@
 use crate::any::select::{Keep, check_numbers, check_output, check_types, compact, find};
 use crate::any::view::{AnyView, AnyViewMut};
 use crate::any::{Scalar, unsigned, with_unsigned};
-use crate::stream::{Runs, Selector};
+use crate::stream::{Runs, Selector, number_behind};
 use crate::{Device, Dtype, Error, Result, ViewMut};
 
-/// That items of a chunk have the type of those before, and that the host knows how many they are.
-fn check_chunk(chunk: AnyView<'_>, item: Dtype) -> Result<()> {
+/// That items of a chunk have the type of those before.
+fn check_type(chunk: AnyView<'_>, item: Dtype) -> Result<()> {
     let found = chunk.dtype();
-    if found == item { chunk.check_known() } else { Err(Error::WrongDtype { found, wanted: item }) }
+    if found == item { Ok(()) } else { Err(Error::WrongDtype { found, wanted: item }) }
+}
+
+/// The same, and that the host knows how many they are.
+fn check_chunk(chunk: AnyView<'_>, item: Dtype) -> Result<()> {
+    check_type(chunk, item)?;
+    chunk.check_known()
 }
 
 /// A selection from an array that comes in chunks, of any lengths: see [`SelectStream`](crate::SelectStream).
@@ -58,7 +64,7 @@ impl SelectStream {
         (chunk, keep): (AnyView<'_>, Keep<'_>),
         targets: (AnyViewMut<'_>, ViewMut<'_, u64>),
     ) -> Result<()> {
-        check_chunk(chunk, self.item)?;
+        check_type(chunk, self.item)?;
         let (device, chunks) = self.selector.parts();
         compact(device, chunks, (chunk, keep), false, targets)
     }
@@ -121,9 +127,10 @@ impl PositionStream {
             return Err(Error::WrongDtype { found, wanted });
         }
         chunk.check_known()?;
+        let behind = number_behind(self.first, chunk.len(), self.numbers)?;
         let (device, chunks) = self.selector.parts();
         find(device, chunks, (chunk, self.first), targets)?;
-        self.first += chunk.len() as u64;
+        self.first = behind;
         Ok(())
     }
 }
