@@ -5,9 +5,9 @@ use super::select::{AnyCompacted, Room, check_output, check_types};
 use super::view::{AnyView, AnyViewMut};
 use super::{unsigned, with_unsigned};
 use crate::{
-    Device, Dtype, Error, Recording, Result, ViewMut, bind_run_length_encode as bind_encode,
-    bind_unique as bind_typed, run_length_encode_into as encode_typed,
-    unique_by_key_into as keep_typed,
+    Device, Dtype, Element, Error, GatherIndex, Recording, Result, View, ViewMut,
+    bind_run_length_encode as bind_encode, bind_unique as bind_typed,
+    run_length_encode_into as encode_typed, unique_by_key_into as keep_typed,
 };
 
 /// The first item of each run of neighbours that are the same, bit for bit: see [`unique`](crate::unique()).
@@ -195,7 +195,7 @@ fn encoded(device: &Device, items: AnyView<'_>, counts: Dtype) -> Result<(AnyArr
     let mut values = Room::new(&home, items.dtype(), items.len())?;
     let mut counts = AnyArray::with_any(&home, counts, items.len())?;
     let (output, number) = values.targets();
-    encode(&home, items, (output, counts.view_mut()), number)?;
+    encode(&home, items, Way::Write, (output, counts.view_mut()), number)?;
     let values = values.compacted().into_array()?;
     let counts = counts.truncated(values.len());
     Ok((values, counts))
@@ -215,7 +215,8 @@ pub fn run_length_encode_into<'a, 'b, 'c, 'd>(
     counts: impl Into<AnyViewMut<'c>>,
     number: impl Into<ViewMut<'d, u64>>,
 ) -> Result<()> {
-    encode(device, items.into(), (values.into(), counts.into()), number.into())
+    let to = (values.into(), counts.into());
+    encode(device, items.into(), Way::Write, to, number.into()).map(drop)
 }
 
 /// Binds the search for run lengths to arrays of a GPU, to be run as often as wanted: see
@@ -230,36 +231,25 @@ pub fn bind_run_length_encode<'a, 'b, 'c, 'd>(
     counts: impl Into<AnyViewMut<'c>>,
     number: impl Into<ViewMut<'d, u64>>,
 ) -> Result<Recording> {
-    bind_encoded(device, items.into(), (values.into(), counts.into()), number.into())
+    let to = (values.into(), counts.into());
+    let recording = encode(device, items.into(), Way::Bind, to, number.into())?;
+    recording.ok_or_else(|| Error::NoCommands { device: device.id().to_owned() })
 }
 
-fn bind_encoded(
-    device: &Device,
-    items: AnyView<'_>,
-    (values, counts): (AnyViewMut<'_>, AnyViewMut<'_>),
-    number: ViewMut<'_, u64>,
-) -> Result<Recording> {
-    check_output(items, &values)?;
-    let home = device.at_home(|| items.home().or_else(|| values.home()));
-    check_types(&home, [items.dtype(), counts.dtype()])?;
-    let bits = unsigned(items.dtype());
-    let (items, values) = (items.bits_as(bits), values.bits_as(bits));
-    with_unsigned!(bits, T => {
-        let (items, values) = (items.typed::<T>()?, values.typed::<T>()?);
-        match counts.dtype() {
-            Dtype::U32 => bind_encode(&home, items, values, counts.typed::<u32>()?, number),
-            Dtype::U64 => bind_encode(&home, items, values, counts.typed::<u64>()?, number),
-            found => Err(Error::WrongDtype { found, wanted: Dtype::U64 }),
-        }
-    })
+/// What is done with runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Write,
+    Bind,
 }
 
 fn encode(
     device: &Device,
     items: AnyView<'_>,
+    way: Way,
     (values, counts): (AnyViewMut<'_>, AnyViewMut<'_>),
     number: ViewMut<'_, u64>,
-) -> Result<()> {
+) -> Result<Option<Recording>> {
     check_output(items, &values)?;
     let home = device.at_home(|| items.home().or_else(|| values.home()));
     check_types(&home, [items.dtype(), counts.dtype()])?;
@@ -268,9 +258,22 @@ fn encode(
     with_unsigned!(bits, T => {
         let (items, values) = (items.typed::<T>()?, values.typed::<T>()?);
         match counts.dtype() {
-            Dtype::U32 => encode_typed(&home, items, values, counts.typed::<u32>()?, number),
-            Dtype::U64 => encode_typed(&home, items, values, counts.typed::<u64>()?, number),
+            Dtype::U32 => run_or_bind(&home, items, way, (values, counts.typed::<u32>()?), number),
+            Dtype::U64 => run_or_bind(&home, items, way, (values, counts.typed::<u64>()?), number),
             found => Err(Error::WrongDtype { found, wanted: Dtype::U64 }),
         }
     })
+}
+
+fn run_or_bind<T: Element, I: GatherIndex>(
+    device: &Device,
+    items: View<'_, T>,
+    way: Way,
+    (values, counts): (ViewMut<'_, T>, ViewMut<'_, I>),
+    number: ViewMut<'_, u64>,
+) -> Result<Option<Recording>> {
+    match way {
+        Way::Write => encode_typed(device, items, values, counts, number).map(|()| None),
+        Way::Bind => bind_encode(device, items, values, counts, number).map(Some),
+    }
 }
