@@ -12,6 +12,9 @@ use super::types::{access, in_memory};
 use super::{CudaCpp, Scalar};
 use crate::slice::Slice;
 
+/// Threads of a warp.
+const WARP: u32 = 32;
+
 /// How many items are read at once: as many of the longest as an access has, if all arrays begin where such accesses may.
 pub(crate) fn items_at_once(made: &FusedInput, inputs: &[Slice<'_>]) -> u32 {
     let most = made.recipe.items_of_access();
@@ -170,7 +173,7 @@ impl ItemReader<'_> {
         let anywhere = match bits.as_deref() {
             Some([last]) if self.items as usize == GROUP && kind.size() <= 4 => format!(
                 "    const u32 last = __shfl_up_sync(ALL_LANES, u32({last}), 1);\n\
-                 \x20   made.any0[0] = threadIdx.x % 32 == 0 ? {in_front} : {}(last);\n",
+                 \x20   made.any0[0] = threadIdx.x % {WARP} == 0 ? {in_front} : {}(last);\n",
                 in_memory(kind)
             ),
             _ => format!("    made.any0[0] = {in_front};\n"),
