@@ -5,9 +5,9 @@ use std::sync::Arc;
 use upsweep::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use upsweep::cudarc::driver::{CudaContext, CudaStream};
 use upsweep::{
-    Array, Device, Error, PositionPlan, Reduce, ReducePlan, Scan, ScanPlan, Sum, UniqueStream,
-    View, ViewMut, argmax, inclusive_scan_in_place, inclusive_scan_into, partition, positions,
-    reduce, reduce_into, reference, run_length_encode, select, unique, unique_by_key,
+    Array, Device, Error, PositionPlan, Reduce, ReducePlan, Scan, ScanPlan, Sum, View, ViewMut,
+    argmax, inclusive_scan_in_place, inclusive_scan_into, partition, positions, reduce,
+    reduce_into, reference, run_length_encode, select, unique, unique_by_key,
 };
 use upsweep_testing::{Input, Random, Sample, assert_same, for_each_gpu};
 
@@ -164,15 +164,6 @@ fn check_long_runs<T: Sample + PartialEq>(gpu: &Device) {
         let found: Vec<u64> =
             counts.into_vec().expect("counts").into_iter().map(u64::from).collect();
         assert_same(&found, &lengths, &context);
-        // The second half goes on with a run of the first, or begins one.
-        let mut stream = UniqueStream::<T>::new(gpu);
-        let (mut both, mut number) = (Vec::new(), [0]);
-        for half in [&own[..items / 2], &own[items / 2..]] {
-            let mut output = half.to_vec();
-            stream.next(half, &mut output, &mut number).expect("items");
-            both.extend_from_slice(&output[..number[0] as usize]);
-        }
-        assert_same(&both, &expected, &context);
         // Items beside keys, of which the device knows how many there are.
         let fewer = items - most.min(items / 2);
         let length = Array::filled(gpu, 1, fewer as u64).expect("memory");
