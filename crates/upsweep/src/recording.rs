@@ -262,6 +262,26 @@ where
 ///
 /// # Errors
 /// Those of [`reduce_by_key_into`](crate::reduce_by_key_into) and of [`ReducePlan::bind`].
+///
+/// # Examples
+/// ```
+/// use upsweep::{Array, Device, Recording, Reduce, Result, Sum, bind_reduce_by_key};
+///
+/// /// The sales of each day, into arrays with room for as many days as there are sales.
+/// fn sales_of_days(
+///     device: &Device,
+///     [days, prices]: [&Array<u32>; 2],
+///     [day, total]: [&mut Array<u32>; 2],
+///     number: &mut Array<u64>,
+/// ) -> Result<Recording> {
+///     bind_reduce_by_key(device, days, prices, day, total, number, &Reduce::new(Sum))
+/// }
+/// # // A CPU has no recordings.
+/// # let (of, mut n) = (&Device::cpu(), Array::filled(&Device::cpu(), 1, 0u64)?);
+/// # let [a, b, mut c, mut d] = [0, 1, 2, 3].map(|item| Array::filled(of, 1, item).unwrap());
+/// # assert!(sales_of_days(of, [&a, &b], [&mut c, &mut d], &mut n).is_err());
+/// # Ok::<(), upsweep::Error>(())
+/// ```
 pub fn bind_reduce_by_key<'a, 'b, 'c, 'd, 'e, K, T, U, O>(
     device: &Device,
     keys: impl Into<View<'a, K>>,
@@ -316,6 +336,28 @@ pub fn bind_unique<'a, 'b, 'c, T: Element>(
 ///
 /// # Errors
 /// Those of [`run_length_encode_into`](crate::run_length_encode_into) and of [`ReducePlan::bind`].
+///
+/// # Examples
+/// ```
+/// use upsweep::{Array, Device, Result, bind_run_length_encode};
+///
+/// /// How many runs each row of a bitmap has.
+/// fn runs_of_rows(device: &Device, rows: &[[u8; 64]]) -> Result<Vec<u64>> {
+///     let mut row = Array::from_slice(device, &[0u8; 64])?;
+///     let (mut values, mut lengths) = (Array::filled(device, 64, 0u8)?, Array::filled(device, 64, 0u32)?);
+///     let mut number = Array::filled(device, 1, 0u64)?;
+///     let recording = bind_run_length_encode(device, &row, &mut values, &mut lengths, &mut number)?;
+///     let mut all = Vec::new();
+///     for bits in rows {
+///         row.copy_from_slice(bits)?;
+///         recording.submit()?;
+///         all.extend(number.to_vec()?);
+///     }
+///     Ok(all)
+/// }
+/// # // A CPU has no recordings.
+/// # assert!(runs_of_rows(&Device::cpu(), &[]).is_err());
+/// ```
 pub fn bind_run_length_encode<'a, 'b, 'c, 'd, T: Element, I: GatherIndex>(
     device: &Device,
     items: impl Into<View<'a, T>>,
