@@ -177,6 +177,12 @@ pub enum Error {
     /// Items every 0 items.
     #[error("steps between items are 0; they must be at least 1")]
     NoStep,
+    /// A shape, strides or axes that an array cannot have.
+    #[error("{reason}")]
+    Shape {
+        /// What is wrong, with the numbers.
+        reason: String,
+    },
     /// What is said about segments cannot be.
     #[error("segments: {reason}")]
     Segments {

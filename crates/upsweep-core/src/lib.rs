@@ -12,6 +12,7 @@
 //!   is known of the items so far.
 //! - [`kernel`]: functions of the caller's, from Rust to the languages of GPUs.
 //! - [`Apply`], [`Make`] and [`Recipe`]: items that are made as they are read.
+//! - [`Layout`] and [`Rows`]: where the items of an n-dimensional array lie, and those along some of its axes.
 //! - [`segments`]: neighbouring items that are combined apart from all others.
 //! - [`laws`]: whether an operator keeps what it promises.
 //! - [`LadderStep`] and [`Rungs`]: the seven classic steps of a sum on a GPU.
@@ -39,6 +40,7 @@ mod pairs;
 mod problem;
 mod profile;
 pub mod reference;
+mod rows;
 pub mod segments;
 mod strategy;
 mod stream;
@@ -60,7 +62,10 @@ pub use operator::{
     BitAnd, BitOr, BitXor, Builtin, Flipped, Language, Max, Min, Operator, Product, Source, Sum,
 };
 pub use problem::{Bounds, Determinism, Direction, Reduce, Scan};
-pub use profile::{Best, Crossing, FromHost, Measured, PROFILED, Profile, Rows, Traffic, Work};
+pub use profile::{
+    Best, Crossing, FromHost, Measured, PROFILED, Profile, Rows as ProfileRows, Traffic, Work,
+};
+pub use rows::{Axis, Layout, RowAxis, Rows, axes_in_order};
 pub use segments::{InSegments, Segmented, SegmentedBy, Segments};
 pub use strategy::{
     AccessWidth, Arrangement, CpuPolicy, CpuStrategy, GpuOptions, GpuReduceStrategy,

@@ -7,6 +7,7 @@
 use crate::{Bounds, Direction, Element, Operator, Reduce, Scan, Widen};
 
 pub mod compaction;
+pub mod rows;
 pub mod segmented;
 pub mod specified;
 
