@@ -1,7 +1,7 @@
 //! What compactions by one's own types cost on a GPU: `compaction_figures [DEVICE] [LOG2_ITEMS]`.
 //!
-//! Each job in turns with a copy of what it reads, by the device's own clock: a reduction by key and run lengths of `u32`; points of twelve
-//! bytes that are selected, partitioned, and made unique. Half of the items have a flag; runs have eight items. Prints CSV: job, items,
+//! Each job in turns with a copy of what it reads, by the device's own clock: a reduction by key, run lengths and selections of `u32`; points of twelve
+//! bytes that are selected, partitioned, and made unique. Half of the items have a flag, of selections of `u32` also a tenth and nine tenths; runs have eight items. Prints CSV: job, items,
 //! microseconds (median), GB/s of the fewest bytes, and their share of what the copy has. Every result is checked.
 
 use std::time::Duration;
@@ -85,7 +85,22 @@ fn words(device: &Device, items: usize, value: impl Fn(usize) -> u32) -> Result<
     Job { name: "run lengths u32", items, bytes, recording, copy: (copy()?, 2 * size * items) }
         .time()?;
     let lengths: Vec<u32> = lengths.into_iter().map(|length| length as u32).collect();
-    check(&unique, &others, &number, &lengths)
+    check(&unique, &others, &number, &lengths)?;
+
+    let keys = values.to_vec()?;
+    for percent in [10, 50, 90] {
+        let is_kept = |i: usize| u8::from((value(i) >> 16) % 100 < percent);
+        let flags: Vec<u8> = (0..items).map(is_kept).collect();
+        let kept = compaction::select(&keys, &flags);
+        let flags = Array::from_slice(device, &flags)?;
+        let recording = bind_select(device, &values, &flags, &mut unique, &mut number)?;
+        let bytes = size * (items + kept.len()) + items;
+        let name = &format!("select u32 {percent} % kept");
+        Job { name, items, bytes, recording, copy: (copy()?, 2 * size * items) }.time()?;
+        assert_eq!(number.to_vec()?, [kept.len() as u64]);
+        assert!(unique.to_vec()?.starts_with(&kept));
+    }
+    Ok(())
 }
 
 /// Jobs with points.

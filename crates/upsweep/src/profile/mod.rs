@@ -26,7 +26,9 @@ use upsweep_cpu::Cpu;
 use upsweep_gpu::Folder;
 
 pub use text::{parse, text};
-pub use upsweep_core::{Best, Crossing, FromHost, Measured, Profile, Rows, Traffic, Work};
+pub use upsweep_core::{
+    Best, Crossing, FromHost, Measured, Profile, ProfileRows as Rows, Traffic, Work,
+};
 
 use upsweep_core::Backend as _;
 
