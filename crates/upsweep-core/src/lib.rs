@@ -69,8 +69,8 @@ pub use rows::{Axis, Layout, RowAxis, Rows, axes_in_order};
 pub use segments::{InSegments, Segmented, SegmentedBy, Segments};
 pub use strategy::{
     AccessWidth, Arrangement, CpuPolicy, CpuStrategy, GpuOptions, GpuReduceStrategy,
-    GpuScanStrategy, Load, Policy, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, Strategy,
-    Tail, WorkgroupPolicy,
+    GpuScanStrategy, Load, Policy, ReduceGlobal, ReduceLocal, RowsStrategy, ScanGlobal, ScanLocal,
+    Strategy, Tail, WorkgroupPolicy,
 };
 pub use stream::{REDUCE_CHUNK, ReduceState, ScanState};
 pub use tree::Tree;

@@ -49,6 +49,21 @@ macro_rules! scan_pairs {
     };
 }
 
+/// Calls `$callback! { $state; Operator: T U, T U; … }` with the pairs of a reduction along axes that [`reduction_pairs`] has not: short
+/// floats that are rounded where they are stored.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! rounded_pairs {
+    ($callback:ident! $state:tt) => {
+        $callback! { $state
+            Sum: f16 f16, bf16 bf16;
+            Product: f16 f16, bf16 bf16;
+            Min: f16 f16, bf16 bf16;
+            Max: f16 f16, bf16 bf16;
+        }
+    };
+}
+
 /// Calls `$callback! { $state; Operator: T U, T U; … }` with every pair of reductions and scans in segments.
 #[doc(hidden)]
 #[macro_export]

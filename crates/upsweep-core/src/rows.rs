@@ -240,12 +240,22 @@ impl Rows {
         Self { across: merged(own(across)), along: merged(own(along)), start }
     }
 
-    /// The same with axes across rows in the order in which memory is written best: those with the longest strides of the output first, or
-    /// where those are equal of the input. Rows are apart, so nobody sees their order.
+    /// The same with axes across rows in the order in which memory is read best: those with the longest strides of the input first, or
+    /// where those are equal of the output. Rows are apart, so nobody sees their order.
     #[must_use]
     pub fn in_memory_order(mut self) -> Self {
         self.across.sort_by_key(|axis| {
             core::cmp::Reverse((axis.input.unsigned_abs(), axis.output.unsigned_abs()))
+        });
+        Self { across: merged(self.across), ..self }
+    }
+
+    /// The same with axes across rows in the order in which the output is written best: for copies.
+    #[must_use]
+    pub fn in_output_order(mut self) -> Self {
+        self.across.retain(|axis| axis.len != 1);
+        self.across.sort_by_key(|axis| {
+            core::cmp::Reverse((axis.output.unsigned_abs(), axis.input.unsigned_abs()))
         });
         Self { across: merged(self.across), ..self }
     }
@@ -264,6 +274,21 @@ impl Rows {
         Self { along: merged(self.along), ..self }
     }
 
+    /// The same rows from the end: the last item of each is its first.
+    #[must_use]
+    pub fn from_the_end(mut self) -> Self {
+        for axis in &mut self.along {
+            let last = axis.len.saturating_sub(1) as isize;
+            let [input, output] = axis.strides().map(|stride| stride * last);
+            self.start = [
+                self.start[0].wrapping_add_signed(input),
+                self.start[1].wrapping_add_signed(output),
+            ];
+            (axis.input, axis.output) = (-axis.input, -axis.output);
+        }
+        self
+    }
+
     /// Number of rows.
     pub fn count(&self) -> usize {
         self.across.iter().map(|axis| axis.len).product()
@@ -272,6 +297,17 @@ impl Rows {
     /// Items of each row.
     pub fn items(&self) -> usize {
         self.along.iter().map(|axis| axis.len).product()
+    }
+
+    /// Whether each row has one place of the output, and not each of its items.
+    pub fn reduces(&self) -> bool {
+        self.along.iter().all(|axis| axis.output == 0)
+    }
+
+    /// Whether every one of so many items of the output is written, of which no two are at one place.
+    pub fn writes_all(&self, items: usize) -> bool {
+        let each = if self.reduces() { 1 } else { self.items() };
+        self.count() * each == items
     }
 
     /// Where a row begins in the input and in the output.

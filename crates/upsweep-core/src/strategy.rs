@@ -147,6 +147,18 @@ named! {
     }
 }
 
+named! {
+    /// How a GPU goes through the rows of an n-dimensional array.
+    RowsStrategy, "strategy of rows" {
+        /// Threads lie along rows: several rows to a subgroup, or parts of long ones.
+        Along "along",
+        /// Threads lie across rows, as where these are columns of memory.
+        Across "across",
+        /// All workgroups take one row after another, whose items are neighbours in memory.
+        EachRow "each-row",
+    }
+}
+
 /// How a kernel loads items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Load {
@@ -334,6 +346,8 @@ pub struct GpuOptions {
     pub scan: Option<GpuScanStrategy>,
     /// The numbers of both. They change speed, never a result.
     pub policy: Option<WorkgroupPolicy>,
+    /// Strategy of rows of n-dimensional arrays.
+    pub rows: Option<RowsStrategy>,
 }
 
 #[cfg(test)]
