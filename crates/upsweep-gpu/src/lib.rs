@@ -1,8 +1,8 @@
 //! What backends of GPUs share on the host's side. No GPU is needed to know any of it.
 //!
 //! - [`Primitives`] are what a backend says of its GPU: its memory ([`GpuDevice`]), and how kernels of reductions ([`BindReduce`]), scans
-//!   ([`BindScan`]), segments ([`BindSegmented`]) and selections ([`BindSelect`]) are bound to arrays there.
-//! - [`reduce`], [`scan`] and [`segmented`] are calls, made with these: what is checked, brought to the device, bound, begun and brought
+//!   ([`BindScan`]), segments ([`BindSegmented`]), selections ([`BindSelect`]) and rows ([`BindRows`]) are bound to arrays there.
+//! - [`reduce`], [`scan`], [`segmented`] and [`rows`] are calls, made with these: what is checked, brought to the device, bound, begun and brought
 //!   back. [`Calls`] are the same with Rust's types. [`ReduceOptions`], [`ScanOptions, SelectOptions`] and [`Form`]: what is asked for.
 //! - [`OnGpu`], a GPU and how it is to be used, implements [`Backend`](upsweep_core::Backend) with that: arrays of the host
 //!   that are too long for one piece, and streams.
@@ -13,6 +13,7 @@
 //!   what calls are made with.
 //! - [`Types`]: the types of a kernel, with [`FusedInput`], how its items are made, and [`Segmentation`], how they are cut into
 //!   segments; they write what a kernel's header has in every language.
+//! - [`RowsShape`]: how rows of an n-dimensional array are dealt out to threads; [`Copying`]: the same of a copy between two layouts.
 //! - [`Syntax`]: what differs from one language of kernels to another.
 //! - [`Op`]: what kernels combine values by; [`Held`] and [`Scalar`]: what these are meanwhile. Their text is asked for with
 //!   [`OperatorNames`], and of a [`PositionSearch`] each language writes the end.
@@ -24,6 +25,7 @@
 mod arrays;
 pub mod bits;
 
+mod copying;
 mod custom;
 mod erased;
 mod folder;
@@ -40,6 +42,8 @@ mod packed;
 mod primitives;
 pub mod reduce;
 mod refused;
+pub mod rows;
+mod rows_shape;
 pub mod scan;
 pub mod segmented;
 pub mod select;
@@ -52,6 +56,7 @@ pub use arrays::{
     ErasedPacked, ErasedSource, ErasedTarget, Ingredients, Inputs, MOST_PARAMETERS, Packed, Part,
     Segments, Source, Stored, Target,
 };
+pub use copying::Copying;
 pub use custom::Custom;
 pub use erased::{
     ErasedOperator, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedType,
@@ -65,12 +70,14 @@ pub use on_gpu::OnGpu;
 pub use operator::{Held, Op, Scalar};
 pub use operator_text::{OperatorNames, PositionSearch};
 pub use operator_values::{OperatorValues, Spelled};
-pub use options::{Form, Init, ReduceOptions, ScanOptions};
+pub use options::{Form, Init, ReduceOptions, RowsOptions, ScanOptions};
 pub use packed::{WORD, packed_begin, packed_type};
 pub use primitives::{
-    BindReduce, BindScan, BindSegmented, BindSelect, GpuDevice, Job, Primitives, SelectOutputs,
+    BindReduce, BindRows, BindScan, BindSegmented, BindSelect, GpuDevice, Job, Primitives,
+    SelectOutputs,
 };
 pub use refused::show_refused;
+pub use rows_shape::{RowsFacts, RowsShape};
 pub use select::Selecting;
 pub use syntax::Syntax;
 pub use typed::{Calls, Results};

@@ -130,7 +130,8 @@ impl<G: Primitives> OnGpu<G> {
         // A plan has one kernel for all lengths.
         let items = G::planned(workspace).max(items as u64);
         let best = self.profile_to_read()?.reduction(work?, items)?;
-        Some(GpuOptions { reduce: Some(best.strategy), policy: Some(best.policy), scan: None })
+        let (reduce, policy) = (Some(best.strategy), Some(best.policy));
+        Some(GpuOptions { reduce, policy, ..GpuOptions::default() })
     }
 
     fn profiled_scan(
@@ -141,7 +142,8 @@ impl<G: Primitives> OnGpu<G> {
     ) -> Option<GpuOptions> {
         let items = G::planned(workspace).max(items as u64);
         let best = self.profile_to_read()?.scan(work?, items)?;
-        Some(GpuOptions { scan: Some(best.strategy), policy: Some(best.policy), reduce: None })
+        let (scan, policy) = (Some(best.strategy), Some(best.policy));
+        Some(GpuOptions { scan, policy, ..GpuOptions::default() })
     }
 
     /// The profile, unless the caller has asked for something.

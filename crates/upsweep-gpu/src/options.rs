@@ -1,7 +1,8 @@
 //! What is asked for besides types and operator.
 
 use upsweep_core::{
-    Bounds, Determinism, Direction, GpuOptions, GpuReduceStrategy, GpuScanStrategy, WorkgroupPolicy,
+    Bounds, Determinism, Direction, GpuOptions, GpuReduceStrategy, GpuScanStrategy, RowsStrategy,
+    WorkgroupPolicy,
 };
 
 use crate::bits::Words;
@@ -51,6 +52,23 @@ pub struct SelectOptions {
 impl From<&GpuOptions> for SelectOptions {
     fn from(options: &GpuOptions) -> Self {
         Self { scan: options.into(), count: options.into() }
+    }
+}
+
+/// What is asked for of a call on rows; what is not given is chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RowsOptions {
+    /// How rows are gone through.
+    pub rows: Option<RowsStrategy>,
+    /// Of the reduction of each row, where all workgroups take one.
+    pub reduce: ReduceOptions,
+    /// Of the scan of each.
+    pub scan: ScanOptions,
+}
+
+impl From<&GpuOptions> for RowsOptions {
+    fn from(options: &GpuOptions) -> Self {
+        Self { rows: options.rows, reduce: options.into(), scan: options.into() }
     }
 }
 

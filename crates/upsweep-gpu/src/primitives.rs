@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use upsweep_core::{
     Dtype, Extreme, GpuReduceStrategy, GpuScanStrategy, Kind, Language, Limits, Recipe, Result,
-    WorkgroupPolicy,
+    Rows, RowsStrategy, WorkgroupPolicy,
 };
 
 use crate::arrays::{Inputs, Part};
@@ -257,6 +257,47 @@ pub trait BindSelect: GpuDevice {
     ) -> Result<Self::Bound<'a>>;
 }
 
+/// Calls on the rows of n-dimensional arrays, bound to them. Input and output lie apart, and every place of the rows is within them.
+/// The way that threads lie is chosen if it is not given; across rows there is an axis.
+pub trait BindRows: GpuDevice {
+    /// A reduction of each row into its place of the output; of rows without items, the start value or the identity.
+    ///
+    /// # Errors
+    /// As [`bind_reduction`](BindReduce::bind_reduction).
+    fn bind_rows_reduction<'a>(
+        self: &Arc<Self>,
+        workspace: &mut Self::Workspace,
+        job: Job<'_, 'a, Self>,
+        rows: &Rows,
+        way: Option<RowsStrategy>,
+        output: Self::Slice<'a>,
+    ) -> Result<Self::Bound<'a>>;
+
+    /// A scan of each row, of which there is at least one with an item, into its places of the output.
+    ///
+    /// # Errors
+    /// As [`bind_scanning`](BindScan::bind_scanning).
+    fn bind_rows_scan<'a>(
+        self: &Arc<Self>,
+        workspace: &mut Self::Workspace,
+        job: Job<'_, 'a, Self>,
+        rows: &Rows,
+        form_and_way: (Form, Option<RowsStrategy>),
+        output: Self::Slice<'a>,
+    ) -> Result<Self::Bound<'a>>;
+
+    /// A copy of every item, of which there is at least one, to its place in the output: unsigned integers, of rows of one item.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn bind_rows_copy<'a>(
+        self: &Arc<Self>,
+        job: Job<'_, 'a, Self>,
+        rows: &Rows,
+        output: Self::Slice<'a>,
+    ) -> Result<Self::Bound<'a>>;
+}
+
 /// Where a selection writes.
 #[derive(Clone, Copy, Debug)]
 pub struct SelectOutputs<S> {
@@ -290,6 +331,6 @@ impl<S> SelectOutputs<S> {
 
 /// What a backend says of its GPU: how kernels are bound to arrays which it holds at once. What calls do with these, they do alike on
 /// every GPU.
-pub trait Primitives: BindReduce + BindScan + BindSegmented + BindSelect {}
+pub trait Primitives: BindReduce + BindScan + BindSegmented + BindSelect + BindRows {}
 
-impl<G: BindReduce + BindScan + BindSegmented + BindSelect> Primitives for G {}
+impl<G: BindReduce + BindScan + BindSegmented + BindSelect + BindRows> Primitives for G {}
