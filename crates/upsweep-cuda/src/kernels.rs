@@ -6,12 +6,14 @@ use std::collections::HashSet;
 
 use upsweep_core::{
     AccessWidth, Apply, Arrangement, BitXor, Bounds, Condition, Direction, Dtype, Element, Extreme,
-    Formula, GpuReduceStrategy, GpuScanStrategy, Kind, Language, Load, Max, Number, Operator,
-    Product, Recipe, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, SegmentedBy, Strategy, Sum,
-    Tail, Widen, WorkgroupPolicy, bf16, f16,
+    Formula, GpuReduceStrategy, GpuScanStrategy, Kind, Language, Layout, Load, Max, Number,
+    Operator, Product, Recipe, ReduceGlobal, ReduceLocal, RowAxis, Rows, ScanGlobal, ScanLocal,
+    SegmentedBy, Strategy, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16,
 };
 
-use upsweep_gpu::{Form, ReduceOptions, ScanOptions, Segmentation, Selecting};
+use upsweep_gpu::{
+    Copying, Form, Op, OperatorValues, ReduceOptions, ScanOptions, Segmentation, Selecting,
+};
 use upsweep_testing::{
     AddedPowers, Around, BothTagged, Capped, Extent, Joined, LargestStretch, LastOther, Pair,
     Powers, Products, Quadratic, Recurrence, Recurs, Stretch, SumUpTo, Tagged, Wide, WideSum,
@@ -22,6 +24,7 @@ use crate::bytes;
 use crate::device::Facts;
 use crate::ladder;
 use crate::reduce::{Reads, Reduction};
+use crate::rows;
 use crate::scan::{Lies, Scanning};
 use crate::segmented::by_offsets_shader;
 use crate::shader::{Cut, Shader, Types};
@@ -79,6 +82,9 @@ fn structures() -> Vec<Types> {
 
 /// Of so many distinct kernels one is compiled in each run, beside those that it takes to meet every level.
 const ONE_IN: usize = 6;
+
+/// The same of reductions of rows, which differ in more numbers.
+const ROWS_ONE_IN: usize = 40;
 
 /// Of so many distinct kernels one is taken with a length that only the device knows, too.
 const BOUNDED_ONE_IN: usize = 8;
@@ -166,6 +172,108 @@ fn policies() -> [Option<WorkgroupPolicy>; 4] {
         Some(WorkgroupPolicy { threads_per_workgroup, items_per_thread })
     };
     [None, policy(32, 1), policy(1024, 1024), policy(256, 32)]
+}
+
+/// Rows with their axes across and along: each a length and a stride.
+fn rows_of(across: &[(usize, isize)], along: &[(usize, isize)]) -> Rows {
+    let axes = |axes: &[(usize, isize)]| {
+        axes.iter().map(|&(len, input)| RowAxis { len, input, output: 0 }).collect()
+    };
+    Rows { across: axes(across), along: axes(along), start: [0; 2] }
+}
+
+/// Short rows and long ones, one or several axes, along memory and across it, wherever accesses may begin.
+fn kinds_of_rows() -> Vec<Rows> {
+    vec![
+        rows_of(&[(1 << 25, 8)], &[(8, 1)]),
+        rows_of(&[(1000, 3)], &[(3, 1)]),
+        rows_of(&[(1 << 20, 100)], &[(100, 1)]),
+        rows_of(&[(1 << 18, 1000)], &[(1000, 1)]),
+        rows_of(&[(1 << 18, 1001)], &[(1001, 1)]),
+        rows_of(&[(256, 1 << 20)], &[(1 << 20, 1)]),
+        rows_of(&[(64, 1 << 12)], &[(64, 1 << 18), (1 << 12, 1)]),
+        rows_of(&[(1 << 25, 1)], &[(8, 1 << 25)]),
+        rows_of(&[(8, 1)], &[(1 << 25, 8)]),
+        rows_of(&[(100, 128 * 100), (100, 1)], &[(128, 100)]),
+        rows_of(&[(1 << 14, 1)], &[(1 << 14, 1 << 14)]),
+        rows_of(&[(3, 1)], &[(1 << 33, 3)]),
+        rows_of(&[], &[(77, -5)]),
+    ]
+}
+
+#[test]
+fn reductions_of_rows_compile() {
+    let mut all_kernels = Kernels::default();
+    let mut all = [spread(), with_fields(), structures()].concat();
+    all.push(Types::of_position(f32::DTYPE, Extreme::Largest));
+    all.push(Types::of_position(u8::DTYPE, Extreme::Smallest));
+    for types in &all {
+        for rows in kinds_of_rows() {
+            for address in [0, 4] {
+                let shape = rows::shape(types, &rows, address, None);
+                let shader = rows::shader(types, &shape, &rows, false);
+                for arch in archs(80) {
+                    all_kernels.add(&shader, arch);
+                }
+            }
+        }
+    }
+    all_kernels.compile(ROWS_ONE_IN);
+}
+
+#[test]
+fn scans_of_rows_compile() {
+    let mut all_kernels = Kernels::default();
+    for types in &[spread(), with_fields(), structures()].concat() {
+        for (number, rows) in kinds_of_rows().into_iter().enumerate() {
+            let bounds = [Bounds::Inclusive, Bounds::Exclusive][number % 2];
+            let direction = [Direction::Forward, Direction::Reverse][number / 2 % 2];
+            let form = Form { bounds, direction, only_total: false, ..Form::TOTAL };
+            let output = |axis: RowAxis| RowAxis { output: axis.input, ..axis };
+            let rows = Rows {
+                across: rows.across.into_iter().map(output).collect(),
+                along: rows.along.into_iter().map(output).collect(),
+                ..rows
+            };
+            let shape = rows::scan_shape(types, &rows, 0, None);
+            let out_vector = shape.out_vector(&rows, types.output.size(), 0);
+            let shader = rows::scan_shader(types, &shape, &rows, form, out_vector);
+            let totals = rows::shader(types, &shape, &rows, direction == Direction::Reverse);
+            for arch in archs(80) {
+                all_kernels.add(&shader, arch);
+                if shape.parts > 1 {
+                    all_kernels.add(&totals, arch);
+                }
+            }
+        }
+    }
+    all_kernels.compile(ROWS_ONE_IN);
+}
+
+#[test]
+fn copies_compile() {
+    let mut all_kernels = Kernels::default();
+    for word in [Dtype::U8, Dtype::U16, Dtype::U32, Dtype::U64] {
+        for (shape, strides) in
+            [(&[64, 64][..], &[64, 1][..]), (&[64, 64], &[1, 64]), (&[9, 7, 5], &[1, 45, 9])]
+        {
+            let from = Layout::strided(shape, strides, 0).expect("strides");
+            let to = Layout::packed(shape).expect("a shape");
+            let rows = Rows::scanned(&from, &[], &to).in_output_order();
+            let types = Types::new(
+                word.into(),
+                word.into(),
+                word.into(),
+                Op::Sum,
+                OperatorValues::none(word.into()),
+            );
+            let copying = Copying::new(&rows, word.size(), [0; 2]);
+            for arch in archs(80) {
+                all_kernels.add(&rows::copy_shader(&types, &copying), arch);
+            }
+        }
+    }
+    all_kernels.compile(4);
 }
 
 #[test]

@@ -67,6 +67,7 @@ mod on_device;
 mod probe;
 mod record;
 mod reduce;
+mod rows;
 mod scan;
 mod segmented;
 mod select;

@@ -11,6 +11,7 @@ use upsweep_gpu::GpuDevice;
 use upsweep_testing::LastSet;
 
 use crate::Bench;
+use crate::axes;
 use crate::contest::{self, Engine, Pool};
 use crate::own;
 use crate::segments;
@@ -68,7 +69,8 @@ pub(crate) fn run(bench: &Bench, n: usize) -> Result<()> {
         bench.scan::<u32, u32, _>(job, n, |word| word & word >> 8 & 3, Scan::inclusive(LastSet))?;
     }
     own::run(bench, n, wants)?;
-    segments::run(bench, n, wants)
+    segments::run(bench, n, wants)?;
+    axes::run(bench, n, wants)
 }
 
 impl Bench {

@@ -11,6 +11,7 @@
 //! - `peers latency` measures from the host's call to the value in the host's memory, in plain calls and as a graph.
 //! - `peers first` says what a process's first calls cost, with what is kept in `UPSWEEP_CACHE_DIR`.
 
+mod axes;
 mod contest;
 mod cub;
 mod first;

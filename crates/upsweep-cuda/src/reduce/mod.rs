@@ -239,7 +239,7 @@ impl Reads {
 }
 
 /// Whether operands must keep their order, since they commute but for rounding.
-fn is_ordered(types: &Types) -> bool {
+pub(crate) fn is_ordered(types: &Types) -> bool {
     matches!(&types.op, Op::Custom(own) if !own.exact)
 }
 
