@@ -54,6 +54,8 @@ pub struct Workspace {
     pub(crate) last: Option<(Asked, Recording)>,
     /// Runs of `scanning` of which the carry is asked for.
     pub(crate) runs: u32,
+    /// Values of parts of rows.
+    pub(crate) parts_of_rows: Option<wgpu::Buffer>,
 }
 
 impl Workspace {

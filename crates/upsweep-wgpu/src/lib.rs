@@ -5,7 +5,7 @@
 //! - [`Slice`] is a range of a buffer, the caller's or ours; [`Memory`] is a buffer of ours.
 //! - `shader` puts kernels together: a generated header in front of plain WGSL.
 //! - [`Calls`] are the primitives, with the scratch memory of a [`Workspace`]. What is [bound](Bound) to arrays becomes a [`Recording`].
-//! - `reduce`, `scan` and `segmented` hold their kernels.
+//! - `reduce`, `scan`, `segmented`, `select` and `rows` hold their kernels.
 //! - [`Ladder`]: the seven classic steps of a sum, to learn from.
 //!
 //! # What can hang, and what cannot
@@ -56,6 +56,7 @@ mod probe;
 mod profile;
 mod record;
 mod reduce;
+mod rows;
 mod scan;
 mod segmented;
 mod select;

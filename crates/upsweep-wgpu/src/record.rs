@@ -95,6 +95,12 @@ pub struct Recording {
 }
 
 impl Recording {
+    /// Without launches.
+    pub(crate) fn of_nothing() -> Self {
+        let (dispatches, states) = (Vec::new(), Vec::new());
+        Self { dispatches, strategy: None, states, scratch: 0, alive: None }
+    }
+
     /// Records the launches into a compute pass.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
         record(&self.dispatches, pass);

@@ -15,8 +15,8 @@ use std::process::{Command, Stdio};
 use upsweep_core::{
     AccessWidth, Arrangement, BitAnd, BitOr, BitXor, Bounds, Direction, Dtype, Element, Error,
     Extreme, GpuReduceStrategy, GpuScanStrategy, Kind, LadderStep, Language, Load, Max, Min,
-    Number, Operator, Product, ReduceGlobal, ReduceLocal, ScanGlobal, ScanLocal, SegmentedBy,
-    Source, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16,
+    Number, Operator, Product, ReduceGlobal, ReduceLocal, RowAxis, Rows, ScanGlobal, ScanLocal,
+    SegmentedBy, Source, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16,
 };
 use wgpu::naga::back::pipeline_constants::process_overrides;
 use wgpu::naga::back::{hlsl, msl, spv};
@@ -28,9 +28,9 @@ use crate::device::Facts;
 use crate::reduce::{self, Reduction};
 use crate::scan::{self, Lies, Scanning};
 use crate::shader::{Cut, Shader, Types};
-use crate::{ladder, launch_sizes, litmus, probe};
+use crate::{ladder, launch_sizes, litmus, probe, rows};
 use upsweep_gpu::layout::width_of;
-use upsweep_gpu::{Form, Segmentation, Signature};
+use upsweep_gpu::{Copying, Form, Segmentation, Signature};
 use upsweep_testing::rotation;
 
 /// If it is `required`, a run without `spirv-val` fails.
@@ -804,3 +804,87 @@ fn every_search_for_a_position() {
     positions!(u8 i8 u16 i16 u32 i32 f16 bf16 f32 u64 i64 f64);
     translator.translate(ONE_IN);
 }
+
+/// Rows of an array of these axes, each a length and a stride, across rows and along them.
+fn rows_of(across: &[(usize, isize)], along: &[(usize, isize)]) -> Rows {
+    let axes = |axes: &[(usize, isize)]| {
+        axes.iter().map(|&(len, input)| RowAxis { len, input, output: input }).collect()
+    };
+    Rows { across: axes(across), along: axes(along), start: [0; 2] }
+}
+
+/// Short rows and long ones, one or several axes, along memory and across it, wherever accesses may begin.
+fn kinds_of_rows() -> Vec<Rows> {
+    vec![
+        rows_of(&[(1 << 20, 8)], &[(8, 1)]),
+        rows_of(&[(1000, 3)], &[(3, 1)]),
+        rows_of(&[(1 << 18, 1001)], &[(1001, 1)]),
+        rows_of(&[(64, 1 << 12)], &[(64, 1 << 18), (1 << 12, 1)]),
+        rows_of(&[(1 << 20, 1)], &[(8, 1 << 20)]),
+        rows_of(&[(8, 1)], &[(1 << 20, 8)]),
+        rows_of(&[(100, 128 * 100), (100, 1)], &[(128, 100)]),
+        rows_of(&[(1 << 12, 1)], &[(1 << 12, 1 << 12)]),
+        rows_of(&[], &[(77, -5)]),
+    ]
+}
+
+#[test]
+fn rows_of_arrays() {
+    let mut translator = Translator::new();
+    let all = [
+        types::<f32, f32, f32, _>(Sum),
+        types::<u8, u32, u32, _>(Sum),
+        types::<f16, f32, f16, _>(Max),
+        types::<u32, u64, u64, _>(Sum),
+        types::<u32, u32, u32, _>(Last),
+        Types::of_position(Dtype::F32, Extreme::Largest),
+    ];
+    for (device, types) in
+        DEVICES.into_iter().flat_map(|device| all.iter().map(move |of| (device, of)))
+    {
+        let facts = facts(device);
+        for (number, rows) in kinds_of_rows().iter().enumerate() {
+            let address = [0, 4][number % 2];
+            let shape = rows::shape(&facts, types, rows, address, None);
+            let mut shaders = vec![
+                rows::shader(&facts, types, &shape, rows, false),
+                rows::fold_shader(types, Some(&shape), rows, false, "fold_parts"),
+                rows::fold_shader(types, None, rows, false, "fill_rows"),
+            ];
+            if types != &all[all.len() - 1] {
+                let (form, _) = form(number, true);
+                let shape = rows::scan_shape(&facts, types, rows, address, None);
+                let out_vector = shape.out_vector(rows, types.output.size(), address);
+                shaders.extend([
+                    rows::shader(&facts, types, &shape, rows, true),
+                    rows::scan_shader(&facts, types, &shape, rows, form, out_vector),
+                    rows::fold_shader(types, Some(&shape), rows, true, "into_windows"),
+                ]);
+            }
+            for shader in shaders {
+                let levels = vec![shader.entries[0].to_owned(), format!("{:?}", shape.way)];
+                translator.add(&facts, &shader, levels, &format!("{types:?} of {rows:?}"));
+            }
+        }
+    }
+    let words = [
+        types::<u8, u8, u8, _>(Sum),
+        types::<u16, u16, u16, _>(Sum),
+        types::<u32, u32, u32, _>(Sum),
+        types::<u64, u64, u64, _>(Sum),
+    ];
+    for types in &words {
+        for rows in [rows_of(&[(64, 64)], &[]), rows_of(&[(64, 1), (64, 64), (8, 1 << 12)], &[])] {
+            let copying = Copying::new(&rows, types.item.size(), [0; 2]);
+            let own = copying.rows();
+            let written = rows::written_at_once(own, copying.vector(), types.item.size(), 0);
+            let shader = rows::copy_shader(types, &copying, written, 256);
+            let levels = vec![shader.entries[0].to_owned()];
+            translator.add(&facts(DEVICES[1]), &shader, levels, &format!("copy of {rows:?}"));
+        }
+    }
+    translator.translate(ROWS_ONE_IN);
+}
+
+/// As [`ONE_IN`] of kernels of rows, which differ in more numbers.
+const ROWS_ONE_IN: usize = 40;

@@ -132,10 +132,12 @@ impl Shader {
 
     /// Threads of a subgroup; 1 if the kernel uses none.
     fn subgroup(&self) -> u32 {
-        self.constants
-            .iter()
-            .find(|(name, _)| *name == "SUBGROUP")
-            .map_or(1, |&(_, threads)| threads)
+        self.constant("SUBGROUP")
+    }
+
+    /// The named size; 1 if the kernel has none of this name.
+    pub(crate) fn constant(&self, name: &str) -> u32 {
+        self.constants.iter().find(|(own, _)| *own == name).map_or(1, |&(_, size)| size)
     }
 
     /// An entry point. The grid may be folded.

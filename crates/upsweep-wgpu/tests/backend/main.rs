@@ -5,6 +5,7 @@ mod common;
 mod faults;
 mod functions;
 mod profile;
+mod rows;
 mod segmented;
 mod strategies;
 mod vectors;

@@ -6,15 +6,14 @@ use std::sync::Arc;
 
 use upsweep_core::reference::segmented;
 use upsweep_core::{
-    AccessWidth, Arrangement, Bounds, Dtype, Element, Error, GpuScanStrategy, Kind, Load, Max, Min,
+    AccessWidth, Arrangement, Bounds, Dtype, Element, Error, GpuScanStrategy, Load, Max, Min,
     Operator, Product, Reduce, Scan, ScanGlobal, ScanLocal, SegmentedBy, Sum, Tail, Widen,
     WorkgroupPolicy, bf16, f16,
 };
 use upsweep_testing::{Input, Joined, Pair, Powers, Random, Recurrence, Recurs, Sample, rotation};
-use upsweep_wgpu::{
-    Calls, Gpu, Packed, ScanOptions, Segments, Slice, Source, Stored, Target, Workspace,
-};
-use wgpu::BufferUsages;
+use upsweep_wgpu::{Calls, Gpu, Packed, ScanOptions, Segments, Source, Stored, Target, Workspace};
+
+use crate::common::Placed;
 
 /// Longest first: what a long array leaves in the workspace must not be found by a short one. Those of a row lie in memory in one
 /// way, so that there are few kernels.
@@ -22,9 +21,6 @@ const LENGTHS: [[usize; 5]; 2] = [[70_001, 6_145, 2_049, 113, 1], [69_632, 6_160
 
 /// Several sizes of workgroups and of what threads hold, and none.
 const POLICIES: [Option<(u32, u32)>; 4] = [None, Some((32, 1)), Some((1024, 32)), Some((256, 8))];
-
-/// Bytes around arrays, and of outputs before they are written.
-const POISON: u8 = 0xa5;
 
 /// What says where segments begin: neighbours differ, and of 0 all bytes are.
 trait Mark: Element {
@@ -82,65 +78,6 @@ fn patterns(items: usize, seed: u64) -> Vec<(&'static str, Vec<usize>)> {
         ("in the middle", vec![items / 3, items / 2, items / 2, items - items / 4]),
         ("none", vec![items / 2]),
     ]
-}
-
-const USAGE: BufferUsages =
-    BufferUsages::STORAGE.union(BufferUsages::COPY_DST).union(BufferUsages::COPY_SRC);
-
-/// An array between poisoned ones of some items.
-struct Placed {
-    buffer: wgpu::Buffer,
-    kind: Kind,
-    before: usize,
-    items: usize,
-}
-
-impl Placed {
-    fn new(gpu: &Gpu, kind: Kind, bytes: &[u8], before: usize) -> Self {
-        let around = before * kind.size();
-        let mut all = vec![POISON; around];
-        all.extend_from_slice(bytes);
-        all.resize((all.len() + around).next_multiple_of(16).max(16), POISON);
-        let (device, queue) = gpu.wgpu();
-        let size = all.len() as u64;
-        let descriptor =
-            wgpu::BufferDescriptor { label: None, size, usage: USAGE, mapped_at_creation: false };
-        let buffer = device.create_buffer(&descriptor);
-        queue.write_buffer(&buffer, 0, &all);
-        Self { buffer, kind, before, items: bytes.len() / kind.size() }
-    }
-
-    fn of<T: Element>(gpu: &Gpu, items: &[T], before: usize) -> Self {
-        Self::new(gpu, T::KIND, &T::bytes(items).expect("items of numbers"), before)
-    }
-
-    /// Room for what is written.
-    fn poisoned(gpu: &Gpu, kind: Kind, items: usize, before: usize) -> Self {
-        Self::new(gpu, kind, &vec![POISON; items * kind.size()], before)
-    }
-
-    fn slice(&self) -> Slice<'_> {
-        let offset = (self.before * self.kind.size()) as u64;
-        Slice::new(&self.buffer, self.kind, offset, self.items as u64).expect("a slice")
-    }
-
-    /// That the array begins with these items, and nothing around it has changed.
-    fn check<T: Element + Debug>(&self, gpu: &Arc<Gpu>, expected: &[T], context: &str) {
-        let mut bytes = vec![0u8; self.buffer.size() as usize];
-        let all = Slice::new(&self.buffer, Dtype::U8, 0, bytes.len() as u64).expect("a slice");
-        gpu.read_back(all, &mut bytes).unwrap_or_else(|error| panic!("{context}: {error}"));
-        let size = self.kind.size();
-        let (front, rest) = bytes.split_at(self.before * size);
-        let (own, behind) = rest.split_at(self.items * size);
-        assert!(front.iter().all(|&byte| byte == POISON), "{context}: in front of the output");
-        assert!(behind.iter().all(|&byte| byte == POISON), "{context}: behind the output");
-        let wanted = T::bytes(expected).expect("items of numbers");
-        let mut pairs = own.chunks_exact(size).zip(wanted.chunks_exact(size));
-        if let Some(wrong) = pairs.position(|(found, expected)| found != expected) {
-            let found = T::from_bytes(&own[wrong * size..][..size]);
-            panic!("{context}: item {wrong} is {found:?}, not {:?}", expected[wrong]);
-        }
-    }
 }
 
 /// One cell: the strategy, and how the arrays lie.
