@@ -85,6 +85,11 @@ impl ExecutionContext<'_> {
         even.clamp(LEAST_BLOCK.min(most), most).max(bytes.div_ceil(MOST_BLOCKS))
     }
 
+    /// The same means without other threads.
+    pub(crate) fn alone(&self) -> Self {
+        Self { team: Team::ALONE, ..*self }
+    }
+
     /// The means for reading `bytes` bytes with little arithmetic.
     #[inline]
     pub(crate) fn to_read(self, bytes: usize) -> Self {

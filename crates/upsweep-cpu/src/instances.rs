@@ -12,7 +12,7 @@ use upsweep_core::{
 };
 
 #[cfg(feature = "segmented-instances")]
-use upsweep_core::Segments;
+use upsweep_core::{Rows, Segments};
 
 use crate::{Cpu, Workspace};
 
@@ -28,12 +28,26 @@ pub fn instances() {
             black_box(<Cpu as Backend>::position::<$item> as Position<$item>);
             #[cfg(feature = "segmented-instances")]
             black_box(Cpu::segmented_position::<$item> as SegmentedPosition<$item>);
+            #[cfg(feature = "segmented-instances")]
+            black_box(
+                Cpu::position_rows::<$item>
+                    as fn(&Cpu, &[$item], &Rows, &mut [u64], Extreme) -> Result<()>,
+            );
+            #[cfg(feature = "segmented-instances")]
+            black_box(
+                Cpu::copy_rows::<$item> as fn(&Cpu, &[$item], &Rows, &mut [$item]) -> Result<()>,
+            );
         )* };
     }
     reduction_pairs!(pairs! reduction);
     scan_pairs!(pairs! scan);
     #[cfg(feature = "segmented-instances")]
-    upsweep_core::segmented_pairs!(pairs! in_segments);
+    {
+        upsweep_core::segmented_pairs!(pairs! in_segments);
+        upsweep_core::reduction_pairs!(pairs! of_rows);
+        upsweep_core::rounded_pairs!(pairs! of_rows);
+        upsweep_core::scan_pairs!(pairs! scan_of_rows);
+    }
     positions!(u8 i8 u16 i16 u32 i32 u64 i64 f16 bf16 f32 f64);
 }
 
@@ -90,5 +104,31 @@ where
     black_box(
         Cpu::segmented_scan::<T, U, O>
             as fn(&Cpu, &[T], Segments<'_>, &mut [U], &Scan<U::Acc, O>) -> Result<()>,
+    );
+}
+
+#[cfg(feature = "segmented-instances")]
+fn of_rows<T, U, O>()
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    black_box(
+        Cpu::reduce_rows::<T, U, O>
+            as fn(&Cpu, &[T], &Rows, &mut [U], &Reduce<U::Acc, O>) -> Result<()>,
+    );
+}
+
+#[cfg(feature = "segmented-instances")]
+fn scan_of_rows<T, U, O>()
+where
+    T: Widen<U::Acc>,
+    U: Element + Widen<<U as Element>::Acc>,
+    O: Operator<U::Acc>,
+{
+    black_box(
+        Cpu::scan_rows::<T, U, O>
+            as fn(&Cpu, &[T], &Rows, &mut [U], &Scan<U::Acc, O>) -> Result<()>,
     );
 }

@@ -18,6 +18,7 @@ mod parts;
 mod policy;
 mod probe;
 mod reduce;
+mod rows;
 mod scalar;
 mod scan;
 mod segmented;

@@ -17,6 +17,7 @@ mod quad;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod rows;
 pub(crate) mod stream;
+pub(crate) mod strided;
 #[cfg(target_arch = "x86_64")]
 mod vector;
 #[cfg(target_arch = "x86_64")]

@@ -1,0 +1,211 @@
+//! What is compiled for each operator: loops over neighbouring columns, of which each is combined by itself.
+//!
+//! The grouping that a caller wants is a matter of which rows of columns it hands over.
+
+use fearless_simd::{Level, Simd};
+use upsweep_core::summation::LANES;
+use upsweep_core::{Element, Operator, Widen};
+
+use crate::isa::{self, Kernel};
+
+/// Items of several columns, which are neighbours: item `k` of all columns begins at `first + k · stride`.
+#[derive(Clone, Copy)]
+pub(super) struct Columns<'a, T> {
+    pub(super) items: &'a [T],
+    pub(super) first: usize,
+    pub(super) stride: isize,
+    /// Items of each.
+    pub(super) len: usize,
+    /// How many there are.
+    pub(super) width: usize,
+}
+
+impl<'a, T> Columns<'a, T> {
+    /// Item `k` of each column.
+    #[inline(always)]
+    pub(super) fn row(&self, k: usize) -> &'a [T] {
+        let at = self.first.wrapping_add_signed(self.stride * k as isize);
+        &self.items[at..][..self.width]
+    }
+}
+
+/// In which order rows are combined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// One after another: nobody sees the grouping.
+    Exact,
+    /// By lanes, halves and the aligned tree.
+    Lanes,
+    /// As a scan groups them.
+    Neighbours,
+}
+
+/// An operator on columns of items `T`.
+pub(super) trait ColumnKernels<T, A>: Sync {
+    /// What leaves every value as it is.
+    fn padding(&self) -> A;
+
+    /// The order of a reduction.
+    fn order(&self) -> Order;
+
+    /// `right[c] = left[c] ⊕ right[c]`, of as many.
+    fn combine(&self, left: &[A], right: &mut [A]);
+
+    /// Puts items in front of which `lanes` are behind them: item `k` of each column goes to lane `k mod 128`, of `lanes` the values from
+    /// `(k mod 128) · width` on; or, exact, all to the first.
+    fn fold(&self, columns: Columns<'_, T>, lanes: &mut [A]);
+
+    /// The items of `row`, as they are combined.
+    fn widen(&self, row: &[T], values: &mut [A]);
+}
+
+/// The kernels of an operator.
+#[derive(Clone, Copy)]
+pub(super) struct ByOperator<O> {
+    pub(super) level: Level,
+    pub(super) operator: O,
+}
+
+impl<T, A, O> ColumnKernels<T, A> for ByOperator<O>
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    fn padding(&self) -> A {
+        self.operator.padding()
+    }
+
+    fn order(&self) -> Order {
+        match (O::EXACT, O::COMMUTATIVE) {
+            (true, _) => Order::Exact,
+            (false, true) => Order::Lanes,
+            (false, false) => Order::Neighbours,
+        }
+    }
+
+    fn combine(&self, left: &[A], right: &mut [A]) {
+        isa::run(self.level, Combine { operator: self.operator, left, right });
+    }
+
+    fn fold(&self, columns: Columns<'_, T>, lanes: &mut [A]) {
+        isa::run(self.level, Fold { operator: self.operator, columns, lanes });
+    }
+
+    fn widen(&self, row: &[T], values: &mut [A]) {
+        for (value, item) in values.iter_mut().zip(row) {
+            *value = item.widen();
+        }
+    }
+}
+
+struct Combine<'a, A, O> {
+    operator: O,
+    left: &'a [A],
+    right: &'a mut [A],
+}
+
+impl<A: Element, O: Operator<A>> Kernel for Combine<'_, A, O> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        for (right, left) in self.right.iter_mut().zip(self.left) {
+            *right = self.operator.combine(*left, *right);
+        }
+    }
+}
+
+struct Fold<'a, T, A, O> {
+    operator: O,
+    columns: Columns<'a, T>,
+    lanes: &'a mut [A],
+}
+
+/// Columns that are folded at once, so that the compiler knows how many.
+const AT_ONCE: usize = 32;
+
+impl<T, A, O> Kernel for Fold<'_, T, A, O>
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { operator, columns, lanes } = self;
+        for k in 0..columns.len {
+            let lane = if O::EXACT { 0 } else { k % LANES };
+            let row = columns.row(k);
+            let lanes = &mut lanes[lane * columns.width..][..columns.width];
+            let (values, last_values) = lanes.as_chunks_mut::<AT_ONCE>();
+            let (items, last_items) = row.as_chunks::<AT_ONCE>();
+            for (values, items) in values.iter_mut().zip(items) {
+                for c in 0..AT_ONCE {
+                    values[c] = operator.combine(values[c], items[c].widen());
+                }
+            }
+            for (value, item) in last_values.iter_mut().zip(last_items) {
+                *value = operator.combine(*value, item.widen());
+            }
+        }
+    }
+}
+
+/// Values of as many columns, as they come, as an aligned binary tree.
+pub(super) struct ColumnTree<A> {
+    /// Of 2^k values each; of which those are there whose bit of `count` is set.
+    subtrees: Vec<Vec<A>>,
+    count: usize,
+}
+
+impl<A: Element> ColumnTree<A> {
+    pub(super) fn new() -> Self {
+        Self { subtrees: Vec::new(), count: 0 }
+    }
+
+    /// How many have come.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Forgets all.
+    pub(super) fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Takes the next values, which are overwritten.
+    pub(super) fn push<T>(&mut self, next: &mut [A], kernels: &dyn ColumnKernels<T, A>) {
+        let level = self.count.trailing_ones() as usize;
+        for subtree in &self.subtrees[..level] {
+            kernels.combine(&subtree[..next.len()], next);
+        }
+        if self.subtrees.len() == level {
+            self.subtrees.push(next.to_vec());
+        } else {
+            let subtree = &mut self.subtrees[level];
+            subtree.resize(subtree.len().max(next.len()), next[0]);
+            subtree[..next.len()].copy_from_slice(next);
+        }
+        self.count += 1;
+    }
+
+    /// The value of all that have come, of which there is one at least: the last of their aligned prefixes.
+    pub(super) fn total<T>(&self, total: &mut [A], kernels: &dyn ColumnKernels<T, A>) {
+        let mut is_first = true;
+        for (level, subtree) in self.subtrees.iter().enumerate() {
+            if self.count >> level & 1 == 0 {
+                continue;
+            }
+            let subtree = &subtree[..total.len()];
+            if is_first {
+                total.copy_from_slice(subtree);
+            } else {
+                kernels.combine(subtree, total);
+            }
+            is_first = false;
+        }
+    }
+}

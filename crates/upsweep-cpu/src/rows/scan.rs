@@ -1,0 +1,361 @@
+//! Scans of rows: long rows along memory by the kernels of one array, all others as columns of blocks, group by group.
+
+use core::ops::Range;
+
+use fearless_simd::{Level, Simd};
+use upsweep_core::summation::{GROUP, GROUPS, ROWS, TILE, TILES};
+use upsweep_core::{
+    Backend, Bounds, Direction, Element, Flipped, Operator, Result, Rows, Scan, Widen,
+};
+
+use super::blocks::{Block, Blocks};
+use super::kernels::{ByOperator, ColumnKernels, ColumnTree, Columns, Order};
+use super::{LONG_ROW, deal_out_with, each};
+use crate::device::{Cpu, ExecutionContext};
+use crate::isa::{self, Kernel};
+use crate::simd::strided::SharedOutput;
+
+/// Items of a column that are scanned before they are written: a block of them stays in the first-level cache.
+const PIECE: usize = GROUP * 16;
+
+impl Cpu {
+    /// Writes the prefixes of each row to their places of the output.
+    ///
+    /// # Errors
+    /// As [`reduce_rows`](Cpu::reduce_rows).
+    #[inline(never)]
+    pub fn scan_rows<T, U, O>(
+        &self,
+        items: &[T],
+        rows: &Rows,
+        output: &mut [U],
+        problem: &Scan<U::Acc, O>,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let rows = rows.clone().in_memory_order();
+        if rows.count() == 0 || rows.items() == 0 {
+            return Ok(());
+        }
+        let each_bytes = (size_of::<T>() + size_of::<U>()).saturating_mul(rows.items());
+        let bytes = rows.count().saturating_mul(each_bytes);
+        let alone = self.alone();
+        let output = SharedOutput::new(output);
+        if rows.step() == Some([1, 1]) && rows.items() >= LONG_ROW {
+            return self.with_scan_context::<U, _>(bytes, |context| {
+                each(context, rows.count(), &|context, row| {
+                    let [from, to] = rows.row(row);
+                    // SAFETY: rows lie apart, and each is taken by one thread.
+                    let output = unsafe { output.slice(to..to + rows.items()) };
+                    let cpu = if context.team.threads() > 1 { self } else { &alone };
+                    let items = &items[from..][..rows.items()];
+                    // Threads have started, which is all that can fail.
+                    let _ = cpu
+                        .workspace(0, 0)
+                        .and_then(|mut own| cpu.scan(&mut own, items, output, problem));
+                });
+            });
+        }
+        let rows = if problem.direction == Direction::Reverse { rows.from_the_end() } else { rows };
+        self.with_scan_context::<U, _>(bytes, |context| {
+            let (level, operator) = (context.level, problem.operator);
+            let first = match (problem.bounds, problem.init) {
+                (Bounds::Exclusive, None) => Some(operator.identity()),
+                _ => None,
+            };
+            let exclusive = problem.bounds == Bounds::Exclusive;
+            let into = problem.init.unwrap_or(operator.padding());
+            let of = Scanned { exclusive, into, first };
+            match problem.direction {
+                Direction::Forward => {
+                    scan_columns(
+                        context,
+                        items,
+                        &rows,
+                        &output,
+                        &of,
+                        &ByOperator { level, operator },
+                    );
+                }
+                Direction::Reverse => {
+                    let operator = Flipped(operator);
+                    scan_columns(
+                        context,
+                        items,
+                        &rows,
+                        &output,
+                        &of,
+                        &ByOperator { level, operator },
+                    );
+                }
+            }
+        })
+    }
+}
+
+/// What is wanted of each column.
+struct Scanned<A> {
+    exclusive: bool,
+    /// What comes into it.
+    into: A,
+    /// What is written of its first item, if that is something else.
+    first: Option<A>,
+}
+
+/// The kernels of a scan.
+trait ScanKernels<T, A, U>: ColumnKernels<T, A> {
+    /// Scans up to four items of each column, from item `first` of `columns` on, `into` coming into them: `into` becomes what comes into the
+    /// next ones if nobody sees the grouping, and `total` their total.
+    fn scan_group(&self, group: Group<'_, T, A, U>);
+}
+
+/// Up to four items of each column.
+struct Group<'a, T, A, U> {
+    columns: Columns<'a, T>,
+    /// The number of the first.
+    first: usize,
+    into: &'a mut [A],
+    total: &'a mut [A],
+    /// The prefixes, of each item those of all columns.
+    output: &'a mut [U],
+    exclusive: bool,
+}
+
+impl<T, U, O> ScanKernels<T, U::Acc, U> for ByOperator<O>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    fn scan_group(&self, group: Group<'_, T, U::Acc, U>) {
+        isa::run(self.level, ScanGroup { operator: self.operator, group });
+    }
+}
+
+struct ScanGroup<'a, T, A, U, O> {
+    operator: O,
+    group: Group<'a, T, A, U>,
+}
+
+impl<T, U, O> Kernel for ScanGroup<'_, T, U::Acc, U, O>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { operator, group: Group { columns, first, into, total, output, exclusive } } =
+            self;
+        let width = columns.width;
+        let there = (columns.len - first).min(GROUP);
+        if there < GROUP {
+            // The last items of all, of which nobody wants the total.
+            for c in 0..width {
+                let mut prefixes = [operator.padding(); GROUP];
+                for (k, prefix) in prefixes.iter_mut().take(there).enumerate() {
+                    *prefix = columns.row(first + k)[c].widen();
+                }
+                scan_four(&operator, &mut prefixes);
+                for k in 0..there {
+                    let prefix = match (exclusive, k) {
+                        (true, 0) => into[c],
+                        (true, k) => operator.combine(into[c], prefixes[k - 1]),
+                        (false, k) => operator.combine(into[c], prefixes[k]),
+                    };
+                    output[k * width + c] = U::from_acc(prefix);
+                }
+            }
+            return;
+        }
+        let rows: [&[T]; GROUP] = core::array::from_fn(|k| columns.row(first + k));
+        let (out, rest) = output.split_at_mut(width);
+        let (out_1, rest) = rest.split_at_mut(width);
+        let (out_2, out_3) = rest.split_at_mut(width);
+        let (into, total) = (&mut into[..width], &mut total[..width]);
+        let [row, row_1, row_2, row_3] = rows.map(|row| &row[..width]);
+        let (out, out_1, out_2, out_3) =
+            (&mut out[..width], &mut out_1[..width], &mut out_2[..width], &mut out_3[..width]);
+        for c in 0..width {
+            let mut at = [row[c].widen(), row_1[c].widen(), row_2[c].widen(), row_3[c].widen()];
+            scan_four(&operator, &mut at);
+            let before = into[c];
+            let [a, b, d, e] = at.map(|prefix| operator.combine(before, prefix));
+            let [first, second, third, fourth] =
+                if exclusive { [before, a, b, d] } else { [a, b, d, e] };
+            out[c] = U::from_acc(first);
+            out_1[c] = U::from_acc(second);
+            out_2[c] = U::from_acc(third);
+            out_3[c] = U::from_acc(fourth);
+            total[c] = at[GROUP - 1];
+            if O::EXACT {
+                into[c] = e;
+            }
+        }
+    }
+}
+
+/// Aligned prefixes.
+#[inline(always)]
+fn scan_four<A: Element, O: Operator<A>>(operator: &O, at: &mut [A; GROUP]) {
+    let right = operator.combine(at[2], at[3]);
+    at[1] = operator.combine(at[0], at[1]);
+    at[2] = operator.combine(at[1], at[2]);
+    at[3] = operator.combine(at[1], right);
+}
+
+/// What is known in front of a group, level by level.
+struct Levels<A> {
+    groups: ColumnTree<A>,
+    lines: ColumnTree<A>,
+    tiles: ColumnTree<A>,
+    /// What comes into the window, the tile and the line.
+    window: Vec<A>,
+    tile: Vec<A>,
+    line: Vec<A>,
+    /// What comes into the group, and its total.
+    into: Vec<A>,
+    total: Vec<A>,
+}
+
+impl<A: Element> Levels<A> {
+    fn new() -> Self {
+        let (groups, lines, tiles) = (ColumnTree::new(), ColumnTree::new(), ColumnTree::new());
+        let [window, tile, line, into, total] = [const { Vec::new() }; 5];
+        Self { groups, lines, tiles, window, tile, line, into, total }
+    }
+
+    fn begin(&mut self, width: usize, into: A) {
+        for values in
+            [&mut self.window, &mut self.tile, &mut self.line, &mut self.into, &mut self.total]
+        {
+            values.clear();
+            values.resize(width, into);
+        }
+        [&mut self.groups, &mut self.lines, &mut self.tiles]
+            .into_iter()
+            .for_each(ColumnTree::clear);
+    }
+
+    /// Goes on behind a whole group, whose total is there.
+    fn next<T>(&mut self, kernels: &dyn ColumnKernels<T, A>) {
+        self.groups.push(&mut self.total, kernels);
+        if self.groups.count() == GROUPS {
+            self.groups.total(&mut self.total, kernels);
+            self.groups.clear();
+            self.lines.push(&mut self.total, kernels);
+            if self.lines.count() == ROWS {
+                self.lines.total(&mut self.total, kernels);
+                self.lines.clear();
+                self.tiles.push(&mut self.total, kernels);
+                if self.tiles.count() == TILES {
+                    self.tiles.total(&mut self.total, kernels);
+                    self.tiles.clear();
+                    behind(kernels, &mut self.window, &mut self.total);
+                }
+                into_next(kernels, &self.tiles, &self.window, &mut self.tile);
+            }
+            into_next(kernels, &self.lines, &self.tile, &mut self.line);
+        }
+        into_next(kernels, &self.groups, &self.line, &mut self.into);
+    }
+}
+
+/// `into` becomes what is behind `total`, which is overwritten.
+fn behind<T, A: Element>(kernels: &dyn ColumnKernels<T, A>, into: &mut [A], total: &mut [A]) {
+    kernels.combine(into, total);
+    into.copy_from_slice(total);
+}
+
+/// What comes into the next member of a level, those in front of which are the tree.
+fn into_next<T, A: Element>(
+    kernels: &dyn ColumnKernels<T, A>,
+    members: &ColumnTree<A>,
+    into: &[A],
+    found: &mut [A],
+) {
+    if members.count() == 0 {
+        found.copy_from_slice(into);
+    } else {
+        members.total(found, kernels);
+        kernels.combine(into, found);
+    }
+}
+
+/// What a thread keeps from block to block.
+struct Scratch<T, A, U> {
+    buffer: Vec<T>,
+    prefixes: Vec<U>,
+    levels: Levels<A>,
+}
+
+fn scan_columns<T, U>(
+    context: &ExecutionContext<'_>,
+    items: &[T],
+    rows: &Rows,
+    output: &SharedOutput<'_, U>,
+    of: &Scanned<U::Acc>,
+    kernels: &dyn ScanKernels<T, U::Acc, U>,
+) where
+    T: Element,
+    U: Element,
+{
+    let blocks = Blocks::new(rows, size_of::<T>().max(size_of::<U>()));
+    let scratch = || Scratch { buffer: Vec::new(), prefixes: Vec::new(), levels: Levels::new() };
+    deal_out_with(context, blocks.count(), &scratch, &|own, number| {
+        let block = blocks.block(number);
+        scan_block(context.level, items, &blocks, &block, output, of, kernels, own);
+    });
+}
+
+#[allow(clippy::too_many_arguments, reason = "it is the body of a loop")]
+fn scan_block<T: Element, U: Element>(
+    level: Level,
+    items: &[T],
+    blocks: &Blocks,
+    block: &Block,
+    output: &SharedOutput<'_, U>,
+    of: &Scanned<U::Acc>,
+    kernels: &dyn ScanKernels<T, U::Acc, U>,
+    own: &mut Scratch<T, U::Acc, U>,
+) {
+    let width = block.width;
+    let is_exact = kernels.order() == Order::Exact;
+    own.levels.begin(width, of.into);
+    for tile in (0..blocks.items).step_by(TILE) {
+        let tile: Range<usize> = tile..blocks.items.min(tile + TILE);
+        let columns = blocks.columns(level, items, block, tile.clone(), &mut own.buffer);
+        for piece in (0..columns.len).step_by(PIECE) {
+            let piece = piece..columns.len.min(piece + PIECE);
+            if own.prefixes.len() < PIECE * width {
+                own.prefixes.resize(PIECE * width, U::from_acc(of.into));
+            }
+            for first in piece.clone().step_by(GROUP) {
+                let at = (first - piece.start) * width;
+                let levels = &mut own.levels;
+                kernels.scan_group(Group {
+                    columns,
+                    first,
+                    into: &mut levels.into,
+                    total: &mut levels.total,
+                    output: &mut own.prefixes[at..at + GROUP * width],
+                    exclusive: of.exclusive,
+                });
+                if !is_exact && first + GROUP <= columns.len {
+                    levels.next::<T>(kernels);
+                }
+            }
+            if let Some(value) = of.first.filter(|_| tile.start + piece.start == 0) {
+                own.prefixes[..width].fill(U::from_acc(value));
+            }
+            let range = tile.start + piece.start..tile.start + piece.end;
+            // SAFETY: the block's places are those of no other block, and the block is this thread's.
+            unsafe { blocks.write(level, &own.prefixes, block, range, output) };
+        }
+    }
+}
