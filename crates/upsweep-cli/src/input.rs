@@ -303,6 +303,11 @@ impl Input {
         }
     }
 
+    /// Whether items are stored by columns: the first dimension counts fastest.
+    pub(crate) fn is_by_columns(&self) -> bool {
+        self.by_columns.is_some()
+    }
+
     /// From now on items come as they are stored, not in C order.
     pub(crate) fn ignore_order(&mut self) {
         self.by_columns = None;

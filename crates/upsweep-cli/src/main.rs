@@ -55,6 +55,7 @@ fn run(command: &Command) -> Result<()> {
         Command::Unique(arguments) => commands::runs::unique(arguments),
         Command::Rle(arguments) => commands::runs::rle(arguments),
         Command::ReduceByKey(arguments) => commands::reduce_by_key::run(arguments),
+        Command::Transpose(arguments) => commands::axes::transpose(arguments),
         Command::Devices(arguments) => commands::devices::run(arguments),
         Command::Bench(arguments) => Ok(commands::bench::run(arguments)?),
         Command::Ladder(arguments) => commands::ladder::run(arguments),
@@ -74,7 +75,7 @@ fn refuse(error: &clap::Error) -> Result<()> {
         error.kind(),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand
     ) {
-        let known = "reduce scan select positions partition unique rle reduce-by-key devices bench ladder tune explain report";
+        let known = "reduce scan select positions partition unique rle reduce-by-key transpose devices bench ladder tune explain report";
         return Err(Failure::usage(format!("no command is given; known are {known}")));
     }
     // The first paragraph says what is wrong; usage and hints follow.

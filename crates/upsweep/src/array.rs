@@ -67,7 +67,6 @@ impl<T: Element> Array<T> {
     }
 
     /// An array of the host's.
-    #[cfg(feature = "any")]
     pub(crate) fn from_host(items: Vec<T>) -> Self {
         Self { place: Place::Host(items) }
     }

@@ -8,7 +8,7 @@
     )
 )]
 
-use upsweep_core::{Condition, Dtype, Language};
+use upsweep_core::{Condition, Dtype, Extreme, Language, Rows};
 use upsweep_cpu::Cpu;
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{
@@ -220,6 +220,43 @@ pub(crate) trait ErasedGpu {
         output: ErasedItemsMut<'_>,
         problem: &ErasedScan,
     ) -> Result<Recording>;
+
+    /// The value of each row of an n-dimensional array.
+    fn reduce_rows(
+        &self,
+        input: ErasedItems<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedReduce,
+    ) -> Result<()>;
+
+    /// The prefixes of each row.
+    fn scan_rows(
+        &self,
+        input: ErasedItems<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedScan,
+    ) -> Result<()>;
+
+    /// The first position of an extreme in each row, `u64::MAX` of a row without items.
+    fn position_rows(
+        &self,
+        input: ErasedItems<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        item: Dtype,
+        extreme: Extreme,
+    ) -> Result<()>;
+
+    /// The items of each row.
+    fn copy_rows(
+        &self,
+        input: ErasedItems<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        of: ErasedType,
+    ) -> Result<()>;
 
     /// Of how many it holds.
     fn count(&self, made: &fused::Made<'_>, count: ErasedItemsMut<'_>) -> Result<()>;

@@ -49,6 +49,7 @@
 //! | none (`default-features = false`) | CPUs | one minute |
 //! | `wgpu`, `cuda` (on by default) | GPUs by Vulkan, Metal and DirectX 12; NVIDIA's by CUDA. Both are looked for when the program runs | two minutes with both |
 //! | `any` | the module of that name: types and operators as values | not measured apart |
+//! | `ndarray` | views of arrays of the crate of that name | not measured apart |
 //!
 //! After that a crate with a dozen calls is built again in two seconds, and each operator of its own adds half a second: built-in operators
 //! on number types are compiled once, with the crate `upsweep-cpu`. In a debug build they are as fast as in a release build with
@@ -64,6 +65,7 @@
 //! | one value of all items | [`reduce`], [`reduce_as`], [`mean`], [`argmin`], [`argmax`]; [`Reduce`] has start values |
 //! | all prefixes | [`inclusive_scan`], [`exclusive_scan`] and their `_into` and `_in_place` forms; [`Scan`] has start values and directions |
 //! | neighbours that are combined apart from others | [`Segments`], [`segmented_reduce`], [`segmented_scan`], [`segmented_argmin`], [`reduce_by_key`], [`inclusive_scan_by_key`] |
+//! | arrays of several dimensions, along some axes | [`View::shape`], [`NdView`], [`Along`], [`NdArray`]; [`transpose`] and strided copies |
 //! | items that are kept, one behind another | [`select`], [`positions`], [`Fused::filter`] |
 //! | items that are kept, and the others behind them | [`partition`], [`partition3`] |
 //! | runs of neighbours that are the same | [`unique`], [`unique_by_key`], [`run_length_encode`] |
@@ -94,6 +96,7 @@ mod fused;
 mod gpu;
 pub mod ladder;
 mod memory;
+mod nd;
 #[cfg(not(all(feature = "wgpu", feature = "cuda")))]
 mod nothing;
 #[cfg(any(feature = "wgpu", feature = "cuda"))]
@@ -126,6 +129,10 @@ pub use fused::{
 };
 #[cfg(feature = "wgpu")]
 pub use gpu::{DispatchProfile, RecordingProfile};
+pub use nd::{Along, NdArray, NdView, NdViewMut, transpose};
+/// The version of ndarray whose views are taken.
+#[cfg(feature = "ndarray")]
+pub use ndarray;
 pub use partition::{bind_partition3, partition3, partition3_into};
 pub use plan::{PositionPlan, ReducePlan, ScanPlan};
 pub use profile::Profile;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use upsweep_core::{
-    Backend, Condition, Extreme, Language, Limits, Number, Operator, Policy, Reduce, ReduceState,
-    Rungs, Scan, ScanState, Strategy, Why, Widen, Work, WorkgroupPolicy,
+    Backend, Condition, Dtype, Extreme, Language, Limits, Number, Operator, Policy, Reduce,
+    ReduceState, Rows, Rungs, Scan, ScanState, Strategy, Why, Widen, Work, WorkgroupPolicy,
 };
 
 use upsweep_gpu::bits::Words;
-use upsweep_gpu::{ErasedReduce, ErasedScan, SelectOutputs, Selecting, Signature};
+use upsweep_gpu::{ErasedReduce, ErasedScan, ErasedType, SelectOutputs, Selecting, Signature};
 
 use crate::backend::{Record, ViewBackend};
 use crate::erased::{
@@ -131,6 +131,47 @@ impl ErasedGpu for NoGpu {
         match self.0 {}
     }
 
+    fn reduce_rows(
+        &self,
+        _: ErasedItems<'_>,
+        _: &Rows,
+        _: ErasedItemsMut<'_>,
+        _: &ErasedReduce,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn scan_rows(
+        &self,
+        _: ErasedItems<'_>,
+        _: &Rows,
+        _: ErasedItemsMut<'_>,
+        _: &ErasedScan,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn position_rows(
+        &self,
+        _: ErasedItems<'_>,
+        _: &Rows,
+        _: ErasedItemsMut<'_>,
+        _: Dtype,
+        _: Extreme,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn copy_rows(
+        &self,
+        _: ErasedItems<'_>,
+        _: &Rows,
+        _: ErasedItemsMut<'_>,
+        _: ErasedType,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
     fn segmented_reduce(
         &self,
         _: ErasedItems<'_>,
@@ -177,7 +218,7 @@ impl ErasedGpu for NoGpu {
         &self,
         _: &fused::Made<'_>,
         _: [ErasedItemsMut<'_>; 3],
-        _: crate::Dtype,
+        _: Dtype,
     ) -> Result<()> {
         match self.0 {}
     }
@@ -295,7 +336,7 @@ impl NoBound {
 pub(crate) struct NoRange<'a>(Infallible, PhantomData<&'a ()>);
 
 impl NoRange<'_> {
-    pub(crate) fn bits_as(self, _: crate::Dtype) -> Self {
+    pub(crate) fn bits_as(self, _: Dtype) -> Self {
         match self.0 {}
     }
 
@@ -350,7 +391,7 @@ impl NoMemory {
     }
 
     #[cfg(feature = "any")]
-    pub(crate) fn bits_as(self, _: crate::Dtype) -> Self {
+    pub(crate) fn bits_as(self, _: Dtype) -> Self {
         match self.0 {}
     }
 

@@ -2,12 +2,12 @@
 
 mod record;
 
-use upsweep_core::{Condition, Dtype, Language};
+use upsweep_core::{Condition, Dtype, Extreme, Language, Rows};
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{
     ErasedPacked, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedSource,
-    ErasedTarget, GpuDevice, Ingredients, OnGpu, Primitives, SelectOutputs, Selecting, Signature,
-    Source, Stored, Target, segmented, select, value_of,
+    ErasedTarget, ErasedType, GpuDevice, Ingredients, OnGpu, Primitives, SelectOutputs, Selecting,
+    Signature, Source, Stored, Target, rows, segmented, select, value_of,
 };
 
 use self::record::{erased_ranges, no_host, record_made, record_reduce, record_scan, written};
@@ -431,6 +431,55 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
             let (gpu, arrays) = (self.gpu(), [*input, *output]);
             segmented::bind_reduce(gpu, &mut workspace, arrays, marks, packed, problem, &options)
         })
+    }
+
+    fn reduce_rows(
+        &self,
+        input: ErasedItems<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedReduce,
+    ) -> Result<()> {
+        let (input, output) = (source(self, input)?, target(self, output)?);
+        let (mut workspace, options) = (G::Workspace::default(), self.options().into());
+        rows::reduce(self.gpu(), &mut workspace, input, rows, output, problem, &options)
+    }
+
+    fn scan_rows(
+        &self,
+        input: ErasedItems<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedScan,
+    ) -> Result<()> {
+        let (input, output) = (source(self, input)?, target(self, output)?);
+        let (mut workspace, options) = (G::Workspace::default(), self.options().into());
+        rows::scan(self.gpu(), &mut workspace, input, rows, output, problem, &options)
+    }
+
+    fn position_rows(
+        &self,
+        input: ErasedItems<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        item: Dtype,
+        extreme: Extreme,
+    ) -> Result<()> {
+        let (input, output) = (source(self, input)?, target(self, output)?);
+        let (mut workspace, options) = (G::Workspace::default(), self.options().into());
+        rows::position(self.gpu(), &mut workspace, input, rows, output, (item, extreme), &options)
+    }
+
+    fn copy_rows(
+        &self,
+        input: ErasedItems<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        of: ErasedType,
+    ) -> Result<()> {
+        let kind = of.check(self.id())?;
+        let (input, output) = (source(self, input)?, target(self, output)?);
+        rows::copy(self.gpu(), input, rows, output, kind)
     }
 
     fn count(&self, made: &fused::Made<'_>, count: ErasedItemsMut<'_>) -> Result<()> {

@@ -270,7 +270,7 @@ fn position<T: Number>(
 /// A number whose mean is defined, and the type of the mean.
 pub trait Mean: Number {
     /// `f64` for integers and `f64`, `f32` for the shorter floats.
-    type Output: Number;
+    type Output: Number + Element<Acc = Self::Output>;
 
     /// `sum / items`, divided in `f64`.
     fn divide(sum: Self::Output, items: usize) -> Self::Output;

@@ -1,5 +1,6 @@
 //! What can be said on the command line.
 
+mod axes;
 mod bench;
 mod device;
 mod devices;
@@ -18,6 +19,7 @@ mod tune;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use axes::{ShapeArguments, TransposeArguments};
 pub(crate) use bench::{BenchArguments, GuardArguments};
 pub(crate) use device::DeviceArguments;
 pub(crate) use devices::DevicesArguments;
@@ -52,6 +54,9 @@ Examples:
   upsweep unique sorted.npy -o values.npy
   upsweep rle states.npy -o values.npy --counts lengths.npy
   upsweep reduce-by-key days.npy prices.npy --op mean -o means.npy --keys each_day.npy
+  upsweep reduce image.npy --axis 0,1 --op mean -o colour.npy
+  upsweep scan table.npy --axis 0 -o down.npy
+  upsweep transpose table.npy -o turned.npy
   upsweep devices
   upsweep bench --op reduce --dtype f32 --n 2^20,2^26
   upsweep ladder --n 2^26
@@ -108,6 +113,8 @@ pub(crate) enum Command {
     Rle(RleArguments),
     /// Combine the values of each run of equal keys
     ReduceByKey(ReduceByKeyArguments),
+    /// Write an array with its axes in another order
+    Transpose(TransposeArguments),
     /// List the devices that are usable here, and say why others are not
     Devices(DevicesArguments),
     /// Measure primitives against the memory speed of the device

@@ -6,6 +6,7 @@ use clap::Args;
 use upsweep::Dtype;
 use upsweep::any::Op;
 
+use super::axes::AxisArguments;
 use super::device::DeviceArguments;
 use super::input::InputArguments;
 use super::scan::OutputFormat;
@@ -30,12 +31,19 @@ Segments:
   items has the operator's identity, a mean of nan, and no position: 'none', in an array 2^64 - 1.
   Positions are counted from the first item of the file.
 
+Axes:
+  With --axis there is one value for each row along these axes, in an array of the other dimensions;
+  positions are counted within the row. A row has the result that it has alone, to the last bit. The file is in
+  memory as a whole. Raw numbers and text need --shape.
+
 Examples:
   upsweep reduce heights.npy --op mean
   upsweep reduce samples.raw --dtype f32 --acc f64
   printf '3 1 4\\n1 5\\n' | upsweep reduce - --dtype i32 --op max
   upsweep reduce values.npy --offsets rows.npy --op argmax
-  upsweep reduce prices.npy --keys days.npy --op mean -o means.npy";
+  upsweep reduce prices.npy --keys days.npy --op mean -o means.npy
+  upsweep reduce image.npy --axis 0,1 --op mean -o colour.npy
+  upsweep reduce samples.raw --dtype f32 --shape 1000,16 --axis 0 --op max -o highest.npy";
 
 /// `upsweep reduce`.
 #[derive(Debug, Args)]
@@ -55,11 +63,18 @@ pub(crate) struct ReduceArguments {
     #[command(flatten)]
     pub(crate) segments: SegmentArguments,
 
-    /// Where to write the values of segments: a file, a pipe, or - [default: standard output, as text]
-    #[arg(short, long, value_name = "OUT", requires = "segments")]
+    #[command(flatten)]
+    pub(crate) axes: AxisArguments,
+
+    /// Keep the axes that are combined, with a length of 1
+    #[arg(long, requires = "axis")]
+    pub(crate) keepdims: bool,
+
+    /// Where to write the values of segments or rows: a file, a pipe, or - [default of segments: standard output, as text]
+    #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
 
-    /// How to write the values of segments; chosen from the names unless said
+    /// How to write the values of segments or rows; chosen from the names unless said
     #[arg(long, value_name = "FORMAT", requires = "output")]
     pub(crate) format: Option<OutputFormat>,
 

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use upsweep::Dtype;
 use upsweep::any::Op;
 
+use super::axes::AxisArguments;
 use super::device::DeviceArguments;
 use super::input::InputArguments;
 use super::segments::SegmentArguments;
@@ -27,11 +28,16 @@ Segments:
   u32, u64, i32 or i64, one more than there are segments, none less than the one before it; flags and keys
   are numbers or bools, one for each item. The whole file and its prefixes are in memory at once.
 
+Axes:
+  With --axis each row along these axes is scanned by itself. The file and the output are in memory as a whole. Raw
+  numbers and text need --shape.
+
 Examples:
   upsweep scan counts.npy -o ends.npy
   upsweep scan counts.npy -o starts.npy --exclusive --init 100
   upsweep scan levels.raw --dtype f32 --op max --reverse -o highest.npy
   upsweep scan counts.npy --offsets rows.npy -o ends_of_rows.npy
+  upsweep scan table.npy --axis 0 -o down.npy
   printf '3 1 4\\n' | upsweep scan - --dtype i32 -o -";
 
 /// `upsweep scan`.
@@ -71,6 +77,9 @@ pub(crate) struct ScanArguments {
 
     #[command(flatten)]
     pub(crate) segments: SegmentArguments,
+
+    #[command(flatten)]
+    pub(crate) axes: AxisArguments,
 
     /// How to write the output; chosen from the names unless said
     #[arg(long, value_name = "FORMAT")]

@@ -1,5 +1,6 @@
 //! What each command does with its arguments.
 
+pub(crate) mod axes;
 pub(crate) mod bench;
 pub(crate) mod devices;
 pub(crate) mod explain;

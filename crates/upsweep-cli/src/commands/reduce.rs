@@ -8,9 +8,11 @@ use upsweep_measure::{check_accumulator, device, log};
 use crate::args::{InputArguments, ReduceArguments};
 use crate::error::{Failure, Result};
 use crate::input::Input;
+use crate::output::Target;
 use crate::progress::Progress;
 use crate::record::print;
 
+use super::axes;
 use super::segments::Segments;
 
 /// Reduces a file and prints the result.
@@ -30,6 +32,20 @@ pub(crate) fn run(arguments: &ReduceArguments) -> Result<()> {
     let problem = Reduce { op, acc, init: None };
     if let Some(segments) = &mut segments {
         return segments.reduce(&device, &mut input, &problem, arguments);
+    }
+    if let Some(axes) = &arguments.axes.axis {
+        let Some(output) = &arguments.output else {
+            return Err(Failure::usage("--axis writes an array; say with -o where"));
+        };
+        let (target, format) = (Target::of(output)?, arguments.format);
+        let rows = (&axes[..], &arguments.axes.shape, arguments.keepdims);
+        return axes::reduce(&device, &mut input, rows, &problem, (&target, output, format));
+    }
+    if arguments.axes.shape.shape.is_some() {
+        return Err(Failure::usage("--shape is for --axis"));
+    }
+    if arguments.output.is_some() {
+        return Err(Failure::usage("-o is for values of segments, or of rows with --axis"));
     }
     let progress = Progress::new(input.item_bytes());
     if is_exact(op, problem.result(input.dtype)) {

@@ -19,6 +19,7 @@ use crate::output::{self, ItemStream, NewFile, Target};
 use crate::progress::Progress;
 use crate::spool::unnamed_file;
 
+use super::axes;
 use super::segments::Segments;
 
 /// Scans a file.
@@ -66,6 +67,14 @@ pub(crate) fn run(arguments: &ScanArguments) -> Result<()> {
     if let Some(segments) = &mut segments {
         let to = (&target, &*arguments.output, format);
         return segments.scan(&device, &mut input, dtype, &problem, to);
+    }
+    if let Some(axes) = &arguments.axes.axis {
+        let (rows, to) =
+            ((&axes[..], &arguments.axes.shape), (&target, &*arguments.output, Some(format)));
+        return axes::scan(&device, &mut input, rows, (dtype, &problem), to);
+    }
+    if arguments.axes.shape.shape.is_some() {
+        return Err(Failure::usage("--shape is for --axis"));
     }
     let header = match format {
         OutputFormat::Npy => npy::header(dtype, &input.shape),

@@ -22,6 +22,8 @@
 //!   the same bits. Positions of extremes and means are reductions here, by [`Op`]: of all items, and of each segment.
 //! - [`select`], [`partition`], [`partition3`], [`positions`], [`unique`], [`unique_by_key`], [`run_length_encode`] and their `_into` forms
 //!   keep items by flags, by a comparison with a number ([`Where`]) or as the first of a run, of every type by the code for its size.
+//! - [`AnyNdView`], [`AnyNdViewMut`] and [`AnyNdArray`] have several dimensions; [`reduce_axes`], [`scan_axes`] and their `_into` forms
+//!   take the rows along some axes, each as an array of its own; [`transpose`], [`copy`] and [`copy_into`] move items.
 //! - [`ReduceCall`] and [`ScanCall`] look a kernel up once, for calls on short arrays again and again.
 //! - [`ReduceStream`], [`ScanStream`], [`SelectStream`], [`PositionStream`], [`UniqueStream`] and [`RunLengthStream`] take an array chunk by
 //!   chunk; [`bind_reduce`] and [`bind_scan`] give recordings.
@@ -35,12 +37,14 @@
 //! compiled. Sums of products, of squares or of gathered items, of an array or of its segments, are typed calls.
 
 mod array;
+mod axes;
 mod bind;
 mod choices;
 mod compare;
 mod convert;
 mod explain;
 mod kernel;
+mod nd;
 mod op;
 mod pairs;
 mod partition;
@@ -56,6 +60,9 @@ mod view;
 mod within;
 
 pub use array::AnyArray;
+pub use axes::{
+    copy, copy_into, reduce_axes, reduce_axes_into, scan_axes, scan_axes_into, transpose,
+};
 pub use bind::{
     bind_probe_copy, bind_probe_read, bind_reduce, bind_reduce_up_to, bind_scan, bind_scan_up_to,
 };
@@ -64,6 +71,7 @@ pub use compare::{Comparison, Where};
 pub use convert::{check_accumulator, convert, holds};
 pub use explain::{explain_reduce, explain_scan};
 pub use kernel::{Kernel, accumulator, combined_in, reduce_kernel, scan_kernel, scan_output};
+pub use nd::{AnyAlong, AnyNdArray, AnyNdView, AnyNdViewMut};
 pub use op::Op;
 pub use partition::{ThreeParts, bind_partition3, partition3, partition3_into};
 pub use reduce::{Reduce, ReduceCall, reduce, reduce_into, reference_reduce};

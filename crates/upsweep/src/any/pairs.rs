@@ -16,8 +16,8 @@ use core::marker::PhantomData;
 use core::num::NonZeroU32;
 use std::borrow::Cow;
 
-use upsweep_core::{Backend, Language, ReduceState, ScanState, segments};
-use upsweep_core::{reduction_pairs, scan_pairs, segmented_pairs};
+use upsweep_core::{Backend, Language, ReduceState, Rows, ScanState, segments};
+use upsweep_core::{reduction_pairs, rounded_pairs, scan_pairs, segmented_pairs};
 use upsweep_cpu::Cpu;
 use upsweep_gpu::{ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState};
 
@@ -139,6 +139,38 @@ pub(super) trait SegmentedScanPair: Sync {
         cpu: &Cpu,
         items: AnyView<'_>,
         segments: segments::Segments<'_>,
+        output: AnyViewMut<'_>,
+        problem: &Scan,
+    ) -> Result<()>;
+}
+
+/// Reductions along axes, to the type that is written. They are apart, as those of segments.
+pub(super) trait ReduceRowsPair: Sync {
+    /// The problem for kernels in this language.
+    fn problem(&self, init: Option<Scalar>, language: Language) -> ErasedReduce;
+
+    /// Reduces rows in the host's memory.
+    fn reduce(
+        &self,
+        cpu: &Cpu,
+        items: AnyView<'_>,
+        rows: &Rows,
+        output: AnyViewMut<'_>,
+        init: Option<Scalar>,
+    ) -> Result<()>;
+}
+
+/// Scans along axes.
+pub(super) trait ScanRowsPair: Sync {
+    /// The problem for kernels in this language.
+    fn problem(&self, problem: &Scan, language: Language) -> ErasedScan;
+
+    /// Scans rows in the host's memory.
+    fn scan(
+        &self,
+        cpu: &Cpu,
+        items: AnyView<'_>,
+        rows: &Rows,
         output: AnyViewMut<'_>,
         problem: &Scan,
     ) -> Result<()>;
@@ -417,6 +449,54 @@ where
     }
 }
 
+impl<T, U, O> ReduceRowsPair for Typed<T, U, O>
+where
+    T: Number + Widen<U::Acc>,
+    U: Number,
+    U::Acc: Number,
+    O: Operator<U::Acc> + Default,
+{
+    fn problem(&self, init: Option<Scalar>, language: Language) -> ErasedReduce {
+        ErasedReduce::in_segments::<T, U, O>(&typed_reduce(init), language)
+    }
+
+    fn reduce(
+        &self,
+        cpu: &Cpu,
+        items: AnyView<'_>,
+        rows: &Rows,
+        output: AnyViewMut<'_>,
+        init: Option<Scalar>,
+    ) -> Result<()> {
+        let (items, output) = (self::items::<T>(items)?, items_mut::<U>(output)?);
+        cpu.reduce_rows::<T, U, O>(items, rows, output, &typed_reduce::<U::Acc, O>(init))
+    }
+}
+
+impl<T, U, O> ScanRowsPair for Typed<T, U, O>
+where
+    T: Number + Widen<U::Acc>,
+    U: Number,
+    U::Acc: Number,
+    O: Operator<U::Acc> + Default,
+{
+    fn problem(&self, problem: &Scan, language: Language) -> ErasedScan {
+        ErasedScan::of::<T, U::Acc, U, O>(&typed_scan(problem), language)
+    }
+
+    fn scan(
+        &self,
+        cpu: &Cpu,
+        items: AnyView<'_>,
+        rows: &Rows,
+        output: AnyViewMut<'_>,
+        problem: &Scan,
+    ) -> Result<()> {
+        let (items, output) = (self::items::<T>(items)?, items_mut::<U>(output)?);
+        cpu.scan_rows::<T, U, O>(items, rows, output, &typed_scan::<U::Acc, O>(problem))
+    }
+}
+
 macro_rules! find {
     ($key:ident $($operator:ident: $($from:ident $to:ident),*;)*) => { $($(
         if $key == (<$operator as Named>::OP, <$from as Number>::DTYPE, <$to as Number>::DTYPE) {
@@ -473,5 +553,27 @@ pub(super) fn segmented_scan(op: Op, dtype: Dtype) -> Option<&'static dyn Segmen
     let key = (op, dtype);
     #[cfg(not(test))]
     segmented_pairs!(find_same! key);
+    None
+}
+
+/// The code for a reduction along axes of items of type `from` to items of type `to`; `None` if that pair has none of its own.
+pub(super) fn rows_reduction(
+    op: Op,
+    from: Dtype,
+    to: Dtype,
+) -> Option<&'static dyn ReduceRowsPair> {
+    let key = (op, from, to);
+    #[cfg(not(test))]
+    reduction_pairs!(find! key);
+    #[cfg(not(test))]
+    rounded_pairs!(find! key);
+    None
+}
+
+/// The code for a scan along axes of items of type `from` into items of type `to`; `None` if that pair has none of its own.
+pub(super) fn rows_scan(op: Op, from: Dtype, to: Dtype) -> Option<&'static dyn ScanRowsPair> {
+    let key = (op, from, to);
+    #[cfg(not(test))]
+    scan_pairs!(find! key);
     None
 }

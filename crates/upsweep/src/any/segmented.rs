@@ -125,7 +125,7 @@ impl ReduceKernel {
 }
 
 /// An array on a device of what `value` makes of each item and its number.
-fn mapped(
+pub(super) fn mapped(
     device: &Device,
     items: &AnyArray,
     out: Dtype,

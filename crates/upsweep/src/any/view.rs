@@ -10,6 +10,7 @@ use super::with_dtype;
 use crate::backend::wrong_device;
 use crate::erased::{ErasedItems, ErasedItemsMut};
 use crate::fused::{Source, Stored};
+use crate::nd::axes::unknown_length;
 use crate::view::{Items, ItemsMut};
 use crate::{Array, Device, Dtype, Error, Number, Result, View, ViewMut, memory};
 
@@ -58,7 +59,7 @@ fn check_bytes(dtype: Dtype, bytes: &[u8]) -> Result<()> {
     let remainder = |number: usize| number & (size - 1);
     let reason = if remainder(length) != 0 {
         format!("{length} bytes are not a multiple of the {size} bytes of {dtype}")
-    } else if remainder(bytes.as_ptr().addr()) != 0 {
+    } else if length > 0 && remainder(bytes.as_ptr().addr()) != 0 {
         format!("items of {dtype} begin at multiples of {size} bytes in memory")
     } else {
         return Ok(());
@@ -305,6 +306,14 @@ impl<'a> AnyViewMut<'a> {
         match &self.place {
             PlaceMut::Host(_) => "cpu",
             PlaceMut::Device(range) => range.device(),
+        }
+    }
+
+    /// Checks that the host knows how many items there are.
+    pub(super) fn check_known(&self) -> Result<()> {
+        match &self.place {
+            PlaceMut::Device(range) if range.is_bounded() => Err(unknown_length()),
+            _ => Ok(()),
         }
     }
 

@@ -8,6 +8,7 @@ mod any;
 #[cfg(feature = "any")]
 mod any_select;
 mod auto;
+mod axes;
 #[cfg(feature = "cuda")]
 mod cuda;
 mod determinism;

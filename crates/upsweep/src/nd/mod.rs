@@ -1,0 +1,17 @@
+//! Arrays of several dimensions: views with a shape and strides, calls along some axes, and strided copies.
+//!
+//! `view.rs` has the views, `array.rs` the array that owns its items, `along.rs` the calls along axes, `copy.rs` copies and
+//! transposition, `axes.rs` what all of them check, for typed calls and for `any`.
+
+mod along;
+mod array;
+pub(crate) mod axes;
+mod copy;
+#[cfg(feature = "ndarray")]
+mod ndarray;
+mod view;
+
+pub use along::Along;
+pub use array::NdArray;
+pub use copy::transpose;
+pub use view::{NdView, NdViewMut};
