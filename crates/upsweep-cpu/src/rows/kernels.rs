@@ -122,9 +122,6 @@ struct Fold<'a, T, A, O> {
     lanes: &'a mut [A],
 }
 
-/// Columns that are folded at once, so that the compiler knows how many.
-const AT_ONCE: usize = 32;
-
 impl<T, A, O> Kernel for Fold<'_, T, A, O>
 where
     T: Widen<A>,
@@ -140,14 +137,8 @@ where
             let lane = if O::EXACT { 0 } else { k % LANES };
             let row = columns.row(k);
             let lanes = &mut lanes[lane * columns.width..][..columns.width];
-            let (values, last_values) = lanes.as_chunks_mut::<AT_ONCE>();
-            let (items, last_items) = row.as_chunks::<AT_ONCE>();
-            for (values, items) in values.iter_mut().zip(items) {
-                for c in 0..AT_ONCE {
-                    values[c] = operator.combine(values[c], items[c].widen());
-                }
-            }
-            for (value, item) in last_values.iter_mut().zip(last_items) {
+            // One loop: of chunks of columns LLVM 21 gathers the same column of several.
+            for (value, item) in lanes.iter_mut().zip(row) {
                 *value = operator.combine(*value, item.widen());
             }
         }

@@ -106,7 +106,8 @@ impl Cpu {
         let alone = self.alone();
         self.with_context::<T, _>(bytes, |context| {
             let output = SharedOutput::new(output);
-            let blocks = Blocks::new(&rows, size_of::<T>());
+            let wanted = context.team.threads() * TASKS_OF_THREAD;
+            let blocks = Blocks::new(&rows, size_of::<T>(), wanted);
             let failed = Mutex::new(Ok(()));
             let is_plain = rows.step() == Some([1, 0]) && rows.items() >= LONG_ROW;
             let is_empty = rows.items() == 0;
@@ -229,7 +230,7 @@ fn fold_columns<T: Element, A: Element>(
     kernels: &dyn ColumnKernels<T, A>,
     write: &(dyn Fn(usize, A) + Sync),
 ) {
-    let blocks = Blocks::new(rows, size_of::<T>());
+    let blocks = Blocks::new(rows, size_of::<T>(), 1);
     let (count, order) = (blocks.count(), kernels.order());
     // Few blocks have parts: subtrees of tiles, or whole windows.
     let wanted = context.team.threads() * TASKS_OF_THREAD;

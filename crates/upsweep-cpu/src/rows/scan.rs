@@ -10,7 +10,7 @@ use upsweep_core::{
 
 use super::blocks::{Block, Blocks};
 use super::kernels::{ByOperator, ColumnKernels, ColumnTree, Columns, Order};
-use super::{LONG_ROW, deal_out_with, each};
+use super::{LONG_ROW, TASKS_OF_THREAD, deal_out_with, each};
 use crate::device::{Cpu, ExecutionContext};
 use crate::isa::{self, Kernel};
 use crate::simd::strided::SharedOutput;
@@ -305,7 +305,8 @@ fn scan_columns<T, U>(
     T: Element,
     U: Element,
 {
-    let blocks = Blocks::new(rows, size_of::<T>().max(size_of::<U>()));
+    let bytes = size_of::<T>().max(size_of::<U>());
+    let blocks = Blocks::new(rows, bytes, context.team.threads() * TASKS_OF_THREAD);
     let scratch = || Scratch { buffer: Vec::new(), prefixes: Vec::new(), levels: Levels::new() };
     deal_out_with(context, blocks.count(), &scratch, &|own, number| {
         let block = blocks.block(number);
