@@ -15,8 +15,8 @@ use std::process::{Command, Stdio};
 use upsweep_core::{
     AccessWidth, Arrangement, BitAnd, BitOr, BitXor, Bounds, Direction, Dtype, Element, Error,
     Extreme, GpuReduceStrategy, GpuScanStrategy, Kind, LadderStep, Language, Load, Max, Min,
-    Number, Operator, Product, ReduceGlobal, ReduceLocal, RowAxis, Rows, ScanGlobal, ScanLocal,
-    SegmentedBy, Source, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16,
+    Number, Operator, Product, ReduceGlobal, ReduceLocal, RowAxis, Rows, RowsStrategy, ScanGlobal,
+    ScanLocal, SegmentedBy, Source, Sum, Tail, Widen, WorkgroupPolicy, bf16, f16,
 };
 use wgpu::naga::back::pipeline_constants::process_overrides;
 use wgpu::naga::back::{hlsl, msl, spv};
@@ -844,8 +844,11 @@ fn rows_of_arrays() {
     {
         let facts = facts(device);
         for (number, rows) in kinds_of_rows().iter().enumerate() {
-            let address = [0, 4][number % 2];
-            let shape = rows::shape(&facts, types, rows, address, None);
+            let way =
+                [None, None, Some(RowsStrategy::Along), Some(RowsStrategy::Across)][number % 4];
+            let way = way.filter(|_| !rows.across.is_empty());
+            let asked = rows::Asked { address: [0, 4][number % 2], way };
+            let shape = rows::shape(&facts, types, rows, asked);
             let mut shaders = vec![
                 rows::shader(&facts, types, &shape, rows, false),
                 rows::fold_shader(types, Some(&shape), rows, false, "fold_parts"),
@@ -853,8 +856,8 @@ fn rows_of_arrays() {
             ];
             if types != &all[all.len() - 1] {
                 let (form, _) = form(number, true);
-                let shape = rows::scan_shape(&facts, types, rows, address, None);
-                let out_vector = shape.out_vector(rows, types.output.size(), address);
+                let shape = rows::scan_shape(&facts, types, rows, asked);
+                let out_vector = shape.out_vector(rows, types.output.size(), asked.address);
                 shaders.extend([
                     rows::shader(&facts, types, &shape, rows, true),
                     rows::scan_shader(&facts, types, &shape, rows, form, out_vector),

@@ -62,7 +62,8 @@ fn run_reduce_columns(workgroup: u32, thread: u32) {
     if (workgroup >= parameters.workgroups) {
         return;
     }
-    let columns = parameters.across[ACROSS - 1u].x;
+    let across = parameters.across[ACROSS - 1u];
+    let columns = across.x;
     let blocks = (columns - 1u) / COLUMNS + 1u;
     let outer = parameters.count / columns;
     let number = workgroup / blocks;
@@ -70,7 +71,7 @@ fn run_reduce_columns(workgroup: u32, thread: u32) {
     let front = number % outer;
     let own_column = workgroup % blocks * COLUMNS + thread % TEAM * WIDTH;
     let column = min(own_column, columns - WIDTH);
-    let begin = offsets_in_front(front).x + column * parameters.across[ACROSS - 1u].y;
+    let begin = offsets_in_front(front).x + column * across.y;
     let tiles = min(tiles_of_row() - part * TILES, TILES);
     var of_part: Tree;
     for (var t = 0u; t < tiles; t++) {

@@ -49,38 +49,31 @@ const MOST: u64 = u32::MAX as u64 - (1 << 16);
 /// Bytes from one dispatch's parameters to the next's are a multiple of this.
 const GRAIN: usize = 256;
 
-/// What is known of the device, for rows of an input that begins at this byte of its buffer, by at most so many threads.
-fn facts_of(
-    facts: &Facts,
-    types: &Types,
-    (address, most): (u64, u32),
-    way: Option<RowsStrategy>,
-) -> RowsFacts {
-    let words = types.words_in_arrays().max(LEAST_WORDS);
-    let threads = facts.threads.min(most).min(facts.shared_bytes / (4 * words));
-    RowsFacts { address, most_team: MOST_TEAM, threads: floor_power_of_two(threads), way }
+/// What is known of an input that begins at this byte of its buffer, and which way is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) address: u64,
+    pub(crate) way: Option<RowsStrategy>,
 }
 
-/// The sizes of a reduction of rows of an input that begins at this byte of its buffer.
-pub(crate) fn shape(
-    facts: &Facts,
-    types: &Types,
-    rows: &Rows,
-    address: u64,
-    way: Option<RowsStrategy>,
-) -> RowsShape {
-    RowsShape::new(types, rows, facts_of(facts, types, (address, MOST_THREADS), way))
+impl Asked {
+    /// What is known with that of the device, which has at most so many threads in a workgroup.
+    fn facts(self, facts: &Facts, types: &Types, most: u32) -> RowsFacts {
+        let Self { address, way } = self;
+        let words = types.words_in_arrays().max(LEAST_WORDS);
+        let threads = facts.threads.min(most).min(facts.shared_bytes / (4 * words));
+        RowsFacts { address, most_team: MOST_TEAM, threads: floor_power_of_two(threads), way }
+    }
 }
 
-/// The sizes of a scan of rows of an input that begins at this byte of its buffer.
-pub(crate) fn scan_shape(
-    facts: &Facts,
-    types: &Types,
-    rows: &Rows,
-    address: u64,
-    way: Option<RowsStrategy>,
-) -> RowsShape {
-    RowsShape::of_scan(types, rows, facts_of(facts, types, (address, MOST_THREADS_OF_SCAN), way))
+/// The sizes of a reduction of rows.
+pub(crate) fn shape(facts: &Facts, types: &Types, rows: &Rows, asked: Asked) -> RowsShape {
+    RowsShape::new(types, rows, asked.facts(facts, types, MOST_THREADS))
+}
+
+/// The sizes of a scan of rows.
+pub(crate) fn scan_shape(facts: &Facts, types: &Types, rows: &Rows, asked: Asked) -> RowsShape {
+    RowsShape::of_scan(types, rows, asked.facts(facts, types, MOST_THREADS_OF_SCAN))
 }
 
 /// The shader of a reduction of rows of this shape; or, `is_reversed`, of the totals of parts of a scan from the end.
@@ -173,11 +166,7 @@ pub(crate) fn scan_shader(
         _ => 2,
     };
     let written = Written::of(types, out_vector);
-    // An access has an item of each column, or of none but one.
-    let is_access =
-        written.vector > 1 || (shape.way == RowsStrategy::Along && types.output.size() >= 4);
-    let is_access = is_access || (shape.vector == 1 && types.output.size() >= 4);
-    let at_once = if shape.way == RowsStrategy::Across { shape.vector } else { written.vector };
+    let at_once = if shape.way == RowsStrategy::Along { written.vector } else { shape.vector };
     constants.extend([
         ("LEVELS", LEVELS_OF_WINDOW),
         ("INCLUSIVE", u32::from(form.bounds == Bounds::Inclusive)),
@@ -189,11 +178,7 @@ pub(crate) fn scan_shader(
     let mut parts = vec![INPUT, fetch(types, shape.vector)];
     parts.extend([include_str!("rows.wgsl"), include_str!("tree.wgsl"), include_str!("scan.wgsl")]);
     parts.push(VALUE);
-    parts.push(if is_access {
-        include_str!("write_accesses.wgsl")
-    } else {
-        include_str!("write_items.wgsl")
-    });
+    parts.push(if at_once == written.vector { written.at_once(types) } else { WRITE_ITEMS });
     match shape.parts {
         1 => parts.push(include_str!("scan_of_one_part.wgsl")),
         _ => parts.extend([PARTS, include_str!("scan_of_parts.wgsl")]),
@@ -229,6 +214,9 @@ const FRONT: &str = include_str!("front.wgsl");
 
 /// How a row's value is written.
 const VALUE: &str = include_str!("value.wgsl");
+
+/// How items are written one by one.
+const WRITE_ITEMS: &str = include_str!("write_items.wgsl");
 
 /// Whether a row's value is where its extreme is.
 fn is_position(types: &Types) -> bool {
@@ -352,7 +340,7 @@ impl Written {
     /// How several items are written at once: as an access, or one by one.
     fn at_once(self, types: &Types) -> &'static str {
         match self.shares_words(types) {
-            true => include_str!("write_items.wgsl"),
+            true => WRITE_ITEMS,
             false => include_str!("write_accesses.wgsl"),
         }
     }
@@ -652,7 +640,7 @@ impl BindRows for Gpu {
             return call.recording(vec![launch], None).map(Bound);
         }
         let address = inputs.arrays.first().map_or(0, |input| input.offset);
-        let shape = shape(&self.facts, &types, rows, address, way);
+        let shape = shape(&self.facts, &types, rows, Asked { address, way });
         let folds = shape.folds();
         // Values of parts, and behind them those of the parts that these become.
         let values = folds.first().map_or(0, |left| count * (shape.parts + left));
@@ -697,7 +685,7 @@ impl BindRows for Gpu {
         let rows = &if is_reversed { rows.clone().from_the_end() } else { rows.clone() };
         let call = Call::new(self, &types, rows, (&inputs, init), (output, types.output))?;
         let address = inputs.arrays.first().map_or(0, |input| input.offset);
-        let shape = scan_shape(&self.facts, &types, rows, address, way);
+        let shape = scan_shape(&self.facts, &types, rows, Asked { address, way });
         let out_vector = shape.out_vector(rows, types.output.size(), output.offset);
         let count = rows.count() as u64;
         let windows = shape.parts.div_ceil(TILES as u64 / u64::from(shape.tiles.max(1)));

@@ -1,5 +1,5 @@
-// Threads lie across rows, as where these are columns of memory: an access is the same item of WIDTH rows, and a thread goes down its columns,
-// group by group. What is in front of a group, a line, a tile or a window it knows by itself.
+// Threads lie across rows, as where these are columns of memory: an access is the same item of WIDTH rows, and a thread goes down its
+// columns, group by group. What is in front of a group, a line, a tile or a window it knows by itself.
 
 const TILE_LINES = 16u;
 const LINE_GROUPS = 32u;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use upsweep_core::reference::rows as reference;
 use upsweep_core::{
     Element, Error, Extreme, Language, Layout, Max, Min, Number, Operator, Product, Reduce, Rows,
-    Scan, Sum, Widen, bf16, f16,
+    RowsStrategy, Scan, Sum, Widen, bf16, f16,
 };
 use upsweep_gpu::{ErasedReduce, ErasedScan, ErasedSource, ErasedTarget, RowsOptions, rows};
 use upsweep_testing::{
@@ -120,6 +120,18 @@ struct Cell {
     place: usize,
 }
 
+impl Cell {
+    /// What is asked for: in most cells nothing, in others one of the ways that threads may lie.
+    fn options(self, rows: &Rows) -> RowsOptions {
+        let asked = match self.place % 5 {
+            3 => Some(RowsStrategy::Along),
+            4 if rows.across.iter().any(|axis| axis.len > 1) => Some(RowsStrategy::Across),
+            _ => None,
+        };
+        RowsOptions { rows: asked, ..RowsOptions::default() }
+    }
+}
+
 /// Places arrays, calls, and checks all of the output.
 fn call<T, U>(
     gpu: &Arc<Gpu>,
@@ -156,8 +168,8 @@ where
     let erased = ErasedReduce::in_segments::<T, U, O>(&problem, Language::Wgsl);
     let context = format!("{gpu:?}: {} of {} in {case:?}", O::NAME, core::any::type_name::<T>());
     call(gpu, (&items, &expected), cell.place, &context, |from, to| {
-        let (mut workspace, options) = Default::default();
-        rows::reduce(gpu, &mut workspace, from, &rows, to, &erased, &options)
+        let options = cell.options(&rows);
+        rows::reduce(gpu, &mut Workspace::default(), from, &rows, to, &erased, &options)
     });
 }
 
@@ -181,8 +193,8 @@ where
         core::any::type_name::<T>()
     );
     call(gpu, (&items, &expected), cell.place, &context, |from, to| {
-        let (mut workspace, options) = Default::default();
-        rows::scan(gpu, &mut workspace, from, &rows, to, &erased, &options)
+        let options = cell.options(&rows);
+        rows::scan(gpu, &mut Workspace::default(), from, &rows, to, &erased, &options)
     });
 }
 
@@ -228,15 +240,8 @@ fn check_position<T: Number + Sample>(gpu: &Arc<Gpu>, cell: Cell, input: Input, 
     }
     let context = format!("{gpu:?}: {extreme:?} of {} in {case:?}", T::DTYPE);
     call(gpu, (&items, &expected), cell.place, &context, |from, to| {
-        rows::position(
-            gpu,
-            &mut Workspace::default(),
-            from,
-            &rows,
-            to,
-            (T::DTYPE, extreme),
-            &RowsOptions::default(),
-        )
+        let (options, of) = (cell.options(&rows), (T::DTYPE, extreme));
+        rows::position(gpu, &mut Workspace::default(), from, &rows, to, of, &options)
     });
 }
 
