@@ -111,7 +111,7 @@ mod tests {
         assert!(matches!(copying(&[64, 33], &[34, 1], 8), Copying::Items { vector: 1, .. }));
         assert!(matches!(copying(&[64, 32], &[1, 64], 4), Copying::Squares { .. }));
         assert!(matches!(copying(&[64, 3], &[1, 64], 4), Copying::Items { vector: 1, .. }));
-        let squares = copying(&[100, 5, 70], &[1, 7000, 100], 4);
+        let squares = copying(&[100, 5, 70], &[1, 8000, 100], 4);
         assert_eq!(squares.workgroups(256), 2 * 2 * 5);
         assert_eq!(
             squares.rows().across.iter().map(|axis| axis.len).collect::<Vec<_>>(),

@@ -87,7 +87,7 @@ fn segments_that_cannot_be() {
     refused("--keys -", "--keys takes a .npy file, which '-' is not");
     refused("--keys none.npy", "none.npy");
     refused("--keys keys.npy --flags flags.npy", "cannot be used with");
-    refused("-o out.npy", "required");
+    refused("-o out.npy", "-o is for values of segments");
     refused("--keys keys.npy --op argmax --acc u64", "--acc has no meaning for argmax");
     place.run("reduce halves.npy --op xor --keys keys.npy").refused_for("xor");
     assert!(!place.path("out.npy").exists());

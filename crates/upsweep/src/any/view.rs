@@ -145,6 +145,7 @@ impl<'a> AnyView<'a> {
             return Err(Error::WrongDtype { found: self.dtype, wanted: T::DTYPE });
         }
         Ok(View::of(match self.place {
+            Place::Host([]) => Items::Host(&[]),
             Place::Host(bytes) => Items::Host(try_cast_slice(bytes).map_err(misplaced)?),
             Place::Device(range) => Items::Device(range),
         }))
@@ -267,6 +268,7 @@ impl<'a> AnyViewMut<'a> {
         }
         Ok(ViewMut {
             items: match self.place {
+                PlaceMut::Host([]) => ItemsMut::Host(&mut []),
                 PlaceMut::Host(bytes) => {
                     ItemsMut::Host(try_cast_slice_mut(bytes).map_err(misplaced)?)
                 }

@@ -703,6 +703,8 @@ fn mistakes_are_named() -> Result<()> {
     let bytes: &[u8] = bytemuck::cast_slice(&words);
     assert!(matches!(AnyView::from_bytes(Dtype::U32, &bytes[1..9]), Err(Error::Buffer { .. })));
     assert!(matches!(AnyView::from_bytes(Dtype::U32, &bytes[..6]), Err(Error::Buffer { .. })));
+    let nothing = AnyView::from_bytes(Dtype::U32, &bytes[1..1]).expect("no items lie anywhere");
+    assert_eq!(nothing.typed::<u32>().expect("items of u32").len(), 0);
     let bound = any::bind_scan(&device, &items, &mut [0u8; 2], &Scan::inclusive(Op::Sum));
     assert!(matches!(bound, Err(Error::NoCommands { .. })), "{bound:?}");
     assert!(matches!(any::segments_by_offsets(&[0i16]), Err(Error::Segments { .. })));
