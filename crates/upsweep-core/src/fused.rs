@@ -441,6 +441,25 @@ impl Recipe {
         Self { item, arrays, anywhere, parameters, formula, written: None, condition: None }
     }
 
+    /// The first item of each run of the same bits, of an array that is handed over twice: read in order, and anywhere. Its parameters are those
+    /// of [`words_of_runs`](Recipe::words_of_runs).
+    pub fn of_runs(kind: Kind) -> Self {
+        let index = Box::new(Index::Line { of: Box::new(Index::Own), first: 0, step: 1 });
+        let in_front = Formula::Anywhere { array: 0, index, last: 2 };
+        Self {
+            anywhere: vec![kind],
+            parameters: vec![Kind::Number(Dtype::U64); 3],
+            condition: Some(Condition::Begins(Formula::Item(0), in_front)),
+            ..Self::of_arrays(kind, vec![kind], Formula::Item(0))
+        }
+    }
+
+    /// The words of its parameters for so many items: in front of item `i` is item `-1 + 1 * i`, none of which is behind the last.
+    pub fn words_of_runs(items: u64) -> [u32; 6] {
+        let last = items.saturating_sub(1);
+        [u32::MAX, u32::MAX, 1, 0, last as u32, (last >> 32) as u32]
+    }
+
     /// The number of the first array, of those that are read in order, with the longest items, which says how the others are read.
     pub fn widest_number(&self) -> usize {
         let numbers = (0..self.arrays.len()).rev();

@@ -51,6 +51,8 @@ pub struct Workspace {
     pub(crate) reduction: Option<(ReduceOptions, Reduction)>,
     pub(crate) scanning: Option<(ScanOptions, Scanning)>,
     pub(crate) by_offsets: Option<ByOffsets>,
+    /// Where segments begin that were found by their keys, and in front of it how many numbers that are.
+    pub(crate) offsets: Option<Arc<Buffer>>,
     pub(crate) mailbox: Option<Mailbox>,
 }
 

@@ -670,6 +670,9 @@ fn selections_compile() {
                 Some(Condition::Begins(..)) if turn % 3 == 0 => {
                     Selecting::Runs { long: turn % 2 == 0 }
                 }
+                Some(Condition::Begins(..)) if turn % 3 == 1 => {
+                    Selecting::Segments { long: items > 1 << 32 }
+                }
                 _ => ways[turn % ways.len()],
             };
             let (form, types) = (Form::of_selection(way), types.selecting(way));

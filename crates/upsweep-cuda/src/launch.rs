@@ -224,8 +224,8 @@ pub(crate) struct Ready {
     /// Whether that may begin while the launch before it runs.
     overlaps: bool,
     arguments: Arguments,
-    /// What the kernel uses besides arrays.
-    state: Option<Arc<Buffer>>,
+    /// What the kernels use besides arrays.
+    kept: Vec<Arc<Buffer>>,
 }
 
 impl Ready {
@@ -239,8 +239,15 @@ impl Ready {
         arguments: Arguments,
         state: Option<&Arc<Buffer>>,
     ) -> Self {
-        let (kernel, state) = (Arc::clone(kernel), state.map(Arc::clone));
-        Self { kernel, launch, behind: Vec::new(), overlaps: false, arguments, state }
+        let (kernel, kept) = (Arc::clone(kernel), state.map(Arc::clone).into_iter().collect());
+        Self { kernel, launch, behind: Vec::new(), overlaps: false, arguments, kept }
+    }
+
+    /// The same, which keeps this memory as long as it may be begun.
+    #[must_use]
+    pub(crate) fn keeping(mut self, memory: &Arc<Buffer>) -> Self {
+        self.kept.push(Arc::clone(memory));
+        self
     }
 
     /// The same, with a launch behind it of a kernel that takes the same arguments, and keeps the same promises.
@@ -285,9 +292,9 @@ impl Ready {
         iter::once(first).chain(behind).map(described).collect()
     }
 
-    /// Bytes of what the kernel uses besides arrays.
+    /// Bytes of what the kernels use besides arrays.
     pub(crate) fn scratch_bytes(&self) -> u64 {
-        self.state.as_ref().map_or(0, |state| state.bytes())
+        self.kept.iter().map(|memory| memory.bytes()).sum()
     }
 
     /// Launches it into a stream of the device's context.

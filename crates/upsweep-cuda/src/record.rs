@@ -26,7 +26,7 @@ pub struct Bound<'a> {
 
 impl<'a> Bound<'a> {
     pub(crate) fn new<'s>(
-        ready: Option<Ready>,
+        ready: impl IntoIterator<Item = Ready>,
         strategy: Option<Strategy>,
         arrays: impl Iterator<Item = &'s Slice<'a>>,
     ) -> Self

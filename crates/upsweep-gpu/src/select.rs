@@ -35,6 +35,13 @@ pub enum Selecting {
         /// Whether a run may be longer than 32 bits say.
         long: bool,
     },
+    /// Those that are selected begin segments: they are written and counted. Where lengths of runs would go there is the number of offsets, in
+    /// 16 bytes, and behind it the offsets: where each segment begins, and how many items there are in all; in 32 bits or in 64 if they are
+    /// `long`. It is a part of reductions by key on CUDA.
+    Segments {
+        /// Whether there may be more items than 32 bits count.
+        long: bool,
+    },
 }
 
 impl Selecting {
@@ -56,6 +63,11 @@ impl Selecting {
     /// Whether lengths of runs are written, and in 64 bits.
     pub fn lengths(self) -> Option<bool> {
         if let Self::Runs { long } = self { Some(long) } else { None }
+    }
+
+    /// Whether offsets of segments are written, and in 64 bits.
+    pub fn offsets(self) -> Option<bool> {
+        if let Self::Segments { long } = self { Some(long) } else { None }
     }
 
     /// Whether items are written from the place on that the first count says.

@@ -49,18 +49,9 @@ pub fn selections() -> Vec<Recipe> {
     let near = |of: Formula| Condition::Holds(Formula::Call(is_near {}.function(), vec![of]));
     let line = Index::Line { of: Box::new(Index::Own), first: 0, step: 1 };
     let every_so_many = Formula::Anywhere { array: 0, index: Box::new(line), last: 2 };
-    let begins = |kind: Kind| {
-        let front = every_so_many.clone();
-        Recipe {
-            anywhere: vec![kind],
-            parameters: vec![number(Dtype::U64); 3],
-            condition: Some(Condition::Begins(Formula::Item(0), front)),
-            ..Recipe::of_arrays(kind, vec![kind], Formula::Item(0))
-        }
-    };
     // The first of all goes on with a run.
     let begins_behind = |kind: Kind| {
-        let all = begins(kind);
+        let all = Recipe::of_runs(kind);
         let numbers = Formula::Counted(Dtype::U32, 3, Box::new(Index::Own));
         let behind = Condition::Holds(Formula::Call(is_behind {}.function(), vec![numbers]));
         let condition =
@@ -82,7 +73,7 @@ pub fn selections() -> Vec<Recipe> {
         item: beside,
         arrays: vec![key, beside],
         formula: Formula::Item(1),
-        ..begins(key)
+        ..Recipe::of_runs(key)
     };
     let float = number(Dtype::F32);
     let products = Formula::Call(product {}.function(), vec![Formula::Item(0), Formula::Item(1)]);
@@ -106,9 +97,9 @@ pub fn selections() -> Vec<Recipe> {
             parameters: vec![number(Dtype::U32)],
             ..Recipe::of_arrays(number(Dtype::U32), vec![number(Dtype::U16)], counted)
         },
-        begins(number(Dtype::U8)),
-        begins(number(Dtype::U32)),
-        begins(Wide::KIND),
+        Recipe::of_runs(number(Dtype::U8)),
+        Recipe::of_runs(number(Dtype::U32)),
+        Recipe::of_runs(Wide::KIND),
         begins_behind(number(Dtype::U8)),
         begins_behind(number(Dtype::U32)),
         begins_behind(Wide::KIND),

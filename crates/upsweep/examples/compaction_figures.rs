@@ -1,6 +1,6 @@
 //! What compactions by one's own types cost on a GPU: `compaction_figures [DEVICE] [LOG2_ITEMS]`.
 //!
-//! Each job in turns with a copy of what it reads, by the device's own clock: a reduction by key, run lengths and selections of `u32`; points of twelve
+//! Each job in turns with a copy of what it reads, by the device's own clock: reductions by key of several types, run lengths and selections of `u32`; points of twelve
 //! bytes that are selected, partitioned, and made unique. Half of the items have a flag, of selections of `u32` also a tenth and nine tenths; runs have eight items. Prints CSV: job, items,
 //! microseconds (median), GB/s of the fewest bytes, and their share of what the copy has. Every result is checked.
 
@@ -46,10 +46,48 @@ fn main() -> Result<(), Error> {
     let mixed = |i: usize| (i as u32).wrapping_mul(2_654_435_761);
     let flags: Vec<u8> = (0..items).map(|i| (mixed(i) >> 16 & 1) as u8).collect();
     println!("job,items,us,gbps,of_copy");
+    by_key(device, "u32", items, mixed)?;
+    by_key(device, "u8", items, |i| mixed(i) as u8)?;
+    by_key(device, "u64", items, |i| u64::from(mixed(i)) << 32)?;
     words(device, items, mixed)?;
     let of_run = |i: usize| Point { x: i as f32, y: -(i as f32), id: mixed(i) };
     let points: Vec<Point> = (0..items).map(|i| of_run(i / RUN)).collect();
     structures(device, &points, &flags)
+}
+
+/// Sums of `u32` by keys of a type.
+fn by_key<K: Element + PartialEq>(
+    device: &Device,
+    name: &str,
+    items: usize,
+    key: impl Fn(usize) -> K,
+) -> Result<(), Error> {
+    let keys: Vec<K> = (0..items).map(|i| key(i / RUN)).collect();
+    let values: Vec<u32> = (0..items as u32).map(|i| i.wrapping_mul(40_503)).collect();
+    let (firsts, lengths) = compaction::run_length_encode(&keys);
+    let mut begin = 0;
+    let sums: Vec<u32> = lengths
+        .iter()
+        .map(|length| {
+            let run = &values[begin..][..*length as usize];
+            begin += run.len();
+            run.iter().fold(0, |sum: u32, item| sum.wrapping_add(*item))
+        })
+        .collect();
+    let room = || Array::filled(device, items, keys[0]);
+    let (mut unique, mut copied) = (room()?, room()?);
+    let mut output = Array::filled(device, items, u32::MAX)?;
+    let mut number = Array::filled(device, 1, u64::MAX)?;
+    let (keys, values) = (Array::from_slice(device, &keys)?, Array::from_slice(device, &values)?);
+    let copy = (device.bind_probe_copy(&keys, &mut copied)?, 2 * size_of::<K>() * items);
+    let sum = Reduce::new(Sum);
+    let recording =
+        bind_reduce_by_key(device, &keys, &values, &mut unique, &mut output, &mut number, &sum)?;
+    let bytes = (size_of::<K>() + size_of::<u32>()) * (items + firsts.len());
+    Job { name: &format!("reduce by key {name}"), items, bytes, recording, copy }.time()?;
+    assert_eq!(number.to_vec()?, [firsts.len() as u64]);
+    assert!(unique.to_vec()?.starts_with(&firsts) && output.to_vec()?.starts_with(&sums));
+    Ok(())
 }
 
 /// Jobs with items of four bytes.
@@ -57,8 +95,6 @@ fn words(device: &Device, items: usize, value: impl Fn(usize) -> u32) -> Result<
     let keys: Vec<u32> = (0..items).map(|i| value(i / RUN)).collect();
     let values: Vec<u32> = (0..items).map(&value).collect();
     let (firsts, lengths) = compaction::run_length_encode(&keys);
-    let of_run = |run: &[u32]| run.iter().fold(0u32, |sum, item| sum.wrapping_add(*item));
-    let expected: Vec<u32> = values.chunks(RUN).map(of_run).collect();
     let [keys, values] = [keys, values].map(|items| Array::from_slice(device, &items));
     let (keys, values) = (keys?, values?);
     let array = || Array::filled(device, items, u32::MAX);
@@ -71,14 +107,6 @@ fn words(device: &Device, items: usize, value: impl Fn(usize) -> u32) -> Result<
         assert!(unique.to_vec()?.starts_with(&firsts) && others.to_vec()?.starts_with(wanted));
         Ok(())
     };
-
-    let sum = Reduce::new(Sum);
-    let recording =
-        bind_reduce_by_key(device, &keys, &values, &mut unique, &mut others, &mut number, &sum)?;
-    let bytes = 2 * size * (items + firsts.len());
-    Job { name: "reduce by key u32", items, bytes, recording, copy: (copy()?, 2 * size * items) }
-        .time()?;
-    check(&unique, &others, &number, &expected)?;
 
     let recording = bind_run_length_encode(device, &keys, &mut unique, &mut others, &mut number)?;
     let bytes = size * (items + 2 * firsts.len());

@@ -515,7 +515,8 @@ where
 /// written to the one item of `count`; what lies behind them holds anything.
 ///
 /// # Cost
-/// As of [`reduce_by_key`]; it waits for nothing that is written on a GPU.
+/// As of [`reduce_by_key`]; it waits for nothing that is written on a GPU. On CUDA, 2^23 items and more take two steps: runs are found, and then
+/// reduced. Between them is scratch memory of four bytes for each item, or eight if there are 2^32 or more.
 ///
 /// # Errors
 /// Those of [`segmented_reduce`], and before anything is written [`Error::LengthMismatch`] and [`Error::ResultLength`].

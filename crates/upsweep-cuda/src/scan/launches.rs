@@ -177,12 +177,14 @@ impl Wanted<'_> {
             ("KNOWS_BEGINNINGS", u64::from(types.cut.as_ref().is_some_and(|cut| !cut.packs()))),
         ]);
         if let Some(selecting) = form.selecting {
+            let words = |long: Option<bool>| long.map_or(0, |long| 1 + u64::from(long));
             constants.extend([
                 ("WRITES_SELECTED", u64::from(selecting.writes())),
                 ("PARTITIONS", u64::from(selecting == Selecting::Partitioned)),
                 ("BEGINS_BEHIND", u64::from(selecting.begins_behind())),
                 ("COUNTS", u64::from(selecting.counts())),
-                ("LENGTH_WORDS", selecting.lengths().map_or(0, |long| 1 + u64::from(long))),
+                ("LENGTH_WORDS", words(selecting.lengths())),
+                ("OFFSET_WORDS", words(selecting.offsets())),
             ]);
         }
         if let Some(cut) = &types.cut {

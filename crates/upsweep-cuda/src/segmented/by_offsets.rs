@@ -7,7 +7,7 @@ use upsweep_core::summation::{GROUP, LANES, ROWS, TILE, TILES};
 use upsweep_gpu::layout::is_whole;
 use upsweep_gpu::{Form, Init};
 
-use crate::backend::Inputs;
+use crate::backend::{Inputs, Job, Workspace};
 use crate::device::{Facts, Gpu};
 use crate::launch::{Kernel, Launch, Ready};
 use crate::memory::Buffer;
@@ -132,6 +132,27 @@ pub(crate) fn shader(facts: &Facts, types: &Types, cut: &Cut, lies: Lies) -> Sha
         ),
         entries: vec!["starts", "segments", "windows", "finish"],
     }
+}
+
+/// The launches that write the value of each segment to `output`. Kernels have some words `beside` the arrays; there are so many segments, or
+/// at most.
+pub(super) fn ready<'a>(
+    gpu: &Arc<Gpu>,
+    workspace: &mut Workspace,
+    Job { types, inputs, init }: Job<'_, 'a>,
+    beside: (&[u64], u64),
+    output: Slice<'a>,
+) -> Result<Ready> {
+    let cut = types.cut.ok_or_else(|| gpu.failed("segments are cut by offsets"))?;
+    let (lies, items) = (ByOffsets::lies(&types, &inputs), inputs.items);
+    let known = workspace.by_offsets.take().filter(|known| known.suits(&types, lies, items));
+    let reducing = match known {
+        Some(known) => known,
+        None => ByOffsets::new(gpu, types, &cut, lies, items.max(workspace.items))?,
+    };
+    let ready = reducing.bind(gpu, &inputs, beside, output, init);
+    workspace.by_offsets = Some(reducing);
+    ready
 }
 
 /// A reduction of at most so many items, ready to be launched.

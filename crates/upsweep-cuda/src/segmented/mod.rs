@@ -1,8 +1,10 @@
 //! Segmented reduce and scan: scans whose values know where segments begin.
 //!
 //! All kernels and strategies are those of `scan`; `segments.cuh` says where segments begin, and where their values go. Reductions by
-//! offsets alone, which have less to write, have kernels of their own: `by_offsets.cuh`.
+//! offsets alone, which have less to write, have kernels of their own: `by_offsets.cuh`. Many items are reduced by key in two steps:
+//! `by_keys.rs`.
 
+mod by_keys;
 mod by_offsets;
 
 use std::sync::Arc;
@@ -46,6 +48,11 @@ impl BindSegmented for Gpu {
         if output.items == 0 {
             return Ok(Bound::new(None, None, arrays));
         }
+        if let Some(to) = by_keys::To::of(beside, output, inputs.items, options) {
+            let job = Job { types: types.of_length(inputs.length.is_some()), inputs, init };
+            let ready = by_keys::ready(self, workspace, job, marks[0], &to)?;
+            return Ok(Bound::new(ready, None, arrays));
+        }
         let mut cut = cut(beside, form.direction, inputs.items);
         let is_bounded = inputs.length.is_some();
         // Nobody knows where marks end, in front of which a scan would begin.
@@ -66,15 +73,9 @@ impl BindSegmented for Gpu {
                 scan::calls::ready(self, workspace, job, form, &output, &words, options)?;
             return Ok(Bound::new(ready, Some(strategy), arrays));
         }
-        let (lies, items) = (ByOffsets::lies(&types, &inputs), inputs.items);
-        let known = workspace.by_offsets.take().filter(|known| known.suits(&types, lies, items));
-        let reducing = match known {
-            Some(known) => known,
-            None => ByOffsets::new(self, types, &cut, lies, items.max(workspace.items))?,
-        };
-        let ready = reducing.bind(self, &inputs, (&words, beside.segments()), output, init);
-        workspace.by_offsets = Some(reducing);
-        Ok(Bound::new(Some(ready?), None, arrays))
+        let job = Job { types, inputs, init };
+        let ready = by_offsets::ready(self, workspace, job, (&words, beside.segments()), output)?;
+        Ok(Bound::new(Some(ready), None, arrays))
     }
 }
 

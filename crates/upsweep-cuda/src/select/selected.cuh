@@ -1,5 +1,5 @@
 // Where selected items go: one behind another, from the beginning or behind what others have left. Partitioned, those that are not selected
-// follow behind all of them.
+// follow behind all of them. Where they begin segments, so do the numbers of items: offsets.
 
 /// Whether not every item is written where it was.
 constexpr bool EMITS = true;
@@ -11,10 +11,27 @@ inline Acc scanned_total(const Group& group) { return total_of(group); }
 /// The place of the first item that is selected.
 inline u64 first_place(const Scan& scan) { return BEGINS_BEHIND ? *scan.inputs.count : 0; }
 
+/// Whether what is selected begins segments, whose offsets are wanted.
+constexpr bool OFFSETS = OFFSET_WORDS > 0;
+
+template <u32 WORDS> struct SegmentOffsetOf { using Type = u32; };
+template <> struct SegmentOffsetOf<2> { using Type = u64; };
+using SegmentOffset = SegmentOffsetOf<OFFSET_WORDS>::Type;
+
+/// Offsets lie behind their number.
+constexpr u32 NUMBER_BYTES = 16;
+
+inline SegmentOffset* offsets(const Scan& scan) { return (SegmentOffset*)((u8*)scan.inputs.lengths + NUMBER_BYTES); }
+
 /// Leaves how many are selected in all, with those in front of the first, which the group with the last item knows.
 inline void leave_count(const Scan& scan, u64 at, Acc before, const Group& group) {
     if (COUNTS && at < scan.items && scan.items - at <= GROUP) {
-        scan.inputs.count[BEGINS_BEHIND] = first_place(scan) + u64(before) + __popc(group.selected);
+        const u64 count = first_place(scan) + u64(before) + __popc(group.selected);
+        scan.inputs.count[BEGINS_BEHIND] = count;
+        if (OFFSETS) {
+            *(u64*)scan.inputs.lengths = count + 1;
+            offsets(scan)[count] = scan.items;
+        }
     }
 }
 
@@ -27,6 +44,9 @@ inline void emit(const Scan& scan, u64 at, const Group& group, u32) {
         const bool is_selected = group.selected >> k & 1;
         if (WRITES_SELECTED && is_selected) {
             write_value(scan.output + (first_place(scan) + to), group.at[k], 1);
+            if (OFFSETS) {
+                offsets(scan)[to] = at + k;
+            }
         } else if (PARTITIONS && !is_selected && k < there_are(scan, at)) {
             write_value(scan.output + (border + at + k - to), group.at[k], 1);
         }
@@ -56,6 +76,9 @@ inline void emit_row(const Scan& scan, u64 at, const Group& group, u32, Acc into
             const bool is_selected = group.selected >> k & 1;
             if (is_selected || (PARTITIONS && k < there_are(scan, at))) {
                 staged[is_selected ? to : other] = pack_one(stored(group.at[k]));
+            }
+            if (OFFSETS && is_selected) {
+                offsets(scan)[into + to] = at + k;
             }
             to += is_selected ? 1 : 0;
             other += is_selected ? 0 : 1;

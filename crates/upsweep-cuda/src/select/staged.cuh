@@ -1,7 +1,9 @@
 // How a warp writes what is selected of its staged rows.
 
 /// Whether items that are selected can wait where they were staged.
-constexpr bool FITS_STAGE = STAGED && sizeof(OutMemory) <= sizeof(StagedItem);
+constexpr bool FITS_STAGE = STAGED && sizeof(OutMemory) <= sizeof(StagedItem) && (!OFFSETS || sizeof(StagedItem) > 1);
+
+static_assert(!STAGED || !OFFSETS || ROWS * ROW <= 1 << 16, "places in a warp's rows are of 16 bits");
 
 /// The rows of a warp of a whole chunk that is staged, in front of which `into` items are selected: all go to neighbours where they were staged,
 /// and from there to the output in one run. For items that are written row by row, see `emit_row`.
@@ -53,6 +55,28 @@ __forceinline__ void emit_rows(const Chunk& chunk, u32 warp, u32 lane, Acc into,
 #pragma unroll 8
             for (u32 k = lane; k < ROWS * ROW - count; k += SUBGROUP) {
                 others[k] = staged[count + k];
+            }
+        }
+        if constexpr (OFFSETS) {
+            // Where they begin follows by the same way.
+            u16* places = (u16*)staged;
+            __syncwarp();
+#pragma unroll
+            for (u32 r = 0; r < ROWS; ++r) {
+                u32 to = own[r];
+#pragma unroll
+                for (u32 k = 0; k < GROUP; ++k) {
+                    if (rows[r].selected >> k & 1) {
+                        places[to++] = r * ROW + lane * GROUP + k;
+                    }
+                }
+            }
+            __syncwarp();
+            SegmentOffset* begins = offsets(scan) + into;
+            const u64 first = chunk.number_of(warp * ROWS, 0);
+#pragma unroll 8
+            for (u32 k = lane; k < count; k += SUBGROUP) {
+                begins[k] = first + places[k];
             }
         }
         // Before the copy engine brings others there.

@@ -226,7 +226,8 @@ fn sized(types: &Types) -> String {
 fn sized_by_items(types: &Types) -> String {
     let counts = match &types.cut {
         _ if types.selects() => {
-            "    if (COUNTS) {\n        inputs.count[BEGINS_BEHIND] = 0;\n    }\n"
+            "    if (COUNTS) {\n        inputs.count[BEGINS_BEHIND] = 0;\n    }\n    \
+             if (OFFSET_WORDS > 0) {\n        *(u64*)inputs.lengths = 0;\n    }\n"
         }
         Some(cut) if cut.packs() => "    if (inputs.count) {\n        *inputs.count = 0;\n    }\n",
         _ => "",

@@ -5,11 +5,14 @@ use std::sync::Arc;
 use upsweep::cudarc::driver::sys::{CUgraphInstantiate_flags, CUstreamCaptureMode};
 use upsweep::cudarc::driver::{CudaContext, CudaStream};
 use upsweep::{
-    Array, Device, Error, PositionPlan, Reduce, ReducePlan, Scan, ScanPlan, Sum, View, ViewMut,
-    argmax, inclusive_scan_in_place, inclusive_scan_into, partition, positions, reduce,
-    reduce_into, reference, run_length_encode, select, unique, unique_by_key,
+    Array, Device, Element, Error, Operator, PositionPlan, Reduce, ReducePlan, Scan, ScanPlan, Sum,
+    View, ViewMut, Widen, argmax, inclusive_scan_in_place, inclusive_scan_into, partition,
+    positions, reduce, reduce_by_key, reduce_by_key_into, reduce_into, reference,
+    run_length_encode, select, unique, unique_by_key,
 };
-use upsweep_testing::{Input, Random, Sample, assert_same, for_each_gpu};
+use upsweep_testing::{
+    Input, Random, Recurrence, Recurs, Sample, assert_same, for_each_gpu, random_word,
+};
 
 const ITEMS: usize = 200_001;
 
@@ -92,6 +95,80 @@ fn arrays_of_the_callers() {
         let refused = plan.bind(View::of_cuda(&from).expect("a view"), &mut total);
         assert!(matches!(refused, Err(Error::Buffer { .. })), "{refused:?}");
     });
+}
+
+/// Sums and products that do not commute by keys of so many items that they take two steps: of runs of one item, of some, of very many, and of
+/// all; from the first item on and from another; as many as the host knows, and as the device does.
+#[test]
+fn many_items_are_reduced_by_key() {
+    const MANY: usize = (1 << 23) + 77;
+    let values: Vec<f32> = Input::Uniform.array(5, MANY);
+    let turns: Vec<Recurrence> = Input::NearOne.array(6, MANY);
+    for_each_context(|gpu, _, _| {
+        for run in [1, 3, 9_000, MANY] {
+            // Neighbours may have the same key, so that runs are of several lengths.
+            let number = |item: usize| random_word(7, (item / run) as u64) % 5;
+            let short: Vec<u8> = (0..MANY).map(|item| number(item) as u8).collect();
+            check_by_key(gpu, (&short, run), &values, Sum);
+            let long: Vec<u64> = (0..MANY).map(|item| !number(item)).collect();
+            check_by_key(gpu, (&long, run), &turns, Recurs);
+            let words: Vec<u32> = long.iter().map(|&key| key as u32).collect();
+            check_by_key(gpu, (&words, run), &values, Sum);
+        }
+    });
+}
+
+/// Reductions by key on a GPU: what the CPU has.
+fn check_by_key<K, T, O>(gpu: &Device, (keys, run): (&[K], usize), items: &[T], operator: O)
+where
+    K: Sample,
+    T: Sample + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+{
+    let (room, problem) = (keys.len(), Reduce::new(operator));
+    let array = |items: &[K]| Array::from_slice(gpu, items).expect("keys");
+    let (all_keys, all) = (array(keys), Array::from_slice(gpu, items).expect("items"));
+    for (first, len) in [(0, room), (1, room - 1), (0, room - 3), (0, 1), (0, 0)] {
+        let context = format!("{}: {len} from {first}, runs of {run}, {}", gpu.id(), O::NAME);
+        let part = first..first + len;
+        let cpu = &Device::cpu();
+        let wanted =
+            reduce_by_key(cpu, &keys[part.clone()], &items[part.clone()], problem.operator);
+        let (firsts, sums) = wanted.expect("values");
+        let (firsts, sums) = (firsts.into_vec().expect("keys"), sums.into_vec().expect("values"));
+        let length = Array::from_slice(gpu, &[len as u64]).expect("a length");
+        let (of_keys, of_items) = match first {
+            0 => (
+                View::from(&all_keys).with_length(&length).expect("keys"),
+                View::from(&all).with_length(&length).expect("items"),
+            ),
+            _ => {
+                let begin = |pointer: Option<u64>, size: usize| {
+                    pointer.expect("CUDA") + (first * size) as u64
+                };
+                let of_keys = begin(all_keys.cuda_pointer(), size_of::<K>());
+                let of_items = begin(all.cuda_pointer(), size_of::<T>());
+                // SAFETY: the arrays are there, with as many items from there on, and nothing writes to them.
+                unsafe {
+                    (
+                        View::of_cuda_pointer(of_keys, len).expect("keys"),
+                        View::of_cuda_pointer(of_items, len).expect("items"),
+                    )
+                }
+            }
+        };
+        let room = of_keys.len();
+        let (mut unique, mut values) = (
+            Array::filled(gpu, room, keys[0]).expect("room"),
+            Array::filled(gpu, room, items[0]).expect("room"),
+        );
+        let mut count = Array::filled(gpu, 1, u64::MAX).expect("a count");
+        reduce_by_key_into(gpu, of_keys, of_items, &mut unique, &mut values, &mut count, &problem)
+            .expect("begun");
+        assert_eq!(count.into_vec(), Ok(vec![firsts.len() as u64]), "{context}");
+        assert_same(&unique.to_vec().expect("keys")[..firsts.len()], &firsts, &context);
+        assert_same(&values.to_vec().expect("values")[..sums.len()], &sums, &context);
+    }
 }
 
 /// Items and flags that begin where the copy engine may copy from, and where it may not; of more chunks than run at once.
