@@ -201,12 +201,22 @@ fn kinds_of_rows() -> Vec<Rows> {
     ]
 }
 
+/// Sums of all recipes that make numbers of floats.
+fn made_of_floats() -> Vec<Types> {
+    let float = Kind::Number(Dtype::F32);
+    let is = |recipe: &Recipe| recipe.item == float && recipe.written.is_none();
+    let all = recipes().into_iter().filter(is);
+    let sum = testing::signature::<f32, f32, f32, _>(&Sum);
+    all.map(|recipe| Types::of_made(&recipe, &sum).expect("it has a text")).collect()
+}
+
 #[test]
 fn reductions_of_rows_compile() {
     let mut all_kernels = Kernels::default();
     let mut all = [spread(), with_fields(), structures()].concat();
     all.push(Types::of_position(f32::DTYPE, Extreme::Largest));
     all.push(Types::of_position(u8::DTYPE, Extreme::Smallest));
+    all.extend(made_of_floats());
     for types in &all {
         for rows in kinds_of_rows() {
             for address in [0, 4] {
@@ -224,7 +234,7 @@ fn reductions_of_rows_compile() {
 #[test]
 fn scans_of_rows_compile() {
     let mut all_kernels = Kernels::default();
-    for types in &[spread(), with_fields(), structures()].concat() {
+    for types in &[spread(), with_fields(), structures(), made_of_floats()].concat() {
         for (number, rows) in kinds_of_rows().into_iter().enumerate() {
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][number % 2];
             let direction = [Direction::Forward, Direction::Reverse][number / 2 % 2];

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use upsweep_core::{Dtype, Error, Extreme, Kind, Result, RowAxis, Rows, RowsStrategy};
 
-use crate::arrays::{ErasedSource, ErasedTarget, Inputs, Part};
+use crate::arrays::{ErasedSource, ErasedTarget, Ingredients, Inputs, Part};
 use crate::erased::{ErasedReduce, ErasedScan};
 use crate::on_device::{self, Written};
-use crate::options::{Form, RowsOptions};
+use crate::options::{Form, Init, RowsOptions};
 use crate::primitives::{Job, Primitives};
 use crate::{Op, OperatorValues, Syntax, Types};
+
+/// No items.
+const NOTHING: &[u8] = &[];
 
 /// Most axes across rows, and along them, where those that follow one another are one.
 pub const MOST_AXES: usize = 6;
@@ -92,6 +95,104 @@ pub fn copy<G: Primitives>(
     })
 }
 
+/// The same reduction of items that are made as they are read. The problem's items are of the type that they are combined in.
+///
+/// # Errors
+/// As [`reduce`] and [`reduce_made`](crate::reduce::reduce_made).
+pub fn reduce_made<G: Primitives>(
+    gpu: &Arc<G>,
+    workspace: &mut G::Workspace,
+    made: &Ingredients<'_, G::Slice<'_>>,
+    rows: &Rows,
+    output: ErasedTarget<'_, G::Slice<'_>>,
+    problem: &ErasedReduce,
+    options: &RowsOptions,
+) -> Result<()> {
+    if rows.items() == 0 {
+        // There is nothing to make, but a value for each row.
+        let nothing = ErasedSource::Host(&NOTHING, 0..0);
+        return reduce(gpu, workspace, nothing, rows, output, problem, options);
+    }
+    let types = gpu.types_of_made(made.recipe, &problem.signature)?;
+    let rows = &ordered(rows, &types)?;
+    let way = way(gpu, rows, options, false)?;
+    of_made(gpu, made, rows, output, (types, problem.init), |job, output| {
+        gpu.begin(&gpu.bind_rows_reduction(workspace, job, rows, way, output)?)
+    })
+}
+
+/// The same scan of items that are made as they are read; likewise.
+///
+/// # Errors
+/// As [`scan`] and [`scan_made`](crate::scan::scan_made).
+pub fn scan_made<G: Primitives>(
+    gpu: &Arc<G>,
+    workspace: &mut G::Workspace,
+    made: &Ingredients<'_, G::Slice<'_>>,
+    rows: &Rows,
+    output: ErasedTarget<'_, G::Slice<'_>>,
+    problem: &ErasedScan,
+    options: &RowsOptions,
+) -> Result<()> {
+    let types = gpu.types_of_made(made.recipe, &problem.signature)?;
+    let rows = &rows.clone().in_memory_order();
+    check_axes(rows)?;
+    let form_and_way = (Form::new(problem), way(gpu, rows, options, false)?);
+    of_made(gpu, made, rows, output, (types, problem.init), |job, output| {
+        gpu.begin(&gpu.bind_rows_scan(workspace, job, rows, form_and_way, output)?)
+    })
+}
+
+/// Begins what is done with items that are made and an output in the device's memory.
+fn of_made<G: Primitives>(
+    gpu: &Arc<G>,
+    made: &Ingredients<'_, G::Slice<'_>>,
+    rows: &Rows,
+    output: ErasedTarget<'_, G::Slice<'_>>,
+    (types, init): (Types<G::Syntax>, Init),
+    begin: impl for<'s> FnOnce(Job<'_, 's, G>, G::Slice<'s>) -> Result<()>,
+) -> Result<()> {
+    made.check(G::MOST_ARRAYS)?;
+    check_known(on_device::length_of(made)?.is_some() || output.length().is_some())?;
+    if rows.count() == 0 || (rows.items() == 0 && !rows.reduces()) {
+        return Ok(());
+    }
+    let items = output.len();
+    let output = written(gpu, rows, output, types.output)?;
+    let uploaded = on_device::upload_all(gpu, made)?;
+    let slices = on_device::stored_all::<G>(made, &uploaded)?;
+    let words = [made.words, &types.values.handed()].concat();
+    let inputs = on_device::inputs(made, &slices, &words)?;
+    let slice = output.slice()?;
+    slices.iter().try_for_each(|input| input.check_apart(&slice))?;
+    begin(Job { types, inputs, init }, G::reborrow(slice))?;
+    // They borrow what the output is written to.
+    drop(slices);
+    output.finish(gpu, items)
+}
+
+/// An output of rows: what lies between the places that are written stays.
+fn written<'a, 'b, G: Primitives>(
+    gpu: &Arc<G>,
+    rows: &Rows,
+    output: ErasedTarget<'a, G::Slice<'b>>,
+    kind: Kind,
+) -> Result<Written<'a, 'b, G>> {
+    match rows.writes_all(output.len()) {
+        true => Written::new(gpu, output, kind),
+        false => Written::holding(gpu, output, kind),
+    }
+}
+
+/// Checks that the host knows how many items arrays have: that none is `bounded`.
+fn check_known(bounded: bool) -> Result<()> {
+    if !bounded {
+        return Ok(());
+    }
+    let reason = "an array of several dimensions has a length that the host knows".to_owned();
+    Err(Error::Buffer { reason })
+}
+
 /// What items are of, and what is written.
 fn kinds<S: Syntax>(types: Types<S>) -> [Kind; 2] {
     [types.item, types.output]
@@ -157,21 +258,14 @@ fn of_arrays<G: Primitives>(
     (output, stored): (ErasedTarget<'_, G::Slice<'_>>, Kind),
     begin: impl for<'s> FnOnce([G::Slice<'s>; 2]) -> Result<()>,
 ) -> Result<()> {
-    if input.length().is_some() || output.length().is_some() {
-        let reason = "an array of several dimensions has a length that the host knows".to_owned();
-        return Err(Error::Buffer { reason });
-    }
+    check_known(input.length().is_some() || output.length().is_some())?;
     if rows.count() == 0 || (rows.items() == 0 && !rows.reduces()) {
         return Ok(());
     }
     let mut uploaded = None;
     let input = on_device::source(gpu, input, item, &mut uploaded)?;
     let items = output.len();
-    // What lies between the places that are written stays.
-    let output = match rows.writes_all(items) {
-        true => Written::new(gpu, output, stored)?,
-        false => Written::holding(gpu, output, stored)?,
-    };
+    let output = written(gpu, rows, output, stored)?;
     let slice = output.slice()?;
     input.check_apart(&slice)?;
     begin([G::reborrow(input), G::reborrow(slice)])?;

@@ -831,14 +831,15 @@ fn kinds_of_rows() -> Vec<Rows> {
 #[test]
 fn rows_of_arrays() {
     let mut translator = Translator::new();
-    let all = [
+    let mut all = own::made_of_floats();
+    all.extend([
         types::<f32, f32, f32, _>(Sum),
         types::<u8, u32, u32, _>(Sum),
         types::<f16, f32, f16, _>(Max),
         types::<u32, u64, u64, _>(Sum),
         types::<u32, u32, u32, _>(Last),
         Types::of_position(Dtype::F32, Extreme::Largest),
-    ];
+    ]);
     for (device, types) in
         DEVICES.into_iter().flat_map(|device| all.iter().map(move |of| (device, of)))
     {

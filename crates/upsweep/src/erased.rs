@@ -239,6 +239,24 @@ pub(crate) trait ErasedGpu {
         problem: &ErasedScan,
     ) -> Result<()>;
 
+    /// The value of each row of items that are made as they are read. The problem's items are of the type that they are combined in.
+    fn reduce_rows_made(
+        &self,
+        made: &fused::Made<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedReduce,
+    ) -> Result<()>;
+
+    /// The prefixes of each row of items that are made as they are read; likewise.
+    fn scan_rows_made(
+        &self,
+        made: &fused::Made<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedScan,
+    ) -> Result<()>;
+
     /// The first position of an extreme in each row, `u64::MAX` of a row without items.
     fn position_rows(
         &self,

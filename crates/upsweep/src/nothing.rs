@@ -151,6 +151,26 @@ impl ErasedGpu for NoGpu {
         match self.0 {}
     }
 
+    fn reduce_rows_made(
+        &self,
+        _: &fused::Made<'_>,
+        _: &Rows,
+        _: ErasedItemsMut<'_>,
+        _: &ErasedReduce,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn scan_rows_made(
+        &self,
+        _: &fused::Made<'_>,
+        _: &Rows,
+        _: ErasedItemsMut<'_>,
+        _: &ErasedScan,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
     fn position_rows(
         &self,
         _: ErasedItems<'_>,

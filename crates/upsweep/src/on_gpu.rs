@@ -457,6 +457,34 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         rows::scan(self.gpu(), &mut workspace, input, rows, output, problem, &options)
     }
 
+    fn reduce_rows_made(
+        &self,
+        made: &fused::Made<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedReduce,
+    ) -> Result<()> {
+        let (output, options) = (target(self, output)?, self.options().into());
+        let mut workspace = G::Workspace::default();
+        with_ingredients(self, made, |made| {
+            rows::reduce_made(self.gpu(), &mut workspace, made, rows, output, problem, &options)
+        })
+    }
+
+    fn scan_rows_made(
+        &self,
+        made: &fused::Made<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedScan,
+    ) -> Result<()> {
+        let (output, options) = (target(self, output)?, self.options().into());
+        let mut workspace = G::Workspace::default();
+        with_ingredients(self, made, |made| {
+            rows::scan_made(self.gpu(), &mut workspace, made, rows, output, problem, &options)
+        })
+    }
+
     fn position_rows(
         &self,
         input: ErasedItems<'_>,

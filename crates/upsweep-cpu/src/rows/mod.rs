@@ -8,6 +8,7 @@
 
 mod blocks;
 mod kernels;
+mod made;
 mod scan;
 #[cfg(test)]
 mod tests;

@@ -203,6 +203,14 @@ fn launch(gpu: &Gpu, workgroups: u64, threads: u32) -> Result<Launch> {
     Ok(Launch { grid: [grid, 1], threads, shared_bytes: 0, cooperative: false })
 }
 
+/// Where the input begins. Items that are made are read one by one, as if they began where no longer access may.
+fn address(types: &Types, inputs: &Inputs<'_>) -> u64 {
+    match inputs.arrays.first() {
+        Some(input) if types.made.is_none() => input.pointer(),
+        _ => 1,
+    }
+}
+
 /// Axes as `RowAxis` in `rows.cuh`, at least one.
 fn words_of(axes: &[RowAxis]) -> impl Iterator<Item = u64> {
     let none = axes.is_empty().then_some([1, 1, 1]);
@@ -273,8 +281,7 @@ impl BindRows for Gpu {
         let one = [RowAxis { len: 1, input: 1, output: 0 }];
         let of_one = Rows { along: one.to_vec(), ..rows.clone() };
         let shape_of = if is_empty { &of_one } else { rows };
-        let address = inputs.arrays.first().map_or(0, Slice::pointer);
-        let shape = shape(&types, shape_of, address, way);
+        let shape = shape(&types, shape_of, address(&types, &inputs), way);
         let shader = shader(&types, &shape, rows, false);
         self.make_only(core::slice::from_ref(&shader))?;
         let call = Call { gpu: self, types: &types, inputs, rows, output: output.pointer(), init };
@@ -323,8 +330,7 @@ impl BindRows for Gpu {
         let Job { types, inputs, init } = job;
         let is_reversed = form.direction == Direction::Reverse;
         let rows = &if is_reversed { rows.clone().from_the_end() } else { rows.clone() };
-        let address = inputs.arrays.first().map_or(0, Slice::pointer);
-        let shape = scan_shape(&types, rows, address, way);
+        let shape = scan_shape(&types, rows, address(&types, &inputs), way);
         let out_vector = shape.out_vector(rows, types.output.size(), output.pointer());
         let scans = scan_shader(&types, &shape, rows, form, out_vector);
         let totals = shader(&types, &shape, rows, is_reversed);

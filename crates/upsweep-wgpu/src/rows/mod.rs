@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use core::ops::Range;
 use std::sync::Arc;
 
 use upsweep_core::summation::TILES;
@@ -17,7 +18,8 @@ use wgpu::{BindingResource, BufferUsages};
 use crate::backend::{Inputs, Job, Workspace};
 use crate::device::{Facts, Gpu};
 use crate::record::{Bound, Dispatch, Recording, Traffic};
-use crate::reduce::{floor_power_of_two, grid};
+use crate::reduce::{self, floor_power_of_two, grid};
+use crate::shader::made::MOST_ARRAYS;
 use crate::shader::{Constants, INPUT, Shader, Types, WORKGROUP, handed};
 use crate::slice::{Slice, Window};
 
@@ -93,7 +95,7 @@ pub(crate) fn shader(
     let mut constants = constants(rows, is_reversed);
     constants.extend(constants_of(facts, types, shape));
     constants.push(("LEVELS", levels));
-    let mut parts = vec![INPUT, fetch(types, shape.vector)];
+    let mut parts = read(types, shape.vector).to_vec();
     parts.extend([include_str!("rows.wgsl"), include_str!("tree.wgsl"), cell(types)]);
     parts.push(if shape.parts > 1 { PARTS } else { include_str!("one_part.wgsl") });
     parts.extend(match (shape.way, shape.in_order) {
@@ -175,7 +177,7 @@ pub(crate) fn scan_shader(
         ("ITEMS_HELD", 4 * groups_held),
     ]);
     constants.extend(of_windows(shape));
-    let mut parts = vec![INPUT, fetch(types, shape.vector)];
+    let mut parts = read(types, shape.vector).to_vec();
     parts.extend([include_str!("rows.wgsl"), include_str!("tree.wgsl"), include_str!("scan.wgsl")]);
     parts.push(VALUE);
     parts.push(if at_once == written.vector { written.at_once(types) } else { WRITE_ITEMS });
@@ -227,12 +229,19 @@ fn cell(types: &Types) -> &'static str {
     if is_position(types) { include_str!("position.wgsl") } else { VALUE }
 }
 
-/// How so many items of one array are read at once.
-fn fetch(types: &Types, vector: u32) -> &'static str {
-    match vector * types.item.size() as u32 {
+/// The array that is read; those of items that are made stand with what they are made of.
+fn input(types: &Types) -> &'static str {
+    if types.made.is_some() { "" } else { INPUT }
+}
+
+/// How so many items are read at once.
+fn read(types: &Types, vector: u32) -> [&'static str; 2] {
+    let fetch = match vector * types.item.size() as u32 {
+        _ if types.made.is_some() => include_str!("fetch_made.wgsl"),
         0..4 => include_str!("fetch_part_of_word.wgsl"),
         _ => include_str!("fetch_words.wgsl"),
-    }
+    };
+    [input(types), fetch]
 }
 
 /// The kernel that reads rows.
@@ -261,7 +270,7 @@ pub(crate) fn fold_shader(
 ) -> Shader {
     let mut constants = constants(rows, is_reversed);
     constants.extend([("THREADS", FOLD_THREADS), ("LEVELS", LEVELS_OF_WINDOW), ("WIDTH", 1)]);
-    let mut parts = vec![INPUT, include_str!("rows.wgsl"), cell(types)];
+    let mut parts = vec![input(types), include_str!("rows.wgsl"), cell(types)];
     if let Some(shape) = shape {
         constants.extend([("COMMUTES", u32::from(!shape.in_order)), ("TILES", shape.tiles.max(1))]);
         constants.extend(of_windows(shape));
@@ -291,7 +300,8 @@ pub(crate) fn copy_shader(types: &Types, copying: &Copying, written: u32, thread
         ("INNER", 2),
     ]);
     let output = Written::of(types, written);
-    let mut parts = vec![INPUT, fetch(types, vector), include_str!("rows.wgsl"), VALUE];
+    let mut parts = read(types, vector).to_vec();
+    parts.extend([include_str!("rows.wgsl"), VALUE]);
     let entry = match copying {
         Copying::Items { .. } if vector == output.vector && !output.shares_words(types) => {
             parts.push(include_str!("copy.wgsl"));
@@ -392,6 +402,14 @@ fn constants(rows: &Rows, is_reversed: bool) -> Constants {
     ]
 }
 
+/// Where the input begins in its buffer. Items that are made are read one by one, as if they began where no longer access may.
+fn address(types: &Types, inputs: &Inputs<'_>) -> u64 {
+    match inputs.arrays.first() {
+        Some(input) if types.made.is_none() => input.offset,
+        _ => 1,
+    }
+}
+
 /// Axes as vectors of `rows.wgsl`, at least one.
 fn vectors(axes: &[RowAxis]) -> Vec<u32> {
     let vector = |axis: &RowAxis| [axis.len as u32, axis.input as u32, axis.output as u32, 0];
@@ -453,6 +471,21 @@ impl<'a> Bounded<'a> {
     }
 }
 
+/// The bindings of what items of these numbers are made of, and where items begin in each.
+fn made<'a>(
+    gpu: &Gpu,
+    types: &Types,
+    inputs: &'a Inputs<'a>,
+    items: Range<u64>,
+) -> Result<reduce::Bound<'a>> {
+    let (count, most) = (items.end - items.start, gpu.facts.binding_bytes);
+    let fits = |count: &u32| u64::from(*count) * (types.item.size() as u64) < most;
+    let fitting = u32::try_from(count).ok().filter(fits);
+    let count = fitting.ok_or_else(|| too_long(gpu, count, types.item))?;
+    let window = Window { first: items.start, items: count, offset: 0, bytes: 0, start: 0 };
+    reduce::Arrays::of(types, inputs).bound(gpu, &window)
+}
+
 /// How many parts each row has: those that a launch reads and those that it leaves; and the numbers of the first of each.
 #[derive(Clone, Copy, Default)]
 struct Parts {
@@ -467,7 +500,10 @@ struct Call<'a> {
     gpu: &'a Gpu,
     types: &'a Types,
     rows: &'a Rows,
-    input: Option<Bounded<'a>>,
+    /// The bindings of what is read, where items begin in each, and how many items are in front of the first row.
+    inputs: Vec<(u32, BindingResource<'a>)>,
+    starts: [u32; MOST_ARRAYS],
+    start: u32,
     output: Bounded<'a>,
     init: Init,
     /// The words behind the start value.
@@ -487,27 +523,38 @@ impl<'a> Call<'a> {
         gpu: &'a Gpu,
         types: &'a Types,
         rows: &'a Rows,
-        (inputs, init): (&Inputs<'a>, Init),
+        (inputs, init): (&'a Inputs<'a>, Init),
         (output, stored): (Slice<'a>, Kind),
     ) -> Result<Self> {
         counted(gpu, rows.count() as u64, "rows")?;
         counted(gpu, rows.items() as u64, "items of a row")?;
-        // Rows without items are not read.
-        let input = inputs.arrays.first().filter(|_| rows.items() > 0);
-        let bounded = |slice: &Slice<'a>| Bounded::new(gpu, *slice, types.item, rows, false);
-        let input = input.map(bounded).transpose()?;
+        let [first, last] = reach(rows, false);
+        let mut start = 0;
+        let (bindings, starts) = match inputs.arrays.first() {
+            // Rows without items are not read.
+            _ if rows.items() == 0 => (Vec::new(), [0; MOST_ARRAYS]),
+            Some(input) if types.made.is_none() => {
+                let input = Bounded::new(gpu, *input, types.item, rows, false)?;
+                start = input.start;
+                (vec![(0, input.binding())], [0; MOST_ARRAYS])
+            }
+            _ => {
+                start = (rows.start[0] as u64 - first) as u32;
+                made(gpu, types, inputs, first..last + 1)?
+            }
+        };
         let of_one = Rows { along: Vec::new(), ..rows.clone() };
         let written = if rows.reduces() { &of_one } else { rows };
         let output = Bounded::new(gpu, output, stored, written, true)?;
-        let handed = handed(types, init, 0, inputs);
-        Ok(Self { gpu, types, rows, input, output, init, handed })
+        let handed = handed(types, init, first, inputs);
+        Ok(Self { gpu, types, rows, inputs: bindings, starts, start, output, init, handed })
     }
 
     /// The words of `Parameters` in `rows.wgsl`.
     fn parameters(&self, parts: Parts, workgroups: u32) -> Vec<u32> {
         let Self { rows, .. } = self;
         let mut words = vec![
-            self.input.map_or(0, |input| input.start),
+            self.start,
             self.output.start,
             rows.count() as u32,
             rows.items() as u32,
@@ -520,6 +567,7 @@ impl<'a> Call<'a> {
             0,
             0,
         ];
+        words.extend(self.starts);
         words.extend(vectors(&rows.across));
         words.extend(vectors(&rows.along));
         words.extend(&self.handed);
@@ -561,7 +609,7 @@ impl<'a> Call<'a> {
             let reads = !matches!(name, "fold_parts" | "into_windows" | "fill_rows");
             let mut bindings = vec![(3, BindingResource::Buffer(own))];
             bindings.extend((name != "into_windows").then(|| (1, self.output.binding())));
-            bindings.extend(self.input.filter(|_| reads).map(|input| (0, input.binding())));
+            bindings.extend(self.inputs.iter().filter(|_| reads).cloned());
             let with_parts = shader.parts.contains(&PARTS);
             let scratch = scratch.filter(|_| with_parts);
             bindings.extend(scratch.map(|scratch| (2, scratch.as_entire_binding())));
@@ -639,7 +687,7 @@ impl BindRows for Gpu {
             };
             return call.recording(vec![launch], None).map(Bound);
         }
-        let address = inputs.arrays.first().map_or(0, |input| input.offset);
+        let address = address(&types, &inputs);
         let shape = shape(&self.facts, &types, rows, Asked { address, way });
         let folds = shape.folds();
         // Values of parts, and behind them those of the parts that these become.
@@ -684,7 +732,7 @@ impl BindRows for Gpu {
         let is_reversed = form.direction == Direction::Reverse;
         let rows = &if is_reversed { rows.clone().from_the_end() } else { rows.clone() };
         let call = Call::new(self, &types, rows, (&inputs, init), (output, types.output))?;
-        let address = inputs.arrays.first().map_or(0, |input| input.offset);
+        let address = address(&types, &inputs);
         let shape = scan_shape(&self.facts, &types, rows, Asked { address, way });
         let out_vector = shape.out_vector(rows, types.output.size(), output.offset);
         let count = rows.count() as u64;

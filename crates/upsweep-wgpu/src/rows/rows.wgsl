@@ -24,6 +24,8 @@ struct Parameters {
     /// 0: positions are counted in each row.
     index_low: u32,
     index_high: u32,
+    /// Where items begin in the arrays that they are made of.
+    starts: vec4<u32>,
     /// Each a length, and strides of the input and of the output.
     across: array<vec4<u32>, ACROSS_VECTORS>,
     along: array<vec4<u32>, ALONG_VECTORS>,

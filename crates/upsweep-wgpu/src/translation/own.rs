@@ -102,6 +102,17 @@ fn made<A: Element, U: Element, O: Operator<A>>(recipe: &Recipe, operator: O) ->
     Types::of_made(recipe, &signature).expect("it can be composed")
 }
 
+/// Sums of all recipes that make numbers of floats.
+pub(super) fn made_of_floats() -> Vec<Types> {
+    let float = Kind::Number(Dtype::F32);
+    let is = |recipe: &Recipe| recipe.item == float && recipe.written.is_none();
+    recipes()
+        .iter()
+        .filter(|&recipe| is(recipe))
+        .map(|recipe| made::<f32, f32, _>(recipe, Sum))
+        .collect()
+}
+
 #[test]
 fn items_that_are_made() {
     let recipe = |item, arrays: &[Kind], function| {

@@ -17,8 +17,8 @@ use upsweep_core::{Arguments, Condition, Formula, Index, Make, Parameter, Recipe
 use crate::backend::{Kind, ViewBackend, wrong_device};
 use crate::view::Items;
 use crate::{
-    Apply, Array, Device, Dtype, Element, Error, GatherIndex, Operator, Reduce, Result, Scan,
-    Segments, View, ViewMut, Widen, cuda, gpu, memory, segmented,
+    Apply, Array, Device, Dtype, Element, Error, GatherIndex, NdFused, Operator, Reduce, Result,
+    Scan, Segments, View, ViewMut, Widen, cuda, gpu, memory, segmented,
 };
 pub use filter::Filtered;
 pub(crate) use places::Place;
@@ -183,6 +183,15 @@ pub trait Fused<'a>: Copy {
         I: Fused<'a, Item: GatherIndex>,
     {
         Gathered { input: self, indices }
+    }
+
+    /// The items as an array of this shape, in C order, to be reduced or scanned along its axes; see
+    /// [`View::shape`](crate::View::shape).
+    ///
+    /// # Errors
+    /// [`Error::Shape`](crate::Error::Shape) unless the shape has as many items as there are.
+    fn shape(self, shape: impl AsRef<[usize]>) -> Result<NdFused<Self>> {
+        NdFused::packed(self, shape.as_ref())
     }
 
     /// Combines all items with `operator`, in their own type.

@@ -4,14 +4,14 @@ use core::panic::Location;
 
 use upsweep::reference::{rows, specified};
 use upsweep::{
-    Array, Device, Element, Error, Kind, Max, Mean, Min, NdArray, NdView, NdViewMut, Number,
-    Operator, Product, Reduce, Scan, Sum, View, ViewMut, Widen, argmax, argmin, bf16, f16, mean,
-    reduce, scan_into_with, transpose,
+    Array, Device, Element, Error, Fused, Kind, Max, Mean, Min, NdArray, NdFused, NdView,
+    NdViewMut, Number, Operator, Product, Reduce, Scan, Sum, View, ViewMut, Widen, argmax, argmin,
+    bf16, counting, f16, mean, reduce, scan_into_with, transpose,
 };
 use upsweep_core::{Layout, Rows};
 use upsweep_testing::{
     Affine, Compose, Input, LargestStretch, LastOther, Recurrence, Recurs, Sample, Selection,
-    Stretch, TestDevice, assert_same, for_each_device_of,
+    Stretch, TestDevice, assert_same, for_each_device_of, product,
 };
 
 /// How an array lies in memory.
@@ -70,6 +70,9 @@ const LONG: [Lies; 5] = [
 
 /// Of so many calls a GPU takes one, others every day: nearly each has a kernel of its own.
 const ONE_IN: usize = 64;
+
+/// The same of items that are made.
+const MADE_ONE_IN: usize = 48;
 
 /// The reference combines a whole tile for each row.
 const MOST_ROWS: usize = 2500;
@@ -494,6 +497,99 @@ fn owned_results_have_a_shape() {
 
 /// The words of an error.
 #[track_caller]
+/// Calls on rows of items that are made: what the same calls give of an array that was made before.
+fn check_made<'a, T, O, E>(
+    device: &TestDevice,
+    (lie, turn): (&Lies, usize),
+    items: E,
+    made: &[T],
+    operator: O,
+) where
+    T: Sample + Widen<<T as Element>::Acc>,
+    O: Operator<T::Acc>,
+    E: Fused<'a, Item = T>,
+{
+    let cpu = &Device::cpu();
+    let of = &device.device;
+    let fused = NdFused::strided(items, lie.shape, lie.strides, lie.start).expect("it fits");
+    let view = lie.view(made);
+    assert_eq!((fused.shape(), fused.strides()), (view.shape(), view.strides()));
+    for (number, axes) in lie.axes().iter().enumerate() {
+        if !device.takes(turn + number, MADE_ONE_IN) {
+            continue;
+        }
+        let context = format!("{device}: {lie:?} along {axes:?}, made, {}", O::NAME);
+        let (own, wanted) = (fused.axes(axes).expect("axes"), view.axes(axes).expect("axes"));
+        let (own, wanted) = match number % 2 {
+            0 => (own, wanted),
+            _ => (own.keepdims(), wanted.keepdims()),
+        };
+        let (found, expected) = (own.reduce(of, operator), wanted.reduce(cpu, operator));
+        let (found, expected) = (found.expect("values"), expected.expect("values"));
+        assert_eq!(found.shape(), expected.shape(), "{context}");
+        let [found, expected] = [found, expected].map(|of| of.to_vec().expect("values"));
+        assert_same(&found, &expected, &context);
+        let (found, expected) = match number % 3 {
+            0 => (own.exclusive_scan(of, operator), wanted.exclusive_scan(cpu, operator)),
+            _ => (own.inclusive_scan(of, operator), wanted.inclusive_scan(cpu, operator)),
+        };
+        let [found, expected] =
+            [found, expected].map(|of| of.and_then(|of| of.to_vec()).expect("prefixes"));
+        assert_same(&found, &expected, &context);
+        // From the end, with gaps in the output.
+        let (strides, start, memory, places) = spread(lie.shape);
+        let gap = T::sample(Input::Full, 1);
+        let mut output = on(of, &vec![gap; memory]);
+        let problem = Scan::inclusive(operator).reverse();
+        let to = NdViewMut::strided(&mut output, lie.shape, &strides, start).expect("it fits");
+        own.scan_into(of, to, &problem).expect("prefixes");
+        let mut expected =
+            NdArray::new(on(cpu, &vec![gap; places.len()]), lie.shape).expect("room");
+        wanted.scan_into(cpu, &mut expected, &problem).expect("prefixes");
+        let (found, expected) =
+            (output.to_vec().expect("prefixes"), expected.to_vec().expect("prefixes"));
+        let found: Vec<T> = places.iter().map(|&place| found[place]).collect();
+        assert_same(&found, &expected, &context);
+    }
+}
+
+#[test]
+fn items_are_made_along_all_axes() {
+    for (turn, lie) in SHORT.iter().chain(&LONG[..3]).enumerate() {
+        let left: Vec<f32> = Input::Uniform.array(31, lie.memory);
+        let right: Vec<f32> = Input::Uniform.array(32, lie.memory);
+        let products: Vec<f32> = left.iter().zip(&right).map(|(own, other)| own * other).collect();
+        let numbers: Vec<u32> = (7..).take(lie.memory).collect();
+        let turns: Vec<Recurrence> = Input::NearOne.array(33, lie.memory);
+        let turned: Vec<Recurrence> = turns.iter().rev().copied().collect();
+        on_devices(&[], |device| {
+            let of = &device.device;
+            let (left, right) = (on(of, &left), on(of, &right));
+            let made = View::from(&left).zip(View::from(&right)).map(product {});
+            check_made(device, (lie, turn), made, &products, Sum);
+            let counted = counting(7u32..7 + lie.memory as u32);
+            check_made(device, (lie, turn + 3), counted, &numbers, Sum);
+            let turns = on(of, &turns);
+            check_made(device, (lie, turn + 5), View::from(&turns).reversed(), &turned, Recurs);
+        });
+    }
+}
+
+#[test]
+fn shapes_of_made_items_are_checked() {
+    let items = [1u32, 2, 3, 4, 5, 6];
+    let odd = View::from(&items).strided(2);
+    assert!(words(odd.shape([2, 2])).contains("[2, 2] has 4 items, the view has 3"));
+    assert!(NdFused::strided(odd, [2], &[2], 2).is_err());
+    let rows = odd.shape([1, 3]).expect("it fits");
+    assert!(rows.axis(2).is_err());
+    assert_eq!(rows.transposed().shape(), [3, 1]);
+    let cpu = &Device::cpu();
+    assert_eq!(rows.axis(1).and_then(|rows| rows.reduce(cpu, Sum)?.to_vec()), Ok(vec![9]));
+    let none = View::from(&items[..0]).reversed().shape([2, 0]).expect("it fits");
+    assert_eq!(none.axis(1).and_then(|rows| rows.reduce(cpu, Sum)?.to_vec()), Ok(vec![0, 0]));
+}
+
 fn words<R: core::fmt::Debug>(result: Result<R, Error>) -> String {
     match result {
         Err(Error::Shape { reason }) => reason,
