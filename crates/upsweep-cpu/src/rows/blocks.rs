@@ -15,6 +15,21 @@ const ROW_BYTES: usize = 2048;
 /// Items of a block at least: of short rows there are the more.
 const BLOCK_ITEMS: usize = 1 << 14;
 
+/// The same of rows that are gathered: as many as the first-level cache holds.
+const GATHERED_ITEMS: usize = 1 << 13;
+
+/// Columns that are gathered, a multiple of which are in a block.
+const GATHERED_WIDTH: usize = 64;
+
+/// Bytes of a line of a cache.
+const LINE_BYTES: usize = 64;
+
+/// From one row of gathered columns to the next: an odd number of lines. With a power of two all rows would share a few sets of the cache.
+fn pitch(width: usize, item_bytes: usize) -> usize {
+    let lines = (width * item_bytes).div_ceil(LINE_BYTES) | 1;
+    (lines * LINE_BYTES / item_bytes.max(1)).max(width)
+}
+
 /// Columns of a block, at least.
 const LEAST_WIDTH: usize = 16;
 
@@ -52,7 +67,11 @@ impl Blocks {
             None => RowAxis { len: 1, input: 1, output: 1 },
         };
         let items = rows.items();
-        let width = (ROW_BYTES / item_bytes.max(1)).max(BLOCK_ITEMS / items.max(1));
+        let width = if columns.input == 1 && rows.step().is_some() {
+            (ROW_BYTES / item_bytes.max(1)).max(BLOCK_ITEMS / items.max(1))
+        } else {
+            (GATHERED_ITEMS / items.max(1)).next_multiple_of(GATHERED_WIDTH)
+        };
         let each = columns.len.div_ceil(wanted.div_ceil(others.count().max(1)).max(1));
         let width = width.min(each.next_multiple_of(LEAST_WIDTH)).max(LEAST_WIDTH);
         Self { columns, others, width, items }
@@ -93,20 +112,21 @@ impl Blocks {
             let first = block.start[0].wrapping_add_signed(stride * range.start as isize);
             return Columns { items, first, stride, len, width };
         }
+        let pitch = pitch(width, size_of::<T>());
         // It grows once.
-        buffer.resize(buffer.len().max(width * len), items[block.start[0]]);
+        buffer.resize(buffer.len().max(pitch * len), items[block.start[0]]);
         let gathered = SharedOutput::new(buffer);
         let columns = RowAxis { len: width, input: self.columns.input, output: 1 };
         for run in self.runs(range.clone()) {
             let [from, _] = self.others.item(run.start);
             let start =
-                [block.start[0].wrapping_add_signed(from), (run.start - range.start) * width];
+                [block.start[0].wrapping_add_signed(from), (run.start - range.start) * pitch];
             let step = self.others.along.last().map_or(0, |axis| axis.input);
-            let along = RowAxis { len: run.len(), input: step, output: width as isize };
+            let along = RowAxis { len: run.len(), input: step, output: pitch as isize };
             // SAFETY: the buffer is this thread's, and has a place for each item.
             unsafe { copy_strided(level, items, &gathered, &[along, columns], start) };
         }
-        Columns { items: buffer, first: 0, stride: width as isize, len, width }
+        Columns { items: buffer, first: 0, stride: pitch as isize, len, width }
     }
 
     /// Writes items of these numbers of all rows of a block, which lie in `values` as columns.

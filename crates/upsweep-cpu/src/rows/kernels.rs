@@ -51,9 +51,18 @@ pub(super) trait ColumnKernels<T, A>: Sync {
     /// `right[c] = left[c] ⊕ right[c]`, of as many.
     fn combine(&self, left: &[A], right: &mut [A]);
 
+    /// `total[c] = total[c] ⊕ …`, all items of each column one after another.
+    fn fold(&self, columns: Columns<'_, T>, total: &mut [A]);
+
+    /// The lane of each column that begins with item `lane`: every 128th item from there on, one after another.
+    fn fold_lane(&self, columns: Columns<'_, T>, lane: usize, value: &mut [A]);
+
     /// Puts items in front of which `lanes` are behind them: item `k` of each column goes to lane `k mod 128`, of `lanes` the values from
-    /// `(k mod 128) · width` on; or, exact, all to the first.
-    fn fold(&self, columns: Columns<'_, T>, lanes: &mut [A]);
+    /// `(k mod 128) · width` on.
+    fn fold_lanes(&self, columns: Columns<'_, T>, lanes: &mut [A]);
+
+    /// `(row₀ ⊕ row₂) ⊕ (row₁ ⊕ row₃)`, column by column.
+    fn fold_four(&self, rows: [&[T]; 4], value: &mut [A]);
 
     /// The items of `row`, as they are combined.
     fn widen(&self, row: &[T], values: &mut [A]);
@@ -88,8 +97,27 @@ where
         isa::run(self.level, Combine { operator: self.operator, left, right });
     }
 
-    fn fold(&self, columns: Columns<'_, T>, lanes: &mut [A]) {
-        isa::run(self.level, Fold { operator: self.operator, columns, lanes });
+    fn fold(&self, columns: Columns<'_, T>, total: &mut [A]) {
+        isa::run(
+            self.level,
+            Fold { operator: self.operator, columns, first: 0, step: 1, value: total },
+        );
+    }
+
+    fn fold_lane(&self, columns: Columns<'_, T>, lane: usize, value: &mut [A]) {
+        self.widen(columns.row(lane), value);
+        let (first, step) = (lane + LANES, LANES);
+        if first < columns.len {
+            isa::run(self.level, Fold { operator: self.operator, columns, first, step, value });
+        }
+    }
+
+    fn fold_lanes(&self, columns: Columns<'_, T>, lanes: &mut [A]) {
+        isa::run(self.level, FoldLanes { operator: self.operator, columns, lanes });
+    }
+
+    fn fold_four(&self, rows: [&[T]; 4], value: &mut [A]) {
+        isa::run(self.level, FoldFour { operator: self.operator, rows, value });
     }
 
     fn widen(&self, row: &[T], values: &mut [A]) {
@@ -116,10 +144,13 @@ impl<A: Element, O: Operator<A>> Kernel for Combine<'_, A, O> {
     }
 }
 
+/// Puts every `step`-th item from `first` on behind `value`, column by column.
 struct Fold<'a, T, A, O> {
     operator: O,
     columns: Columns<'a, T>,
-    lanes: &'a mut [A],
+    first: usize,
+    step: usize,
+    value: &'a mut [A],
 }
 
 impl<T, A, O> Kernel for Fold<'_, T, A, O>
@@ -132,15 +163,79 @@ where
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        let Self { operator, columns, lanes } = self;
-        for k in 0..columns.len {
-            let lane = if O::EXACT { 0 } else { k % LANES };
-            let row = columns.row(k);
-            let lanes = &mut lanes[lane * columns.width..][..columns.width];
+        let Self { operator, columns, first, step, value } = self;
+        let width = columns.width;
+        let value = &mut value[..width];
+        let mut k = first;
+        // Four rows at a time: `value` is read and written once for them.
+        while k + 3 * step < columns.len {
+            let [a, b, c, d] = [0, 1, 2, 3].map(|row| &columns.row(k + row * step)[..width]);
+            for at in 0..width {
+                let ab =
+                    operator.combine(operator.combine(value[at], a[at].widen()), b[at].widen());
+                value[at] = operator.combine(operator.combine(ab, c[at].widen()), d[at].widen());
+            }
+            k += 4 * step;
+        }
+        while k < columns.len {
             // One loop: of chunks of columns LLVM 21 gathers the same column of several.
-            for (value, item) in lanes.iter_mut().zip(row) {
+            for (value, item) in value.iter_mut().zip(columns.row(k)) {
                 *value = operator.combine(*value, item.widen());
             }
+            k += step;
+        }
+    }
+}
+
+struct FoldLanes<'a, T, A, O> {
+    operator: O,
+    columns: Columns<'a, T>,
+    lanes: &'a mut [A],
+}
+
+impl<T, A, O> Kernel for FoldLanes<'_, T, A, O>
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { operator, columns, lanes } = self;
+        for k in 0..columns.len {
+            let lanes = &mut lanes[k % LANES * columns.width..][..columns.width];
+            for (value, item) in lanes.iter_mut().zip(columns.row(k)) {
+                *value = operator.combine(*value, item.widen());
+            }
+        }
+    }
+}
+
+struct FoldFour<'a, T, A, O> {
+    operator: O,
+    rows: [&'a [T]; 4],
+    value: &'a mut [A],
+}
+
+impl<T, A, O> Kernel for FoldFour<'_, T, A, O>
+where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        let Self { operator, rows, value } = self;
+        let width = value.len();
+        let [a, b, c, d] = rows.map(|row| &row[..width]);
+        for at in 0..width {
+            let ac = operator.combine(a[at].widen(), c[at].widen());
+            let bd = operator.combine(b[at].widen(), d[at].widen());
+            value[at] = operator.combine(ac, bd);
         }
     }
 }

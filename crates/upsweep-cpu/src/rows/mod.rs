@@ -82,9 +82,20 @@ impl Cpu {
                 return;
             }
             let kernels = ByOperator { level: context.level, operator: *operator };
-            let write = |at: usize, total: U::Acc| {
-                // SAFETY: as above.
-                unsafe { output.write(at, U::from_acc(init(total))) };
+            let write = |at: usize, stride: isize, totals: &[U::Acc]| {
+                if stride == 1 {
+                    // SAFETY: as above.
+                    let places = unsafe { output.slice(at..at + totals.len()) };
+                    for (place, total) in places.iter_mut().zip(totals) {
+                        *place = U::from_acc(init(*total));
+                    }
+                    return;
+                }
+                for (column, total) in totals.iter().enumerate() {
+                    let at = at.wrapping_add_signed(stride * column as isize);
+                    // SAFETY: as above.
+                    unsafe { output.write(at, U::from_acc(init(*total))) };
+                }
             };
             fold_columns::<T, U::Acc>(&context, items, &rows, &kernels, &write);
         })
@@ -229,7 +240,7 @@ fn fold_columns<T: Element, A: Element>(
     items: &[T],
     rows: &Rows,
     kernels: &dyn ColumnKernels<T, A>,
-    write: &(dyn Fn(usize, A) + Sync),
+    write: &(dyn Fn(usize, isize, &[A]) + Sync),
 ) {
     let blocks = Blocks::new(rows, size_of::<T>(), 1);
     let (count, order) = (blocks.count(), kernels.order());
@@ -250,9 +261,7 @@ fn fold_columns<T: Element, A: Element>(
     let most = blocks.most_columns();
     let totals: Vec<Mutex<Vec<A>>> =
         (0..if parts > 1 { count * parts } else { 0 }).map(|_| Mutex::new(Vec::new())).collect();
-    let place = |block: &Block, column: usize| {
-        block.start[1].wrapping_add_signed(blocks.columns.output * column as isize)
-    };
+    let write = |block: &Block, totals: &[A]| write(block.start[1], blocks.columns.output, totals);
     let scratch = || Scratch {
         buffer: Vec::new(),
         lanes: Vec::new(),
@@ -265,8 +274,7 @@ fn fold_columns<T: Element, A: Element>(
         own.total.resize(block.width, kernels.padding());
         fold_part(context, items, &blocks, &block, range, kernels, own);
         if parts == 1 {
-            let totals = own.total.iter().enumerate();
-            totals.for_each(|(column, total)| write(place(&block, column), *total));
+            write(&block, &own.total);
         } else if let Some(mut total) = lock(&totals[task]) {
             total.clone_from(&own.total);
         }
@@ -290,7 +298,7 @@ fn fold_columns<T: Element, A: Element>(
             totals.by_ref().take(parts - 1).for_each(|mut part| tree.push(&mut part, kernels));
             tree.total(&mut total, kernels);
         }
-        total.iter().enumerate().for_each(|(column, total)| write(place(&block, column), *total));
+        write(&block, &total);
     }
 }
 
@@ -316,22 +324,32 @@ fn fold_part<T: Element, A: Element>(
     let width = block.width;
     own.tiles.clear();
     own.lanes.clear();
+    if order == Order::Exact {
+        own.total.fill(kernels.padding());
+    }
     let mut carry: Option<Vec<A>> = None;
     for first in range.clone().step_by(TILE) {
         let tile = first..range.end.min(first + TILE);
         let columns = blocks.columns(context.level, items, block, tile, &mut own.buffer);
         match order {
-            Order::Exact => {
-                own.lanes.resize(width, kernels.padding());
-                kernels.fold(columns, &mut own.lanes);
+            Order::Exact => kernels.fold(columns, &mut own.total),
+            Order::Lanes if columns.len > LANES && width <= NARROW => {
+                own.lanes.clear();
+                own.lanes.resize(LANES * width, kernels.padding());
+                kernels.fold_lanes(columns, &mut own.lanes);
+                fold_halves(kernels, &mut own.lanes, width);
+                own.total.copy_from_slice(&own.lanes[..width]);
+                if range.len() > TILE {
+                    own.tiles.push(&mut own.total, kernels);
+                }
             }
             Order::Lanes => {
-                let lanes = columns.len.min(LANES);
-                own.lanes.clear();
-                own.lanes.resize(lanes * width, kernels.padding());
-                kernels.fold(columns, &mut own.lanes);
-                fold_halves(kernels, &mut own.lanes, width);
-                own.tiles.push(&mut own.lanes[..width], kernels);
+                own.lanes.resize(LEVELS * width, kernels.padding());
+                let lanes = LanesOfTile { columns, count: columns.len.min(LANES), kernels };
+                lanes.fold(0, 1, &mut own.total, &mut own.lanes);
+                if range.len() > TILE {
+                    own.tiles.push(&mut own.total, kernels);
+                }
             }
             Order::Neighbours => {
                 own.lanes.resize(width, kernels.padding());
@@ -351,30 +369,55 @@ fn fold_part<T: Element, A: Element>(
             }
         }
     }
-    match (order, carry) {
-        (Order::Exact, _) => own.total.copy_from_slice(&own.lanes[..width]),
-        (_, Some(carry)) => own.total.copy_from_slice(&carry),
-        _ => own.tiles.total(&mut own.total, kernels),
+    match carry {
+        Some(carry) => own.total.copy_from_slice(&carry),
+        None if own.tiles.count() > 0 => own.tiles.total(&mut own.total, kernels),
+        None => {}
     }
 }
 
-/// Folds lanes of `width` columns by halves of 128, to the first: those that are not there are left out.
+/// Columns, at most, all lanes of which the first-level cache holds: their items are read in order.
+const NARROW: usize = 64;
+
+/// Folds lanes of `width` columns by halves of 128, to the first.
 fn fold_halves<T, A: Element>(kernels: &dyn ColumnKernels<T, A>, lanes: &mut [A], width: usize) {
-    let mut there = lanes.len() / width;
-    let mut half = LANES / 2;
-    while half > 0 {
-        if there > half {
-            // A lane goes behind the one half of all in front of it, and the two trade places.
-            let (left, right) = lanes.split_at_mut(half * width);
-            for (left, right) in
-                left.chunks_exact_mut(width).zip(right.chunks_exact_mut(width)).take(there - half)
-            {
-                kernels.combine(left, right);
-                left.copy_from_slice(right);
-            }
-            there = half;
-        }
+    let mut half = lanes.len() / 2;
+    while half >= width {
+        let (left, right) = lanes.split_at_mut(half);
+        let right = &mut right[..half];
+        kernels.combine(left, right);
+        left.copy_from_slice(right);
         half /= 2;
+    }
+}
+
+/// Values that wait while lanes are folded by halves: one for each half of 128.
+const LEVELS: usize = LANES.ilog2() as usize;
+
+/// The lanes of a tile of columns.
+struct LanesOfTile<'a, T, A> {
+    columns: Columns<'a, T>,
+    /// Those that have items.
+    count: usize,
+    kernels: &'a dyn ColumnKernels<T, A>,
+}
+
+impl<T: Element, A: Element> LanesOfTile<'_, T, A> {
+    /// Folds every `step`-th lane from `lane` on by halves: those from `lane` on with twice the step, and behind them the others between. In this
+    /// order few values wait, whichever number of lanes there is.
+    fn fold(&self, lane: usize, step: usize, value: &mut [A], waiting: &mut [A]) {
+        let Self { columns, count, kernels } = *self;
+        if lane + step >= count {
+            kernels.fold_lane(columns, lane, value);
+        } else if columns.len <= LANES && lane + 3 * step < count && lane + 4 * step >= count {
+            let rows = [0, 1, 2, 3].map(|row| columns.row(lane + row * step));
+            kernels.fold_four(rows, value);
+        } else {
+            let (left, waiting) = waiting.split_at_mut(value.len());
+            self.fold(lane, 2 * step, left, waiting);
+            self.fold(lane + step, 2 * step, value, waiting);
+            kernels.combine(left, value);
+        }
     }
 }
 

@@ -63,10 +63,13 @@ fn layouts() -> Vec<(Layout, Vec<usize>)> {
     let mut packed = |shape: &[usize], along: &[usize]| {
         all.push((Layout::packed(shape).unwrap(), along.to_vec()))
     };
-    for len in [1, 2, 3, 4, 5, 31, 127, 128, 129, 300, 511, 512, 513, 2047, 2048, 2049, 4100] {
+    for len in [1, 2, 3, 4, 5, 8, 31, 32, 127, 128, 129, 300, 511, 512, 513, 2047, 2048, 2049, 4100]
+    {
         packed(&[5, len], &[1]);
         packed(&[len, 5], &[0]);
         packed(&[len, 40], &[0]);
+        packed(&[len, 64], &[0]);
+        packed(&[len, 65], &[0]);
         packed(&[2, len, 9], &[1]);
     }
     packed(&[2, 70_000], &[1]);
