@@ -353,6 +353,60 @@ pub struct Recipe {
     pub written: Option<Formula>,
     /// Which of the items are selected, where not all are wanted.
     pub condition: Option<Condition>,
+    /// What follows from lengths that only the device knows.
+    pub lengths: DeviceLengths,
+}
+
+/// Lengths that only the device knows, and the numbers that it derives from them at each launch.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct DeviceLengths {
+    /// Each of them.
+    pub all: Vec<DeviceLength>,
+    /// How many items are made; none if that follows from no length here.
+    pub items: Option<Quotient>,
+    /// Parameters that the device replaces.
+    pub derived: Vec<Derived>,
+}
+
+/// A length that only the device knows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DeviceLength {
+    /// The parameter with its bound.
+    pub bound: usize,
+    /// Whether items are gathered from what is so long: with length 0, no index stands for an item.
+    pub is_gathered: bool,
+}
+
+/// A length divided by a step, rounded up.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Quotient {
+    /// Which of the lengths.
+    pub length: usize,
+    /// The parameter with the step.
+    pub divisor: usize,
+}
+
+/// A parameter of 64 bits that follows from a length.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Derived {
+    /// Which parameter.
+    pub parameter: usize,
+    /// From what it follows.
+    pub quotient: Quotient,
+    /// How.
+    pub derivation: Derivation,
+}
+
+/// How a parameter follows from a quotient of a length. The host's value of it is where the device begins.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Derivation {
+    /// The number of the last of so many items, 0 if there are none; at most the host's value.
+    Last,
+    /// The host's value plus the quotient times another parameter, modulo 2^64. Several such terms add up.
+    Term {
+        /// The parameter that the quotient is multiplied with.
+        coefficient: usize,
+    },
 }
 
 /// Of which items something holds.
@@ -438,7 +492,9 @@ impl Recipe {
     /// What is made of the items of arrays that are read in order.
     pub fn of_arrays(item: Kind, arrays: Vec<Kind>, formula: Formula) -> Self {
         let (anywhere, parameters) = (Vec::new(), Vec::new());
-        Self { item, arrays, anywhere, parameters, formula, written: None, condition: None }
+        let lengths = DeviceLengths::default();
+        let (written, condition) = (None, None);
+        Self { item, arrays, anywhere, parameters, formula, written, condition, lengths }
     }
 
     /// The first item of each run of the same bits, of an array that is handed over twice: read in order, and anywhere. Its parameters are those
@@ -518,6 +574,7 @@ impl Recipe {
             formula: Formula::Indicator(Box::new(condition)),
             written: None,
             condition: None,
+            lengths: self.lengths.clone(),
         };
         (counted, arrays)
     }
@@ -547,6 +604,13 @@ impl Recipe {
     /// The number of the first word of a parameter.
     pub fn word_of(&self, parameter: usize) -> usize {
         self.parameters.iter().take(parameter).copied().map(words_of).sum()
+    }
+
+    /// A parameter of 64 bits among the words of all.
+    pub fn number_in(&self, words: &[u32], parameter: usize) -> u64 {
+        let at = self.word_of(parameter);
+        let word = |at: usize| u64::from(words.get(at).copied().unwrap_or(0));
+        word(at) | word(at + 1) << 32
     }
 
     /// Words of all parameters.

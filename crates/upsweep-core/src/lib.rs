@@ -53,7 +53,10 @@ pub use element::{Dtype, Element, Kind, Number, Widen};
 pub use error::{Error, Result};
 pub use explain::{Launch, Quartiles, Why};
 pub use float16::{bf16_to_f32, f16_to_f32, f32_to_bf16, f32_to_f16};
-pub use fused::{Apply, Arguments, Condition, Formula, Index, Make, Parameter, Recipe, Terms};
+pub use fused::{
+    Apply, Arguments, Condition, Derivation, Derived, DeviceLength, DeviceLengths, Formula, Index,
+    Make, Parameter, Quotient, Recipe, Terms,
+};
 pub use half::{bf16, f16};
 pub use indexed::{ArgMax, ArgMin, Extreme, Indexed};
 pub use ladder::{LadderStep, Pass, Rung, Rungs};

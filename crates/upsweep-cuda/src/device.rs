@@ -13,7 +13,7 @@ use crate::compile::{Compiler, Target};
 use crate::driver;
 use crate::launch::{Kernel, Module};
 use crate::mapped::Mapped;
-use crate::shader::{LENGTH_ABOVE_BOUND, Shader};
+use crate::shader::{LENGTH_ABOVE_BOUND, NOTHING_TO_GATHER, Shader};
 use upsweep_gpu::Folder;
 
 /// What kernels must know of a device.
@@ -339,7 +339,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::DeviceFailed`] if so; what was written then is not to be trusted. [`Error::LengthAboveBound`] if a kernel found a length in the
-    /// device's memory above its bound.
+    /// device's memory above its bound; [`Error::NothingToGather`] if indices stood for nothing.
     pub(crate) fn settle(&self) -> Result<()> {
         match self.in_vain.first().swap(0, Ordering::AcqRel) {
             0 => Ok(()),
@@ -347,6 +347,12 @@ impl Gpu {
                 let [length, bound] =
                     [1, 2].map(|word| self.in_vain.word(word).load(Ordering::Acquire));
                 Err(Error::LengthAboveBound { length, bound })
+            }
+            NOTHING_TO_GATHER => {
+                let indices = self.in_vain.word(1).load(Ordering::Acquire);
+                Err(Error::NothingToGather {
+                    indices: usize::try_from(indices).unwrap_or(usize::MAX),
+                })
             }
             _ => Err(self.failed("a workgroup waited too long for another")),
         }

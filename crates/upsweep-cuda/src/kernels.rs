@@ -155,6 +155,7 @@ fn levels_of(shader: &Shader, arch: u32) -> Vec<String> {
         format!("input by {width} bytes"),
         format!("output by {out_width} bytes"),
     ];
+    levels.extend(types.made.iter().map(|made| format!("lengths {:?}", made.recipe.lengths)));
     levels.extend(constants.iter().map(|(name, value)| format!("{name} = {value}")));
     levels.extend(parts.iter().map(|part| (*part).to_owned()));
     levels
@@ -539,6 +540,7 @@ fn items_of_parameters_compile() {
             ),
         };
         let types = types.expect("they have a text");
+        let types = types.of_length(!recipe.lengths.all.is_empty());
         let Some(&arch) = archs.get(turn % archs.len().max(1)) else { return };
         let facts = Facts { arch, ..testing::facts(arch) };
         let most = recipe.items_of_access() * types.item.size() as u32;
@@ -669,6 +671,7 @@ fn selections_compile() {
             let items = if turn % 5 == 4 { 1 << 33 } else { 1 << 28 };
             let signature = upsweep_gpu::select::signature(recipe, items, Language::Cuda);
             let types = Types::of_made(recipe, &signature).expect("it has a text");
+            let types = types.of_length(!recipe.lengths.all.is_empty());
             let facts = Facts { arch, ..testing::facts(arch) };
             let evenly = turn % 4 != 1;
             let strategy = strategy.unwrap_or(crate::scan::policy::of_types(arch, &types, evenly));
@@ -696,7 +699,7 @@ fn selections_compile() {
         }
         let (counted, _) = recipe.indicator();
         let types = Types::of_made(&counted, &testing::signature::<u32, u64, u64, _>(&Sum));
-        let types = types.expect("it has a text");
+        let types = types.expect("it has a text").of_length(!counted.lengths.all.is_empty());
         let Some(&arch) = archs.get(number % archs.len().max(1)) else { return };
         let width = counted.items_of_access() * types.item.size() as u32;
         let (options, reads) = (ReduceOptions::default(), Reads { width, skewed: false });

@@ -213,6 +213,10 @@ impl Part for Slice<'_> {
         Self { length: Some(Length { pointer, owner }), ..self }
     }
 
+    fn whole(self) -> Self {
+        Slice::whole(self)
+    }
+
     fn is(&self, other: &Self) -> bool {
         self.pointer == other.pointer
     }

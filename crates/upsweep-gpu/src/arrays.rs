@@ -42,6 +42,10 @@ pub trait Part: Copy {
     #[must_use]
     fn with_length(self, length: Self) -> Self;
 
+    /// All of these items, whatever their length.
+    #[must_use]
+    fn whole(self) -> Self;
+
     /// Whether this is the same range of memory.
     fn is(&self, other: &Self) -> bool;
 
@@ -89,6 +93,8 @@ pub struct Ingredients<'a, S> {
     pub arrays: &'a [Stored<'a, S>],
     /// Arrays that are read anywhere.
     pub anywhere: &'a [Stored<'a, S>],
+    /// Where the device has each of the recipe's lengths.
+    pub lengths: &'a [S],
     /// The words of the recipe's parameters.
     pub words: &'a [u32],
     /// How many are made.
@@ -102,11 +108,13 @@ pub struct Inputs<'a, S> {
     pub arrays: &'a [S],
     /// Arrays that are read anywhere.
     pub anywhere: &'a [S],
+    /// Where the device has the recipe's lengths, from which parameters follow.
+    pub lengths: &'a [S],
     /// The words of parameters, and those of the operator's values that kernels are handed.
     pub words: &'a [u32],
     /// How many items there are, or most of them.
     pub items: u64,
-    /// Where the device has their number, if the host knows no more than `items`.
+    /// Where the device has their number, or what it follows from, if the host knows no more than `items`.
     pub length: Option<S>,
 }
 
@@ -115,7 +123,7 @@ impl<'a, S: Part> Inputs<'a, S> {
     pub fn of(arrays: &'a [S], words: &'a [u32]) -> Self {
         let items = arrays.first().map_or(0, |array| array.len() as u64);
         let length = arrays.first().and_then(S::length);
-        Self { arrays, anywhere: &[], words, items, length }
+        Self { arrays, anywhere: &[], lengths: &[], words, items, length }
     }
 
     /// How many there are, as Rust counts them.
@@ -133,7 +141,17 @@ impl<'a, S: Part> Inputs<'a, S> {
     /// # Errors
     /// [`Error::Buffer`] if it is not.
     pub(crate) fn check_length_apart(&self, written: &S) -> Result<()> {
-        self.length.map_or(Ok(()), |length| length.check_apart(written))
+        self.places().try_for_each(|length| length.check_apart(written))
+    }
+
+    /// Whether anything follows from a length that only the device knows.
+    pub fn is_bounded(&self) -> bool {
+        self.places().next().is_some()
+    }
+
+    /// Where lengths are.
+    pub fn places(&self) -> impl Iterator<Item = &S> + Clone {
+        self.length.iter().chain(self.lengths)
     }
 
     /// All arrays, those that are read in order first.
@@ -164,6 +182,11 @@ impl<S> Ingredients<'_, S> {
         let wanted = [self.recipe.arrays.len(), self.recipe.anywhere.len()];
         if own != wanted {
             let reason = format!("items are made of {wanted:?} arrays, here are {own:?}");
+            return Err(Error::Buffer { reason });
+        }
+        let (lengths, wanted) = (self.lengths.len(), self.recipe.lengths.all.len());
+        if lengths != wanted {
+            let reason = format!("items follow from {wanted} lengths, here are {lengths}");
             return Err(Error::Buffer { reason });
         }
         let arrays = self.arrays.len() + self.anywhere.len();
@@ -308,6 +331,14 @@ impl<'a, S: Part> ErasedSource<'a, S> {
         }
     }
 
+    /// The first items, of which there are no fewer, whatever their length was.
+    pub(crate) fn known(&self, kind: Kind, items: usize) -> Self {
+        match self.part(kind, 0..items) {
+            Self::Device(slice) => Self::Device(slice.whole()),
+            host @ Self::Host(..) => host,
+        }
+    }
+
     /// Whether they are in the host's memory.
     pub(crate) fn is_on_host(&self) -> bool {
         matches!(self, Self::Host(..))
@@ -349,6 +380,14 @@ impl<S: Part> ErasedTarget<'_, S> {
         match self {
             Self::Host(items, all) => ErasedTarget::Host(*items, all.clone()),
             Self::Device(slice) => ErasedTarget::Device(*slice),
+        }
+    }
+
+    /// The first items, of which there are no fewer, whatever their length was.
+    pub(crate) fn known(&mut self, kind: Kind, items: usize) -> ErasedTarget<'_, S> {
+        match self.part(kind, 0..items) {
+            ErasedTarget::Device(slice) => ErasedTarget::Device(slice.whole()),
+            host @ ErasedTarget::Host(..) => host,
         }
     }
 
@@ -401,12 +440,17 @@ pub(crate) fn pieces(
 pub(crate) fn one_length<S: Part>(mut lengths: impl Iterator<Item = S>) -> Result<Option<S>> {
     let first = lengths.next();
     if first.is_some_and(|first| lengths.any(|other| !other.is(&first))) {
-        let reason =
-            "arrays that are read together have lengths in several places of the device's memory"
-                .to_owned();
-        return Err(Error::Buffer { reason });
+        return Err(several_lengths());
     }
     Ok(first)
+}
+
+/// Nobody knows whether lengths in several places are equal.
+#[must_use]
+pub fn several_lengths() -> Error {
+    let reason =
+        "arrays that are read together have lengths in several places of the device's memory";
+    Error::Buffer { reason: reason.to_owned() }
 }
 
 /// Checks that an output is as long as its input.

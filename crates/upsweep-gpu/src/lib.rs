@@ -54,7 +54,7 @@ mod value_text;
 
 pub use arrays::{
     ErasedPacked, ErasedSource, ErasedTarget, Ingredients, Inputs, MOST_PARAMETERS, Packed, Part,
-    Segments, Source, Stored, Target,
+    Segments, Source, Stored, Target, several_lengths,
 };
 pub use copying::Copying;
 pub use custom::Custom;

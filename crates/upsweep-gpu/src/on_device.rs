@@ -4,7 +4,7 @@
 use core::ops::Range;
 use std::sync::Arc;
 
-use upsweep_core::{Error, Kind, Result};
+use upsweep_core::{Error, Kind, Recipe, Result};
 
 use crate::arrays::{ErasedSource, ErasedTarget, Ingredients, Inputs, Part, Stored, one_length};
 use crate::host::HostItemsMut;
@@ -87,14 +87,15 @@ pub(crate) fn upload_all<G: Primitives>(
     arrays(made).map(|(array, kind, items)| upload(gpu, array, kind, items)).collect()
 }
 
-/// All arrays that items are made of in the device's memory, of which some may have been brought there.
+/// All arrays that items are made of in the device's memory, of which some may have been brought there; and behind them where lengths are.
 pub(crate) fn stored_all<'a, 'b: 'a, G: Primitives>(
     made: &Ingredients<'_, G::Slice<'b>>,
     uploaded: &'a [Option<G::Buffer>],
 ) -> Result<Vec<G::Slice<'a>>> {
     let uploaded = uploaded.iter().map(Option::as_ref).chain(core::iter::repeat(None));
     let stored = |((array, kind, items), own)| stored::<G>(array, kind, items, own);
-    arrays(made).zip(uploaded).map(stored).collect()
+    let lengths = made.lengths.iter().map(|length| Ok(G::reborrow(*length)));
+    arrays(made).zip(uploaded).map(stored).chain(lengths).collect()
 }
 
 /// How many of at most `bound` items there are. Waits for it, if only the device knows.
@@ -109,20 +110,57 @@ pub(crate) fn known<G: Primitives>(
     Ok(usize::try_from(u64::from_le_bytes(bytes)).unwrap_or(bound).min(bound))
 }
 
+/// How many of at most `bound` items there are. Waits for it, if only the device knows.
+///
+/// # Errors
+/// [`Error::LengthAboveBound`] if there are more, and those of the device.
+pub(crate) fn known_within<G: Primitives>(
+    gpu: &Arc<G>,
+    length: Option<G::Slice<'_>>,
+    bound: usize,
+) -> Result<usize> {
+    let Some(length) = length else { return Ok(bound) };
+    let mut bytes = [0; 8];
+    gpu.to_host(&length, &mut bytes)?;
+    let (length, most) = (u64::from_le_bytes(bytes), bound as u64);
+    let known = usize::try_from(length).ok().filter(|length| *length <= bound);
+    known.ok_or(Error::LengthAboveBound { length, bound: most })
+}
+
 /// How many items there are. Waits for the device, if only that knows.
 ///
 /// # Errors
-/// Those of the device.
+/// [`Error::LengthAboveBound`] if there are more than the items are long, and those of the device.
 pub fn known_len<G: Primitives>(
     gpu: &Arc<G>,
     items: &ErasedSource<'_, G::Slice<'_>>,
 ) -> Result<usize> {
-    known(gpu, items.length(), items.len())
+    known_within(gpu, items.length(), items.len())
 }
 
-/// Where the device has the number of items that are made of those of arrays.
-pub(crate) fn length_of<S: Part>(made: &Ingredients<'_, S>) -> Result<Option<S>> {
-    one_length(made.arrays.iter().filter_map(Stored::length))
+/// How many items are made. Waits for it, if only the device knows.
+pub(crate) fn known_of_made<G: Primitives>(
+    gpu: &Arc<G>,
+    made: &Ingredients<'_, G::Slice<'_>>,
+) -> Result<usize> {
+    let items = usize::try_from(made.items).unwrap_or(usize::MAX);
+    let in_order = made.arrays.iter().filter_map(Stored::length);
+    let length = one_length(own_length(made.recipe, made.lengths).chain(in_order))?;
+    let (Some(length), Some(quotient)) = (length, &made.recipe.lengths.items) else {
+        return known(gpu, length.map(G::reborrow), items);
+    };
+    let number = |parameter| made.recipe.number_in(made.words, parameter);
+    let bound = number(made.recipe.lengths.all[quotient.length].bound);
+    let bound = usize::try_from(bound).unwrap_or(usize::MAX);
+    let length = known(gpu, Some(G::reborrow(length)), bound)? as u64;
+    let made = length.div_ceil(number(quotient.divisor).max(1));
+    Ok(usize::try_from(made).unwrap_or(items).min(items))
+}
+
+/// The length from which the number of items follows, if a recipe says so.
+fn own_length<S: Part>(recipe: &Recipe, lengths: &[S]) -> impl Iterator<Item = S> {
+    let items = recipe.lengths.items.as_ref();
+    items.and_then(|items| lengths.get(items.length)).copied().into_iter()
 }
 
 /// What a launch reads of these, and of the words that its kernels are handed.
@@ -131,9 +169,11 @@ pub(crate) fn inputs<'a, S, T: Part>(
     slices: &'a [T],
     words: &'a [u32],
 ) -> Result<Inputs<'a, T>> {
-    let (arrays, anywhere) = slices.split_at(made.arrays.len());
-    let length = one_length(arrays.iter().filter_map(T::length))?;
-    Ok(Inputs { arrays, anywhere, words, items: made.items, length })
+    let (arrays, others) = slices.split_at(made.arrays.len());
+    let (anywhere, lengths) = others.split_at(made.anywhere.len());
+    let own = own_length(made.recipe, lengths);
+    let length = one_length(own.chain(arrays.iter().filter_map(T::length)))?;
+    Ok(Inputs { arrays, anywhere, lengths, words, items: made.items, length })
 }
 
 /// An array that is written: the caller's, or memory of ours that is copied to it in the end.

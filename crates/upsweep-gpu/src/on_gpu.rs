@@ -21,7 +21,7 @@ use crate::erased::{
 use crate::host::HostItems;
 use crate::packed::items_of_word;
 use crate::primitives::Primitives;
-use crate::{reduce, scan};
+use crate::{on_device, reduce, scan};
 
 /// A GPU, shared, with options.
 #[derive(Debug)]
@@ -259,10 +259,10 @@ impl<G: Primitives> OnGpu<G> {
         })
     }
 
-    /// Combines what comes next of an array, piece by piece.
+    /// Combines what comes next of an array, piece by piece. Waits for how many items there are, if only the device knows.
     ///
     /// # Errors
-    /// [`Error::ChunkLength`], and those of the device.
+    /// [`Error::ChunkLength`], [`Error::LengthAboveBound`], and those of the device.
     pub fn reduce_next_erased(
         &self,
         workspace: &mut G::Workspace,
@@ -271,9 +271,9 @@ impl<G: Primitives> OnGpu<G> {
         state: &mut dyn ErasedReduceState,
     ) -> Result<()> {
         self.gpu.types(&problem.signature)?;
-        check_known(chunk.length().is_none())?;
-        state.check(chunk.len())?;
         let item = problem.signature.item;
+        let chunk = &chunk.known(item.kind, on_device::known_len(&self.gpu, chunk)?);
+        state.check(chunk.len())?;
         let most = if chunk.is_on_host() { self.most_items(item.size) } else { usize::MAX };
         let mut start = 0;
         while start < chunk.len() {
@@ -358,10 +358,11 @@ impl<G: Primitives> OnGpu<G> {
         self.scan_at_once(workspace, input, output, problem)
     }
 
-    /// Scans what comes next of an array, piece by piece; in place if there is no input.
+    /// Scans what comes next of an array, piece by piece; in place if there is no input. Waits for how many items there are, if only the device
+    /// knows.
     ///
     /// # Errors
-    /// [`Error::LengthMismatch`], [`Error::ChunkLength`], and those of the device.
+    /// [`Error::LengthMismatch`], [`Error::ChunkLength`], [`Error::LengthAboveBound`], and those of the device.
     pub fn scan_next_erased(
         &self,
         workspace: &mut G::Workspace,
@@ -373,10 +374,14 @@ impl<G: Primitives> OnGpu<G> {
         let items = output.len();
         check_lengths(input.map_or(items, ErasedSource::len), items)?;
         self.gpu.types(&problem.signature)?;
-        let is_known = output.length().is_none();
-        check_known(input.map_or(is_known, |input| input.length().is_none()))?;
-        state.check(items)?;
         let (from, to) = (problem.signature.item, problem.signature.output);
+        let items = match input {
+            Some(input) => on_device::known_within(&self.gpu, input.length(), items)?,
+            None => on_device::known_within(&self.gpu, output.length(), items)?,
+        };
+        let input = input.map(|input| input.known(from.kind, items));
+        let (input, output) = (input.as_ref(), &mut output.known(to.kind, items));
+        state.check(items)?;
         let on_host = output.is_on_host() || input.is_some_and(ErasedSource::is_on_host);
         let most = if on_host { self.most_items(from.size.max(to.size)) } else { usize::MAX };
         for piece in pieces(items, most, problem.direction) {
@@ -392,15 +397,6 @@ impl<G: Primitives> OnGpu<G> {
         }
         Ok(())
     }
-}
-
-/// Checks that the host knows the length of what comes piece by piece.
-fn check_known(is_known: bool) -> Result<()> {
-    if is_known {
-        return Ok(());
-    }
-    let reason = "what comes piece by piece has lengths that the host knows".to_owned();
-    Err(Error::Buffer { reason })
 }
 
 /// Items of the host's that were put together here.

@@ -111,7 +111,11 @@ pub fn scan_made<G: Primitives>(
     let uploaded = on_device::upload_all(gpu, made)?;
     let output = Written::new(gpu, output, types.output)?;
     begin_made(gpu, workspace, (made, &uploaded), output.slice()?, types, problem, options)?;
-    output.finish_known(gpu, on_device::length_of(made)?, items)
+    if !output.is_on_host() {
+        return Ok(());
+    }
+    let items = on_device::known_of_made(gpu, made)?;
+    output.finish(gpu, items)
 }
 
 /// Begins a scan of items that are made.

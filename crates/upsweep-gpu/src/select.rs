@@ -156,8 +156,7 @@ pub fn select<G: Primitives>(
         outputs.begin(gpu, workspace, made, Selecting::Counted, options)?;
     }
     outputs.begin(gpu, workspace, made, selecting, options)?;
-    let all = if partitions { Some(on_device::length_of(made.0)?) } else { None };
-    outputs.finish(gpu, items, all)
+    outputs.finish(gpu, items, partitions.then_some(made.0))
 }
 
 /// Writes all items to `output`: those of which the recipe's condition holds; behind them those of the others of which `second` holds; and
@@ -186,7 +185,7 @@ pub fn partition3<G: Primitives>(
         let made = Ingredients { recipe, ..*made };
         outputs.begin(gpu, workspace, (&made, &uploaded), *way, options)?;
     }
-    outputs.finish(gpu, items, Some(on_device::length_of(made)?))
+    outputs.finish(gpu, items, Some(made))
 }
 
 /// The selections that put items into three parts, by the recipe's condition and by `second`, in their order.
@@ -427,12 +426,17 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
 
     /// Copies to the host what is wanted there, as much as there is, and waits for it. Partitioned, those are all items, whose number the
     /// device may know.
-    fn finish(self, gpu: &Arc<G>, items: usize, all: Option<Option<G::Slice<'_>>>) -> Result<()> {
+    fn finish(
+        self,
+        gpu: &Arc<G>,
+        items: usize,
+        all: Option<&Ingredients<'_, G::Slice<'_>>>,
+    ) -> Result<()> {
         let Self { items: written, lengths, counts } = self;
         let on_host = |written: &Written<'_, '_, G>| written.is_on_host() && items > 0;
         for written in written.into_iter().chain(lengths).filter(on_host) {
             let found = match all {
-                Some(length) => on_device::known(gpu, length, items)?,
+                Some(made) => on_device::known_of_made(gpu, made)?,
                 None => on_device::known(gpu, Some(counts.slice()?), items)?,
             };
             written.finish(gpu, found)?;

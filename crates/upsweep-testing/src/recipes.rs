@@ -1,6 +1,9 @@
 //! Recipes for kernels, of every kind of part.
 
-use upsweep_core::{Apply, Condition, Dtype, Element, Formula, Index, Kind, Recipe};
+use upsweep_core::{
+    Apply, Condition, Derivation, Derived, DeviceLength, DeviceLengths, Dtype, Element, Formula,
+    Index, Kind, Quotient, Recipe,
+};
 
 use crate::{Above, Stretch, Wide, is_behind, is_near, product};
 
@@ -20,11 +23,27 @@ pub fn recipes() -> Vec<Recipe> {
     let with_field = |of| Formula::Call(above, vec![Formula::Value(0), of]);
     let counted = Formula::Counted(Dtype::U32, 0, Box::new(Index::Own));
     let turned = anywhere(0, line(0), 2);
+    let turned_alone = turned.clone();
     let beside = Formula::Call(product {}.function(), vec![Formula::Item(0), turned.clone()]);
     let found = Index::Gathered(Box::new(Formula::Item(0)), Dtype::U32, 0);
     let mixed = Index::Gathered(Box::new(counted.clone()), Dtype::U32, 1);
     let written = Some(with_field(Formula::Prefix));
     let plain = of(float, &[float], &[], &[Above::KIND], Formula::Item(0));
+    let gathered = anywhere(0, found.clone(), 1);
+    let of_length = |items: Option<Quotient>, recipe: Recipe, derived: Vec<Derived>| {
+        let all = vec![DeviceLength { bound: 3, is_gathered: items.is_none() }];
+        Recipe { lengths: DeviceLengths { all, items, derived }, ..recipe }
+    };
+    let derived = |parameter, derivation| {
+        let quotient = Quotient { length: 0, divisor: 4 };
+        Derived { parameter, quotient, derivation }
+    };
+    let from_end = vec![
+        derived(0, Derivation::Term { coefficient: 5 }),
+        derived(0, Derivation::Term { coefficient: 5 }),
+        derived(2, Derivation::Last),
+    ];
+    let among = vec![derived(0, Derivation::Last), derived(1, Derivation::Last)];
     vec![
         of(integer, &[float], &[], &[Above::KIND], with_field(Formula::Item(0))),
         of(integer, &[], &[], &[integer], counted),
@@ -33,6 +52,12 @@ pub fn recipes() -> Vec<Recipe> {
         of(float, &[integer], &[float], &[long; 2], anywhere(0, found, 1)),
         of(float, &[], &[float], &[integer, long, long], anywhere(0, mixed, 2)),
         of(float, &[], &[], &[float], Formula::Value(0)),
+        of_length(
+            Some(Quotient { length: 0, divisor: 4 }),
+            of(float, &[], &[float], &[long; 6], turned_alone),
+            from_end,
+        ),
+        of_length(None, of(float, &[integer], &[float], &[long; 5], gathered), among),
         Recipe { written, ..plain },
     ]
 }
@@ -49,6 +74,12 @@ pub fn selections() -> Vec<Recipe> {
     let near = |of: Formula| Condition::Holds(Formula::Call(is_near {}.function(), vec![of]));
     let line = Index::Line { of: Box::new(Index::Own), first: 0, step: 1 };
     let every_so_many = Formula::Anywhere { array: 0, index: Box::new(line), last: 2 };
+    let every_so_many_of = |condition| Recipe {
+        anywhere: vec![Wide::KIND],
+        parameters: vec![number(Dtype::U64); 3],
+        condition: Some(condition),
+        ..Recipe::of_arrays(Wide::KIND, Vec::new(), every_so_many.clone())
+    };
     // The first of all goes on with a run.
     let begins_behind = |kind: Kind| {
         let all = Recipe::of_runs(kind);
@@ -116,10 +147,18 @@ pub fn selections() -> Vec<Recipe> {
             ..Recipe::of_arrays(number(Dtype::U16), vec![number(Dtype::U16)], Formula::Item(0))
         },
         Recipe {
-            anywhere: vec![Wide::KIND],
-            parameters: vec![number(Dtype::U64); 3],
-            condition: Some(Condition::All),
-            ..Recipe::of_arrays(Wide::KIND, Vec::new(), every_so_many)
+            lengths: DeviceLengths {
+                all: vec![DeviceLength { bound: 3, is_gathered: false }],
+                items: Some(Quotient { length: 0, divisor: 4 }),
+                derived: vec![Derived {
+                    parameter: 2,
+                    quotient: Quotient { length: 0, divisor: 4 },
+                    derivation: Derivation::Last,
+                }],
+            },
+            parameters: vec![number(Dtype::U64); 5],
+            ..every_so_many_of(Condition::All)
         },
+        every_so_many_of(Condition::All),
     ]
 }

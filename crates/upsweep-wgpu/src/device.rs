@@ -94,6 +94,8 @@ pub struct Gpu {
     pub(crate) unchecked: Unchecked,
     /// What sizes launches by lengths that only the device knows: `launch_sizes.wgsl`.
     pub(crate) sizing: Mutex<Option<wgpu::ComputePipeline>>,
+    /// What sets parameters by them: `derived_parameters.wgsl`.
+    pub(crate) deriving: Mutex<Option<wgpu::ComputePipeline>>,
 }
 
 impl Gpu {
@@ -194,10 +196,21 @@ impl Gpu {
         limits.int64_atomics = facts.int64_atomics;
         limits.float64 = features.contains(Features::SHADER_F64);
         limits.timestamps = features.contains(Features::TIMESTAMP_QUERY);
-        let (pipelines, unchecked, sizing) = Default::default();
+        let (pipelines, unchecked, sizing, deriving) = Default::default();
         let (id, lost) = (id.to_owned(), Arc::default());
-        let mut gpu =
-            Self { id, device, queue, facts, limits, pipelines, cache, lost, unchecked, sizing };
+        let mut gpu = Self {
+            id,
+            device,
+            queue,
+            facts,
+            limits,
+            pipelines,
+            cache,
+            lost,
+            unchecked,
+            sizing,
+            deriving,
+        };
         let outcome = gpu.litmus(&info, folder);
         gpu.trust(outcome);
         gpu

@@ -20,6 +20,9 @@ pub(crate) const FAULT_BYTES: u64 = 20;
 /// What the word says of a length above its bound.
 pub(crate) const LENGTH_ABOVE_BOUND: u32 = 2;
 
+/// What it says of indices where nothing is that they could stand for; the first number behind it is how many they are.
+pub(crate) const NOTHING_TO_GATHER: u32 = 3;
+
 /// States of one-time runs that are kept at most until somebody looks: then the next run does.
 const MOST: usize = 64;
 
@@ -58,7 +61,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`Error::DeviceFailed`] if the device was lost, or a workgroup has waited in vain for another since this was last asked;
-    /// [`Error::LengthAboveBound`] if a length was, meanwhile.
+    /// [`Error::LengthAboveBound`] if a length was, meanwhile; [`Error::NothingToGather`] if indices stood for nothing.
     pub fn wait(&self) -> Result<()> {
         let mut watched = self.unchecked.0.lock().unwrap_or_else(PoisonError::into_inner);
         let states: Vec<_> = watched.iter().map(|known| known.state.clone()).collect();
@@ -86,13 +89,17 @@ impl Gpu {
     /// What the bytes of a fault say, which is forgotten then.
     ///
     /// # Errors
-    /// [`Error::DeviceFailed`] and [`Error::LengthAboveBound`], if they say so.
+    /// [`Error::DeviceFailed`], [`Error::LengthAboveBound`] and [`Error::NothingToGather`], if they say so.
     pub(crate) fn judge(&self, fault: &[u8], state: &wgpu::Buffer) -> Result<()> {
         let words: Vec<u32> = bytemuck::pod_collect_to_vec(fault);
         let number = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
         let error = match words[0] {
             0 => return Ok(()),
             LENGTH_ABOVE_BOUND => Error::LengthAboveBound { length: number(1), bound: number(3) },
+            NOTHING_TO_GATHER => {
+                let indices = usize::try_from(number(1)).unwrap_or(usize::MAX);
+                Error::NothingToGather { indices }
+            }
             _ => self.failed("a workgroup waited too long for another; use another strategy"),
         };
         self.write(state, FAULT, &[0; 4])?;

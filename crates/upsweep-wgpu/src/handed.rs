@@ -93,6 +93,7 @@ fn values_of_fields_have_one_kernel() {
                 recipe: &recipe,
                 arrays: &arrays,
                 anywhere: &[],
+                lengths: &[],
                 words,
                 items: items_made,
             };
@@ -128,6 +129,7 @@ fn numbers_go_on_from_window_to_window() {
             recipe: &recipe,
             arrays: &arrays,
             anywhere: &[],
+            lengths: &[],
             words: &parameter.words,
             items: ITEMS as u64,
         };
@@ -164,6 +166,7 @@ fn numbers_go_on_from_window_to_window() {
             recipe: &anywhere,
             arrays: &[],
             anywhere: &arrays,
+            lengths: &[],
             words: &words,
             items: ITEMS as u64,
         };
@@ -203,6 +206,7 @@ fn strategies_write_what_a_function_makes() {
                 recipe: &recipe,
                 arrays: &arrays,
                 anywhere: &[],
+                lengths: &[],
                 words: &fields.words,
                 items: items.len() as u64,
             };
@@ -236,8 +240,14 @@ fn what_a_device_lacks_is_refused() {
         )
     };
     for gpu in testing::gpus(&Folder::of_user()) {
-        let made_of =
-            Ingredients { recipe: &recipe, arrays: &[], anywhere: &[], words: &words, items: 5 };
+        let made_of = Ingredients {
+            recipe: &recipe,
+            arrays: &[],
+            anywhere: &[],
+            lengths: &[],
+            words: &words,
+            items: 5,
+        };
         let mut workspace = Workspace::default();
         let problem = Reduce::<u64, _>::new(Sum);
         let found = gpu.reduce_made(&mut workspace, &made_of, &problem, &<_>::default());

@@ -28,6 +28,9 @@ struct LaunchSizes {
     offsets_at: u32,
     offsets_bound: u32,
     unused_too: u32,
+    /// The bound of what lies at length_at, of which every divisor-th item is made.
+    length_bound: vec2<u32>,
+    divisor: vec2<u32>,
     /// Of each window the number of its first word and the most words; behind them of each window the grid, and that of a launch which
     /// folds what several workgroups have left.
     rows: array<vec4<u32>>,
@@ -49,14 +52,6 @@ const NO_ITEMS = 2u;
 @group(0) @binding(1) var<storage, read_write> sizes: LaunchSizes;
 @group(0) @binding(2) var<storage, read_write> parameters: array<u32>;
 @group(0) @binding(3) var<storage, read> offsets: array<u32>;
-
-fn is_below(a: vec2<u32>, b: vec2<u32>) -> bool {
-    return a.y < b.y || (a.y == b.y && a.x < b.x);
-}
-
-fn minus(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-    return vec2(a.x - b.x, a.y - b.y - u32(a.x < b.x));
-}
 
 /// The number of words of so many items, the last of which may be a part.
 fn words_of_items(items: vec2<u32>) -> vec2<u32> {
@@ -112,7 +107,8 @@ fn set_segments() {
 fn size_launches() {
     var items = sizes.bound;
     if (sizes.length_at != KNOWN) {
-        items = within(vec2(length[sizes.length_at], length[sizes.length_at + 1u]), sizes.bound);
+        let found = vec2(length[sizes.length_at], length[sizes.length_at + 1u]);
+        items = smaller(ceil_div(within(found, sizes.length_bound), sizes.divisor), sizes.bound);
     }
     if (sizes.offsets_at != KNOWN) {
         set_segments();

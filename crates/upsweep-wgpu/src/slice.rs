@@ -205,6 +205,10 @@ impl Part for Slice<'_> {
         Self { length: Some(Length { buffer, offset }), ..self }
     }
 
+    fn whole(self) -> Self {
+        Slice::whole(self)
+    }
+
     fn is(&self, other: &Self) -> bool {
         self.buffer == other.buffer && self.offset == other.offset
     }

@@ -479,6 +479,7 @@ fn kernels_beside_the_primitives() {
             ("litmus", litmus::text(&facts), &["litmus"][..]),
             ("probe", probe::text(), &["read_all", "copy_all"]),
             ("launch sizes", launch_sizes::text(), &["size_launches"]),
+            ("derived parameters", launch_sizes::derived_text(), &["derive_parameters"]),
             ("ladder", ladder::text(&facts), &steps),
         ] {
             let levels = vec![name.to_owned()];

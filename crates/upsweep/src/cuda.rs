@@ -107,6 +107,11 @@ impl<'a> Range<'a> {
         Part::length(&self.slice).is_some()
     }
 
+    pub(crate) fn has_length_of(&self, other: &Self) -> bool {
+        let lengths = Part::length(&self.slice).zip(Part::length(&other.slice));
+        lengths.is_some_and(|(own, other)| own.is(&other))
+    }
+
     pub(crate) fn bounded_like(self, other: Self) -> Self {
         match Part::length(&other.slice) {
             Some(length) => {

@@ -47,6 +47,15 @@ impl<'a> Range<'a> {
         }
     }
 
+    /// Whether there are as many of them as of others, by a length in the same place.
+    pub(crate) fn has_length_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Range::Wgpu(range), Range::Wgpu(other)) => range.has_length_of(other),
+            (Range::Cuda(range), Range::Cuda(other)) => range.has_length_of(other),
+            _ => false,
+        }
+    }
+
     /// The same items, as many of them as there are of others.
     pub(crate) fn bounded_like(self, other: Self) -> Self {
         match (self, other) {

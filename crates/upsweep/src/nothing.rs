@@ -376,6 +376,10 @@ impl NoRange<'_> {
         match self.0 {}
     }
 
+    pub(crate) fn has_length_of(&self, _: &Self) -> bool {
+        match self.0 {}
+    }
+
     pub(crate) fn bounded_like(self, _: Self) -> Self {
         match self.0 {}
     }

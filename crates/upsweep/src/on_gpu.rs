@@ -6,8 +6,8 @@ use upsweep_core::{Condition, Dtype, Extreme, Language, Rows};
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{
     ErasedPacked, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedSource,
-    ErasedTarget, ErasedType, GpuDevice, Ingredients, OnGpu, Primitives, SelectOutputs, Selecting,
-    Signature, Source, Stored, Target, rows, segmented, select, value_of,
+    ErasedTarget, ErasedType, GpuDevice, Ingredients, OnGpu, Part, Primitives, SelectOutputs,
+    Selecting, Signature, Source, Stored, Target, rows, segmented, select, value_of,
 };
 
 use self::record::{erased_ranges, no_host, record_made, record_reduce, record_scan, written};
@@ -127,16 +127,14 @@ fn marks<'a, G: Gpu>(
     Ok(upsweep_gpu::Segments { by, kind: source.kind, count, stored })
 }
 
-/// Checks that of arrays that are read anywhere the host knows the length.
-fn check_anywhere(sources: &[fused::Source<'_>]) -> Result<()> {
-    let bounded = |source: &fused::Source<'_>| matches!(&source.stored, fused::Stored::Device(range) if range.is_bounded());
-    if sources.iter().any(bounded) {
-        let reason =
-            "an array that is reversed, strided or gathered from has a length that the host knows"
-                .to_owned();
-        return Err(Error::Buffer { reason });
-    }
-    Ok(())
+/// Checks that arrays that are read together have one length.
+fn check_one_length(parts: &fused::Parts<'_>) -> Result<()> {
+    if parts.is_torn { Err(upsweep_gpu::several_lengths()) } else { Ok(()) }
+}
+
+/// The place of the length that a slice has.
+fn length_of<S: Part>(slice: S) -> Result<S> {
+    slice.length().ok_or_else(|| Error::Buffer { reason: "a slice has no length".to_owned() })
 }
 
 /// Does `work` with what items are made of.
@@ -146,12 +144,16 @@ fn with_ingredients<G: Gpu, R>(
     work: impl FnOnce(&Ingredients<'_, G::Slice<'_>>) -> Result<R>,
 ) -> Result<R> {
     let (arrays, anywhere) = (&made.parts.arrays, &made.parts.anywhere);
-    check_anywhere(anywhere)?;
+    check_one_length(&made.parts)?;
     let (arrays, anywhere) = (all_stored(gpu, arrays)?, all_stored(gpu, anywhere)?);
+    let bounded = made.parts.bounded.iter();
+    let lengths = bounded.map(|range| length_of(G::slice_of(gpu, *range)?));
+    let lengths: Vec<_> = lengths.collect::<Result<_>>()?;
     work(&Ingredients {
         recipe: &made.recipe,
         arrays: &arrays,
         anywhere: &anywhere,
+        lengths: &lengths,
         words: &made.parts.words(),
         items: made.items as u64,
     })

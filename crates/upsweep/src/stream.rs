@@ -52,10 +52,11 @@ where
         Ok(Self { prepared, state: ReduceState::new(problem), input: PhantomData })
     }
 
-    /// Takes the next chunk.
+    /// Takes the next chunk. On a GPU it waits for its value, and first for its length if only the GPU knows it.
     ///
     /// # Errors
-    /// [`Error::ChunkLength`](crate::Error::ChunkLength) if an earlier chunk was the last.
+    /// [`Error::ChunkLength`](crate::Error::ChunkLength) if an earlier chunk was the last;
+    /// [`Error::LengthAboveBound`](crate::Error::LengthAboveBound) for a chunk whose length is above its bound.
     pub fn push<'a>(&mut self, chunk: impl Into<View<'a, T>>) -> Result<()> {
         self.push_view(chunk.into())
     }
@@ -118,11 +119,12 @@ where
         self.state.direction()
     }
 
-    /// Writes the prefixes of the next chunk to `output`.
+    /// Writes the prefixes of the next chunk to `output`. Of a chunk whose length only a GPU knows, it waits for that one number.
     ///
     /// # Errors
     /// [`Error::LengthMismatch`](crate::Error::LengthMismatch) if the lengths differ,
-    /// [`Error::ChunkLength`](crate::Error::ChunkLength) if an earlier chunk was the last.
+    /// [`Error::ChunkLength`](crate::Error::ChunkLength) if an earlier chunk was the last;
+    /// [`Error::LengthAboveBound`](crate::Error::LengthAboveBound) for a chunk whose length is above its bound.
     pub fn next<'a, 'b>(
         &mut self,
         chunk: impl Into<View<'a, T>>,
@@ -133,6 +135,7 @@ where
 
     #[inline(never)]
     fn next_views(&mut self, chunk: View<'_, T>, output: ViewMut<'_, U>) -> Result<()> {
+        let output = output.fitted(chunk.len(), chunk.bound());
         on_prepared!(&mut self.prepared, backend, workspace => {
             let (chunk, output) = (backend.input(chunk)?, backend.output(output)?);
             backend.scan_next::<T, U, O>(workspace, &mut self.state, chunk, output)

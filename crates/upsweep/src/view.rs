@@ -38,10 +38,15 @@ impl<'a, T> View<'a, T> {
     /// stays as it is. Arrays that calls return on a GPU have as much room, and hold anything behind the length. Arrays that are read
     /// together have as many items each, and one length, in one place, which is no output of the call.
     ///
-    /// All calls take such views but those whose places depend on the end: chunks of streams other than
-    /// [`SelectStream`](crate::SelectStream), and what is
-    /// [reversed](crate::Fused::reversed), [strided](crate::Fused::strided) or [gathered](crate::Fused::gather) from. On a GPU these are
-    /// [`Error::Buffer`]. Offsets of segments have a length of their own: see [`Segments::by_offsets`](crate::Segments::by_offsets).
+    /// Every call on one array takes such views; arrays of several dimensions have lengths that the host knows. Offsets of segments have a
+    /// length of their own: see [`Segments::by_offsets`](crate::Segments::by_offsets). On a GPU:
+    ///
+    /// | what is done with the view | how many items that makes |
+    /// |---|---|
+    /// | [`reversed`](crate::Fused::reversed) | as many |
+    /// | [`strided`](crate::Fused::strided) | the length divided by the step, rounded up |
+    /// | [`gather`](crate::Fused::gather) from it | as many as there are indices; an index at or above the length stands for the last item. With indices but length 0, the results hold anything, and whoever waits for the device next gets [`Error::NothingToGather`] |
+    /// | a chunk of a stream | as many. The call waits for the number, but those of [`SelectStream`](crate::SelectStream) do not; one above the bound is the call's error |
     ///
     /// ```
     /// use upsweep::{Device, Sum, View, inclusive_scan_into, reduce};
@@ -122,7 +127,7 @@ impl<'a, T> View<'a, T> {
     pub(crate) fn check_known(&self) -> Result<()> {
         match &self.items {
             Items::Device(range) if range.is_bounded() => {
-                let reason = "what comes chunk by chunk has lengths that the host knows".to_owned();
+                let reason = "the items have a length that only the device knows".to_owned();
                 Err(Error::Buffer { reason })
             }
             _ => Ok(()),
@@ -165,6 +170,18 @@ pub(crate) enum ItemsMut<'a, T> {
 }
 
 impl<T: Element> View<'_, T> {
+    /// The same items, as many as the host knows of then. Waits for the GPU that they are on, if only that knows how many.
+    pub(crate) fn known(self, device: &Device) -> Result<Self> {
+        match self.items {
+            Items::Device(range) if range.is_bounded() => {
+                let (len, bound) = (device.known_len(self.erased())?, self.bound());
+                let items = Items::Device(range.whole());
+                Ok(Self { items, bound: Some(bound) }.first(len))
+            }
+            _ => Ok(self),
+        }
+    }
+
     /// The same without Rust's type.
     pub(crate) fn erased(&self) -> ErasedItems<'_> {
         match &self.items {

@@ -1,7 +1,7 @@
 //! What a kernel finds wrong is told to whoever waits for the device next. So this is a program of its own, where nobody else waits.
 
 use upsweep::{
-    Array, Device, Element, Error, Reduce, Scan, Segments, Sum, inclusive_scan_into, reduce,
+    Array, Device, Element, Error, Fused, Reduce, Scan, Segments, Sum, inclusive_scan_into, reduce,
     reduce_into, segmented_reduce_into, segmented_scan_into,
 };
 use upsweep_testing::{Selection, TestDevice, for_each_device_of};
@@ -39,6 +39,43 @@ fn lengths_above_their_bound_are_brought_down_and_told() {
         let told = Error::LengthAboveBound { length: u64::MAX, bound: 4 };
         assert_eq!(of.wait(), Err(told), "{device}");
         assert_eq!(found.to_vec(), Ok(vec![1, 3, 6, 10]), "{device}");
+    });
+}
+
+#[test]
+fn lengths_of_what_is_read_anywhere_are_brought_down_and_told() {
+    for_each_device_of(Selection::Representative, |device| {
+        if !device.is_gpu() {
+            return;
+        }
+        let of = &device.device;
+        let items = on(of, &[1u32, 2, 3, 4, 5]);
+        for longest in [6u64, u64::MAX] {
+            let length = on(of, &[longest]);
+            let told = Error::LengthAboveBound { length: longest, bound: 5 };
+            let view = items.view().with_length(&length).expect("a view");
+            let mut sums = on(of, &[9u32; 5]);
+            view.reversed().scan_into(of, &mut sums, &Scan::inclusive(Sum)).expect("begun");
+            assert_eq!(of.wait(), Err(told.clone()), "{device}");
+            assert_eq!(of.wait(), Ok(()), "{device}: it is told once");
+            assert_eq!(sums.to_vec(), Ok(vec![5, 9, 12, 14, 15]), "{device}");
+            let mut sums = on(of, &[9u32; 3]);
+            view.strided(2).scan_into(of, &mut sums, &Scan::inclusive(Sum)).expect("begun");
+            assert_eq!(of.wait(), Err(told.clone()), "{device}");
+            assert_eq!(sums.to_vec(), Ok(vec![1, 4, 9]), "{device}");
+            assert_eq!(view.strided(2).reduce(of, Sum), Err(told.clone()), "{device}");
+            let found = on(of, &[1u32, 7, 4]);
+            let mut sums = on(of, &[9u32; 3]);
+            let made = view.gather(found.view());
+            made.scan_into(of, &mut sums, &Scan::inclusive(Sum)).expect("begun");
+            assert_eq!(of.wait(), Err(told), "{device}");
+            assert_eq!(sums.to_vec(), Ok(vec![2, 7, 12]), "{device}");
+        }
+        let (none, found) = (on(of, &[0u64]), on(of, &[0u32, 1, 2]));
+        let view = items.view().with_length(&none).expect("a view");
+        let told = Err(Error::NothingToGather { indices: 3 });
+        assert_eq!(view.gather(found.view()).reduce(of, Sum), told, "{device}");
+        assert_eq!(of.wait(), Ok(()), "{device}: it is told once");
     });
 }
 

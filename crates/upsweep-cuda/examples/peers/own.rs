@@ -65,7 +65,8 @@ where
 {
     let items = arrays[0].len() as u64;
     let arrays: Vec<_> = arrays.iter().map(|slice| Stored::Device(*slice)).collect();
-    let made = Ingredients { recipe, arrays: &arrays, anywhere: &[], words: &[], items };
+    let made =
+        Ingredients { recipe, arrays: &arrays, anywhere: &[], lengths: &[], words: &[], items };
     let options = ReduceOptions::default();
     let bound = gpu.bind_reduce_made(workspace, &made, result.slice(), problem, &options)?;
     gpu.begin(&bound)

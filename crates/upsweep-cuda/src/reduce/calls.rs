@@ -66,7 +66,7 @@ impl BindReduce for Gpu {
         let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&job.types));
         let (inputs, to) = (job.inputs, To::Device(result.pointer()));
         let ready = ready(self, workspace, job, to, options)?;
-        let arrays = inputs.all().chain([&result]).chain(&inputs.length);
+        let arrays = inputs.all().chain([&result]).chain(inputs.places());
         Ok(Bound::new(Some(ready), Some(Strategy::GpuReduce(strategy)), arrays))
     }
 
@@ -87,7 +87,7 @@ impl BindReduce for Gpu {
         let to = To::Mailbox(address, message);
         let (stream, inputs) = (self.stream(), job.inputs);
         let ready = ready(self, workspace, job, to, options)?;
-        let slices = inputs.all().chain(&inputs.length);
+        let slices = inputs.all().chain(inputs.places());
         self.in_order(stream, slices, || ready.begin(self, stream))?;
         let found = mailbox.wait(stream)?;
         workspace.mailbox = Some(mailbox);
@@ -108,7 +108,7 @@ fn ready(
         return ready_in_order(gpu, workspace, job, to, options);
     }
     let Job { types, inputs, init } = job;
-    let types = types.of_length(inputs.length.is_some());
+    let types = types.of_length(inputs.is_bounded());
     let (reads, items) = (Reads::of(&types, &inputs, options), inputs.items);
     let suits = |(of, reduction): &(ReduceOptions, Reduction)| {
         of == options && reduction.suits(&types, items, reads)
@@ -134,7 +134,7 @@ fn ready_in_order(
     options: &ReduceOptions,
 ) -> Result<Ready> {
     let Job { types, inputs, init } = job;
-    let types = types.of_length(inputs.length.is_some());
+    let types = types.of_length(inputs.is_bounded());
     let strategy = options.strategy.unwrap_or_else(|| policy::strategy(&types));
     if strategy.global != ReduceGlobal::MultiLevel || strategy.local != ReduceLocal::Cooperative {
         return Err(Error::NotCommutative {

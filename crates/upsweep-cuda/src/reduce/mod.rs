@@ -61,9 +61,10 @@ pub(crate) fn of_inputs(
         [low, high] => u64::from(*low) | u64::from(*high) << 32,
         pair => pair.iter().copied().map(u64::from).sum(),
     });
-    let length = inputs.length.iter().map(Slice::pointer);
+    let length = types.is_bounded.then(|| inputs.length.map_or(0, |length| length.pointer()));
+    let lengths = inputs.lengths.iter().map(Slice::pointer);
     let fault = tells_faults(types).then(|| gpu.in_vain());
-    numbered.and(beside.iter().copied()).and(length).and(fault).and(given)
+    numbered.and(beside.iter().copied()).and(length).and(lengths).and(fault).and(given)
 }
 
 /// Where a result goes, and whether there is a start value, whose words follow: `result.cuh`.

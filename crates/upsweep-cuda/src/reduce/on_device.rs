@@ -198,6 +198,7 @@ fn values_of_fields_have_one_kernel() {
             recipe: &recipe,
             arrays: &[Stored::Host(&bytes)],
             anywhere: &[],
+            lengths: &[],
             words: &fields.words,
             items: items.len() as u64,
         };

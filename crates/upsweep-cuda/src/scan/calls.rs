@@ -40,7 +40,7 @@ impl BindScan for Gpu {
         }
         read.all().try_for_each(|input| input.check_apart(&output))?;
         let (ready, strategy) = ready(self, workspace, job, form, &output, &[], options)?;
-        Ok(Bound::new(ready, Some(strategy), read.all().chain([&output]).chain(&read.length)))
+        Ok(Bound::new(ready, Some(strategy), read.all().chain([&output]).chain(read.places())))
     }
 
     /// Of a scan in the device's own stream.
@@ -67,7 +67,7 @@ pub(crate) fn ready<'a>(
     options: &ScanOptions,
 ) -> Result<(Option<Ready>, Strategy)> {
     let Job { types, inputs, init } = job;
-    let (types, items) = (types.of_length(inputs.length.is_some()), inputs.items);
+    let (types, items) = (types.of_length(inputs.is_bounded()), inputs.items);
     let strategy = options.strategy.unwrap_or_else(|| {
         policy::of_types(gpu.facts.arch, &types, policy::begins_evenly(&inputs))
     });

@@ -43,7 +43,7 @@ impl BindSegmented for Gpu {
             others.try_for_each(|other| other.check_apart(output))?;
         }
         let offsets = beside.offsets();
-        let lengths = inputs.length.iter().chain(&offsets);
+        let lengths = inputs.places().chain(&offsets);
         let arrays = inputs.all().chain(&marks).chain(&written).chain(lengths);
         if output.items == 0 {
             return Ok(Bound::new(None, None, arrays));
@@ -57,7 +57,7 @@ impl BindSegmented for Gpu {
         let is_bounded = inputs.length.is_some();
         // Nobody knows where marks end, in front of which a scan would begin.
         cut.of.wide &= form.direction == Direction::Forward || !is_bounded;
-        let types = Types { cut: Some(cut), ..types }.of_length(is_bounded);
+        let types = Types { cut: Some(cut), ..types }.of_length(inputs.is_bounded());
         let address = |of: Option<Slice<'_>>| of.map_or(0, |slice| slice.pointer);
         // What stands in `Inputs` beside arrays: `segments.cuh`.
         let mut words = vec![

@@ -49,7 +49,7 @@ impl BindSelect for Gpu {
         let output = to.items.unwrap_or(to.count);
         let (ready, strategy) =
             scan::calls::ready(self, workspace, job, form, &output, &beside, options)?;
-        let arrays = inputs.all().chain(&inputs.length).chain(to.all());
+        let arrays = inputs.all().chain(inputs.places()).chain(to.all());
         Ok(Bound::new(ready, Some(strategy), arrays))
     }
 }

@@ -1,15 +1,6 @@
 // Only the device knows how many items there are. The host has launched a grid for the most there may be; workgroups without items end
 // at once, and all others see a call of as many items as there are.
 
-/// The number of items, no more than the bound.
-inline u64 items_within(const Inputs& inputs, u64 bound) {
-    const u64 length = *inputs.length;
-    if (length == 0 && blockIdx.x == 0 && threadIdx.x == 0) {
-        count_none(inputs);
-    }
-    return within_bound(inputs, length, bound);
-}
-
 template <typename Call> inline bool has_items(const Call& call) { return call.items > 0; }
 
 /// Workgroups that have something to do, and whether this is none of them.

@@ -39,8 +39,8 @@ fn input(item: Kind, width: u32, ExtraInputs { fields, passed_on }: &ExtraInputs
     let unpacked = unpack::<CudaCpp>(item, width, "access").join(", ");
     let one = unpack::<CudaCpp>(item, item.size() as u32, "item").join("");
     let memory = in_memory(item);
-    let [moved, staged] =
-        ["inputs.in0 + items", "from"].map(|array| [&[array], &passed_on[..]].concat().join(", "));
+    let [moved, staged] = ["inputs.in0 + items", "from"]
+        .map(|array| [&[array.to_owned()], &passed_on[..]].concat().join(", "));
     format!(
         "using InMemory = {memory};\n\
          using Access = {name};\n\
@@ -91,35 +91,40 @@ fn output(output: Kind, width: u32) -> String {
 /// What stands in `Inputs` behind arrays: fields, and how each is handed on.
 pub(super) struct ExtraInputs {
     pub(super) fields: String,
-    pub(super) passed_on: Vec<&'static str>,
+    pub(super) passed_on: Vec<String>,
 }
 
-/// What stands there of segments, `segments.cuh`, and the words that a launch is handed.
+/// What stands there of segments, `segments.cuh`, of lengths, and the words that a launch is handed.
 fn extra_inputs(types: &Types) -> ExtraInputs {
-    let (mut fields, mut passed_on) = (String::new(), Vec::new());
+    let mut fields: Vec<(&str, String)> = Vec::new();
+    let mut add = |kind, name: &str| fields.push((kind, name.to_owned()));
     if types.cut.is_some() {
-        fields += "const Mark* marks; u64 segments; Mark* unique; u64* count; ";
-        passed_on.extend(["inputs.marks", "inputs.segments", "inputs.unique", "inputs.count"]);
+        add("const Mark*", "marks");
+        add("u64", "segments");
+        add("Mark*", "unique");
+        add("u64*", "count");
     }
     if types.selects() {
-        fields += "u64* count; void* lengths; ";
-        passed_on.extend(["inputs.count", "inputs.lengths"]);
+        add("u64*", "count");
+        add("void*", "lengths");
     }
     if counts_offsets(types) {
-        fields += "const u64* offset_count; ";
-        passed_on.push("inputs.offset_count");
+        add("const u64*", "offset_count");
     }
     if types.is_bounded {
-        fields += "const u64* length; ";
-        passed_on.push("inputs.length");
+        add("const u64*", "length");
+    }
+    let lengths = types.made.iter().flat_map(|made| &made.recipe.lengths.all);
+    for (number, _) in lengths.enumerate() {
+        add("const u64*", &format!("length{number}"));
     }
     if tells_faults(types) {
-        fields += "volatile u64* fault; ";
-        passed_on.push("inputs.fault");
+        add("volatile u64*", "fault");
     }
     if given_words(types) > 0 {
-        fields += "Given given; ";
-        passed_on.push("inputs.given");
+        add("Given", "given");
     }
-    ExtraInputs { fields, passed_on }
+    let declared = |(kind, name): &(&str, String)| format!("{kind} {name}; ");
+    let passed_on = fields.iter().map(|(_, name)| format!("inputs.{name}")).collect();
+    ExtraInputs { fields: fields.iter().map(declared).collect(), passed_on }
 }

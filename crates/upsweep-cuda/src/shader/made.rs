@@ -3,7 +3,7 @@
 use core::fmt::Write;
 
 use upsweep_core::summation::GROUP;
-use upsweep_core::{Dtype, Kind, Recipe, Terms};
+use upsweep_core::{Derivation, Derived, Dtype, Kind, Quotient, Recipe, Terms};
 use upsweep_gpu::FusedInput;
 use upsweep_gpu::layout::{bits_of_items, is_whole, of_memory, unpack_as};
 
@@ -48,7 +48,6 @@ pub(super) fn text(
     };
     let staged = staged(made, passed_on);
     let (inputs, moved): (Vec<String>, Vec<String>) = inputs(made).into_iter().unzip();
-    let moved: Vec<&str> = moved.iter().map(|moved| &**moved).collect();
     format!(
         "struct Access {{ {accesses} }};\n\
          struct InMemory {{ {memories} }};\n\
@@ -73,13 +72,13 @@ pub(super) fn text(
         unpacked = at_once.unpacked("access"),
         unpacked_one = one.unpacked("item"),
         inputs = inputs.concat(),
-        moved = [&moved[..], passed_on].concat().join(", "),
+        moved = [&moved[..], &passed_on[..]].concat().join(", "),
         first = if made.recipe.arrays.is_empty() { "nullptr" } else { "inputs.in0" },
     )
 }
 
 /// How items are read where a chunk of one array, or of two, is staged: of the second, `beside`, from a place of its own on.
-fn staged(made: &FusedInput, passed_on: &[&str]) -> String {
+fn staged(made: &FusedInput, passed_on: &[String]) -> String {
     let (kind, second) = match made.reads_in_order() {
         Some([kind]) => (kind, None),
         Some([kind, second]) => (kind, Some(in_memory(*second))),
@@ -93,7 +92,7 @@ fn staged(made: &FusedInput, passed_on: &[&str]) -> String {
     // What is in front of items is read where they are.
     let anywhere = made.compares().then(|| "inputs.any0".to_owned());
     let first = made.recipe.is_numbered().then(|| "inputs.first + first".to_owned());
-    let passed_on = passed_on.iter().map(|&field| field.to_owned());
+    let passed_on = passed_on.iter().cloned();
     let all = core::iter::once("from".to_owned())
         .chain(second)
         .chain(anywhere)
@@ -221,6 +220,49 @@ impl ItemReader<'_> {
         let Self { made, items, .. } = *self;
         (0..items as usize).map(move |v| ItemTerms { made, of, items, v })
     }
+}
+
+/// How kernels look how many items there are, where parameters follow from lengths; they are replaced in `inputs`. Statements of `none` say
+/// that there is nothing to count.
+pub(super) fn items_within(made: &FusedInput, none: &str) -> String {
+    let lengths = &made.recipe.lengths;
+    let words =
+        |parameter| made.parameter_words(parameter, |word| format!("inputs.given.at[{word}]"));
+    let number = |parameter| Scalar::U64.of_words::<CudaCpp>(&words(parameter));
+    let quotient = |of: &Quotient| format!("ceil_div(own{}, {})", of.length, number(of.divisor));
+    let mut text = String::new();
+    for (k, length) in lengths.all.iter().enumerate() {
+        let bound = number(length.bound);
+        let _ = writeln!(
+            text,
+            "    const u64 own{k} = within_bound(inputs, *inputs.length{k}, {bound});"
+        );
+    }
+    let items = match &lengths.items {
+        Some(of) => format!("min(bound, {})", quotient(of)),
+        None => "inputs.length ? within_bound(inputs, *inputs.length, bound) : bound".to_owned(),
+    };
+    let _ = writeln!(text, "    const u64 items = {items};");
+    let _ = writeln!(
+        text,
+        "    if (items == 0 && blockIdx.x == 0 && threadIdx.x == 0) {{\n{none}    }}"
+    );
+    for (k, _) in lengths.all.iter().enumerate().filter(|(_, length)| length.is_gathered) {
+        let _ = writeln!(text, "    find_some(inputs, own{k}, items);");
+    }
+    for (number_of, derived) in lengths.derived.iter().enumerate() {
+        let Derived { parameter, quotient: of, derivation } = derived;
+        let (own, of) = (number(*parameter), quotient(of));
+        let value = match derivation {
+            Derivation::Last => format!("min({own}, max({of}, 1ull) - 1)"),
+            Derivation::Term { coefficient } => format!("{own} + {} * {of}", number(*coefficient)),
+        };
+        let _ = writeln!(text, "    const u64 derived{number_of} = {value};");
+        for (word, shift) in words(*parameter).iter().zip([0, 32]) {
+            let _ = writeln!(text, "    {word} = u32(derived{number_of} >> {shift});");
+        }
+    }
+    format!("inline u64 items_within(Inputs& inputs, u64 bound) {{\n{text}    return items;\n}}\n")
 }
 
 /// An expression for what is written of a value `acc`, if it is not the value.

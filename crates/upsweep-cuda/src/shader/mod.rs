@@ -232,15 +232,26 @@ fn sized_by_items(types: &Types) -> String {
         Some(cut) if cut.packs() => "    if (inputs.count) {\n        *inputs.count = 0;\n    }\n",
         _ => "",
     };
+    let items = match &types.made {
+        Some(made) if !made.recipe.lengths.all.is_empty() => {
+            include_str!("derived_lengths.cuh").to_owned()
+                + &made::items_within(made, "        count_none(inputs);\n")
+        }
+        _ => include_str!("items_within.cuh").to_owned(),
+    };
     format!(
-        "/// Says that there is nothing to count.\n\
-         inline void count_none(const Inputs& inputs) {{\n{counts}}}\n{}",
+        "constexpr u32 NOTHING_TO_GATHER = {NOTHING_TO_GATHER};\n\
+         /// Says that there is nothing to count.\n\
+         inline void count_none(const Inputs& inputs) {{\n{counts}}}\n{items}{}",
         include_str!("device_length.cuh")
     )
 }
 
 /// What the word of faults says of a length above its bound; 1 is said by who has waited in vain.
 pub(crate) const LENGTH_ABOVE_BOUND: u32 = 2;
+
+/// What it says of indices where nothing is that they could stand for.
+pub(crate) const NOTHING_TO_GATHER: u32 = 3;
 
 /// The words that a launch is handed, in whole pairs.
 fn given(words: usize) -> String {

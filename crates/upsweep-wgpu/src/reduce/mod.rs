@@ -19,7 +19,7 @@ use wgpu::BufferUsages;
 
 use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
-use crate::launch_sizes::{LaunchSizes, SizedBy, Workgroups};
+use crate::launch_sizes::{DerivedFrom, LaunchSizes, SizedBy, Workgroups};
 use crate::record::{Dispatch, Recording, Traffic};
 use crate::shader::made::{BINDINGS, MOST_ARRAYS};
 use crate::shader::types::access;
@@ -383,6 +383,7 @@ impl Reduction {
             chunk,
             most_workgroups: u64::MAX,
             reduces: true,
+            derived: DerivedFrom::new(&self.types, inputs),
         };
         let sizes = LaunchSizes::new(gpu, &by, &windows, &parameters)?;
         let grid_of =
@@ -413,7 +414,7 @@ impl Reduction {
         let strategy = Some(Strategy::GpuReduce(self.strategy));
         let scratch = self.state.size();
         let (first, sizes) = sizes.map(|sizes| (sizes.first, sizes.buffer)).unzip();
-        dispatches.splice(0..0, first);
+        dispatches.splice(0..0, first.into_iter().flatten());
         let states = state.into_iter().chain(sizes).collect();
         Ok(Recording { dispatches, strategy, states, scratch, alive: None })
     }
@@ -467,7 +468,7 @@ pub(crate) fn in_order(strategy: &GpuScanStrategy) -> Strategy {
 pub(crate) const PARAMETERS: u64 = 512;
 
 /// Words in front of what a kernel is handed: its own, and where arrays begin.
-const OWN_WORDS: usize = 12 + MOST_ARRAYS;
+pub(crate) const OWN_WORDS: usize = 12 + MOST_ARRAYS;
 
 const _: () = assert!(
     4 * (OWN_WORDS + MOST_WORDS + 4 + MOST_PARAMETERS) <= PARAMETERS as usize,

@@ -19,7 +19,7 @@ use wgpu::BufferUsages;
 
 use crate::backend::Inputs;
 use crate::device::{Facts, Gpu};
-use crate::launch_sizes::{LaunchSizes, SizedBy, Workgroups};
+use crate::launch_sizes::{DerivedFrom, LaunchSizes, SizedBy, Workgroups};
 use crate::record::{Dispatch, Recording, Traffic};
 use crate::reduce::{self, Arrays, PARAMETERS, bytes, grid, put_parameters};
 use crate::segmented::{self, Beside};
@@ -465,9 +465,10 @@ impl Scanning {
             chunk,
             most_workgroups,
             reduces: false,
+            derived: DerivedFrom::new(&self.types, inputs),
         };
         let sizes = LaunchSizes::new(gpu, &by, &windows, &parameters)?;
-        let mut dispatches: Vec<_> = sizes.iter().map(|sizes| sizes.first.clone()).collect();
+        let mut dispatches: Vec<_> = sizes.iter().flat_map(|sizes| sizes.first.clone()).collect();
         let (item, stored) = (all.item_bytes(), self.types.output.size() as u64);
         for (name, pipeline) in &self.pipelines {
             let (upsweeps, spine) = (*name == "upsweep", *name == "spine");

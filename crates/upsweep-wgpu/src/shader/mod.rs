@@ -41,6 +41,12 @@ fn first_word(types: &Types) -> usize {
     4 * init_vectors(types)
 }
 
+/// Of what kernels are handed the number of the first word of the recipe's parameters.
+pub(crate) fn first_parameter(types: &Types) -> usize {
+    let in_front = types.made.as_ref().map_or(0, |made| made::words_in_front(made, [0; 2]).len());
+    first_word(types) + in_front
+}
+
 /// Words that kernels are handed behind it for what is made.
 fn words_of_made(types: &Types) -> usize {
     types.made.as_ref().map_or(0, made::given_words)

@@ -126,6 +126,7 @@ impl ReduceStream {
         if chunk.dtype() != self.item {
             return Err(Error::WrongDtype { found: chunk.dtype(), wanted: self.item });
         }
+        let chunk = chunk.known(&self.device)?;
         match &mut self.state {
             State::Positions(best) => best.push(&self.device, chunk, self.items)?,
             State::Values(values) if values.kernel.widened_to == self.item => values.push(chunk)?,

@@ -168,6 +168,11 @@ impl<'a> AnyView<'a> {
         Ok((bytes, self.dtype.size()))
     }
 
+    /// As [`View::known`].
+    pub(super) fn known(self, device: &Device) -> Result<Self> {
+        with_dtype!(self.dtype, T => Ok(self.typed::<T>()?.known(device)?.into()))
+    }
+
     /// Checks that the host knows how many items there are.
     pub(super) fn check_known(&self) -> Result<()> {
         match self.place {
@@ -255,6 +260,11 @@ impl<'a> AnyViewMut<'a> {
     /// Those of [`ViewMut::with_length`].
     pub fn with_length(self, length: impl Into<View<'a, u64>>) -> Result<Self> {
         with_dtype!(self.dtype, T => Ok(self.typed::<T>()?.with_length(length)?.into()))
+    }
+
+    /// As [`ViewMut::fitted`].
+    pub(super) fn fitted(self, len: usize, bound: usize) -> Result<Self> {
+        with_dtype!(self.dtype, T => Ok(self.typed::<T>()?.fitted(len, bound).into()))
     }
 
     /// The view with the type of its items.

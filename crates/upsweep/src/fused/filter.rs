@@ -391,7 +391,9 @@ where
 
     /// How an item is made of these parts.
     fn formula(&self, parts: &mut Parts<'a>) -> Formula {
-        self.items.formulas(&Place::OWN, parts).pop().unwrap_or(Formula::Item(0))
+        let formula = self.items.formulas(&Place::OWN, parts).pop();
+        parts.set_len(self.items.bounded_len());
+        formula.unwrap_or(Formula::Item(0))
     }
 
     /// What kernels are made for, of which `written`, of this kind, is what is written of an item.

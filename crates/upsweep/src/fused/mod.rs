@@ -12,7 +12,10 @@ mod values;
 use core::ops::Range;
 use std::borrow::Cow;
 
-use upsweep_core::{Arguments, Condition, Formula, Index, Make, Parameter, Recipe};
+use upsweep_core::{
+    Arguments, Condition, Derivation, Derived, DeviceLength, DeviceLengths, Formula, Index, Make,
+    Parameter, Quotient, Recipe,
+};
 
 use crate::backend::{Kind, ViewBackend, wrong_device};
 use crate::view::Items;
@@ -70,6 +73,12 @@ pub trait Fused<'a>: Copy {
         self.len()
     }
 
+    /// How many items there are, if only the device knows.
+    #[doc(hidden)]
+    fn bounded_len(&self) -> Option<BoundedLen<'a>> {
+        None
+    }
+
     /// Whether there are no items.
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -87,7 +96,7 @@ pub trait Fused<'a>: Copy {
 
     /// What kernels make for a place of what is added to `parts`.
     #[doc(hidden)]
-    fn formulas(&self, place: &Place, parts: &mut Parts<'a>) -> Vec<Formula>;
+    fn formulas(&self, place: &Place<'a>, parts: &mut Parts<'a>) -> Vec<Formula>;
 
     /// What `function` makes of each item, or of each pair.
     ///
@@ -167,7 +176,8 @@ pub trait Fused<'a>: Copy {
     /// not so many.
     ///
     /// # Errors
-    /// Indices without anything that they could stand for are [`Error::NothingToGather`] where the items are used.
+    /// Indices without anything that they could stand for are [`Error::NothingToGather`] where the items are used; or where somebody waits for
+    /// the device, if only that knows how many items there are.
     ///
     /// ```
     /// use upsweep::{Device, Fused, Sum, View};
@@ -472,6 +482,7 @@ pub trait Fused<'a>: Copy {
     {
         let mut parts = Parts::default();
         let formula = self.formulas(&Place::OWN, &mut parts).pop().unwrap_or(Formula::Item(0));
+        parts.set_len(self.bounded_len());
         let recipe = parts.recipe(<Self::Item as Element>::KIND, formula);
         Made { recipe, parts, items: self.len() }
     }
@@ -532,7 +543,48 @@ pub struct Parts<'a> {
     pub(crate) arrays: Vec<Source<'a>>,
     /// Arrays that are read anywhere.
     pub(crate) anywhere: Vec<Source<'a>>,
+    /// What has each of the lengths that only the device knows, as far as parameters follow from them.
+    pub(crate) bounded: Vec<memory::Range<'a>>,
+    lengths: DeviceLengths,
+    /// Whether items are made of arrays whose lengths lie in several places.
+    pub(crate) is_torn: bool,
     parameters: Vec<Parameter>,
+}
+
+/// A number of items that only the device knows: of a length the quotient by a step, rounded up.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct BoundedLen<'a> {
+    /// Items that have the length.
+    range: memory::Range<'a>,
+    /// The most that the length may be.
+    bound: u64,
+    divisor: u64,
+    /// Whether arrays that are read together have lengths in several places, of which this is one.
+    is_torn: bool,
+}
+
+impl<'a> BoundedLen<'a> {
+    /// Every `step`-th of so many items.
+    fn strided(self, step: usize) -> Self {
+        Self { divisor: self.divisor.saturating_mul(step as u64), ..self }
+    }
+
+    /// The same, but no more than `items` items.
+    fn up_to(self, items: usize) -> Self {
+        Self { bound: self.bound.min(self.divisor.saturating_mul(items as u64)), ..self }
+    }
+
+    /// The fewer of two numbers.
+    fn min(self, other: Self) -> Self {
+        let is_same = self.range.has_length_of(&other.range);
+        Self {
+            range: self.range,
+            bound: self.bound.min(other.bound),
+            divisor: self.divisor.max(other.divisor),
+            is_torn: self.is_torn || other.is_torn || !is_same,
+        }
+    }
 }
 
 impl<'a> Parts<'a> {
@@ -540,6 +592,44 @@ impl<'a> Parts<'a> {
     fn parameter(&mut self, parameter: Parameter) -> usize {
         self.parameters.push(parameter);
         self.parameters.len() - 1
+    }
+
+    /// Has the device derive a parameter from how many items there are: the number of the length.
+    fn derive(&mut self, parameter: usize, len: &BoundedLen<'a>, derivation: Derivation) -> usize {
+        let quotient = self.quotient(len);
+        let length = quotient.length;
+        self.lengths.derived.push(Derived { parameter, quotient, derivation });
+        length
+    }
+
+    /// A number of items that only the device knows, for kernels.
+    fn quotient(&mut self, len: &BoundedLen<'a>) -> Quotient {
+        self.is_torn |= len.is_torn;
+        let known = self.bounded.iter().position(|range| range.has_length_of(&len.range));
+        let length = known.unwrap_or_else(|| {
+            let bound = self.parameter(Parameter::of(len.bound));
+            self.bounded.push(len.range);
+            self.lengths.all.push(DeviceLength { bound, is_gathered: false });
+            self.bounded.len() - 1
+        });
+        let bound = &mut self.parameters[self.lengths.all[length].bound];
+        let words = Parameter::of(len.bound);
+        if [1, 0].map(|word| words.words[word]) < [1, 0].map(|word| bound.words[word]) {
+            *bound = words;
+        }
+        Quotient { length, divisor: self.parameter(Parameter::of(len.divisor)) }
+    }
+
+    /// That indices are numbers of items of which there are as many as this length says.
+    fn gathers_from(&mut self, length: usize) {
+        self.lengths.all[length].is_gathered = true;
+    }
+
+    /// That so many items are made. Where nothing is derived, arrays in order say so.
+    fn set_len(&mut self, len: Option<BoundedLen<'a>>) {
+        if let Some(len) = len.filter(|_| !self.lengths.derived.is_empty()) {
+            self.lengths.items = Some(self.quotient(&len));
+        }
     }
 
     /// Adds an array that is read in order: its item.
@@ -580,6 +670,7 @@ impl<'a> Parts<'a> {
             formula,
             written: None,
             condition: None,
+            lengths: self.lengths.clone(),
         }
     }
 
@@ -639,6 +730,16 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// How many of so many items there are, if only the device knows.
+    fn bounded_len(&self, items: usize) -> Option<BoundedLen<'a>> {
+        match self.stored {
+            Stored::Device(range) if range.is_bounded() => {
+                Some(BoundedLen { range, bound: items as u64, divisor: 1, is_torn: false })
+            }
+            _ => None,
+        }
+    }
+
     /// All of the array, whatever its length.
     fn whole(self) -> Self {
         let stored = match self.stored {
@@ -676,6 +777,13 @@ impl<'a, T: Element> Fused<'a> for View<'a, T> {
         View::bound(self)
     }
 
+    fn bounded_len(&self) -> Option<BoundedLen<'a>> {
+        match self.items {
+            Items::Host(_) => None,
+            Items::Device(_) => Source::of(*self).bounded_len(View::len(self)),
+        }
+    }
+
     fn on_host(&self) -> Result<impl Make<Item = T> + 'a> {
         match self.items {
             Items::Host(items) => Ok(items),
@@ -683,7 +791,7 @@ impl<'a, T: Element> Fused<'a> for View<'a, T> {
         }
     }
 
-    fn formulas(&self, place: &Place, parts: &mut Parts<'a>) -> Vec<Formula> {
+    fn formulas(&self, place: &Place<'a>, parts: &mut Parts<'a>) -> Vec<Formula> {
         vec![places::read(View::len(self), Source::of(*self), place, parts)]
     }
 
@@ -762,6 +870,10 @@ where
         self.input.bound()
     }
 
+    fn bounded_len(&self) -> Option<BoundedLen<'a>> {
+        self.input.bounded_len()
+    }
+
     fn check(&self) -> Result<()> {
         self.input.check()
     }
@@ -770,7 +882,7 @@ where
         Ok(Mapped { input: self.input.on_host()?, function: self.function })
     }
 
-    fn formulas(&self, place: &Place, parts: &mut Parts<'a>) -> Vec<Formula> {
+    fn formulas(&self, place: &Place<'a>, parts: &mut Parts<'a>) -> Vec<Formula> {
         vec![parts.call(&self.function, |parts| self.input.formulas(place, parts))]
     }
 }
@@ -827,6 +939,14 @@ where
         self.left.bound().min(self.right.bound())
     }
 
+    fn bounded_len(&self) -> Option<BoundedLen<'a>> {
+        let len = match (self.left.bounded_len(), self.right.bounded_len()) {
+            (Some(left), Some(right)) => left.min(right),
+            (left, right) => left.or(right)?,
+        };
+        Some(len.up_to(self.len()))
+    }
+
     fn check(&self) -> Result<()> {
         self.left.check()?;
         self.right.check()
@@ -836,7 +956,7 @@ where
         Ok(Zipped { left: self.left.on_host()?, right: self.right.on_host()? })
     }
 
-    fn formulas(&self, place: &Place, parts: &mut Parts<'a>) -> Vec<Formula> {
+    fn formulas(&self, place: &Place<'a>, parts: &mut Parts<'a>) -> Vec<Formula> {
         let mut both = self.left.formulas(place, parts);
         both.append(&mut self.right.formulas(place, parts));
         both

@@ -2,21 +2,30 @@
 
 use core::ops::Range;
 
-use upsweep_core::{Formula, Index, Make, Parameter};
+use upsweep_core::{Derivation, Formula, Index, Make, Parameter};
 
-use super::{Fused, Parts};
+use super::{BoundedLen, Fused, Parts};
 use crate::{Error, GatherIndex, Result};
 
 /// Where the item is that is asked for, as a number among all.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct Place<'a> {
     of: Index,
-    /// Number `0` and the step from number to number, modulo 2^64, if it is not `of` itself.
-    line: Option<[u64; 2]>,
+    /// On which line of numbers it is, if it is not `of` itself.
+    line: Option<Line<'a>>,
 }
 
-impl Place {
+/// Numbers `first + terms + step · n`, modulo 2^64.
+#[derive(Clone, Debug)]
+struct Line<'a> {
+    first: u64,
+    step: u64,
+    /// Numbers of items that only the device knows, each with what it is multiplied with.
+    terms: Vec<(BoundedLen<'a>, u64)>,
+}
+
+impl<'a> Place<'a> {
     /// Each item in its own place.
     pub(super) const OWN: Self = Self { of: Index::Own, line: None };
 
@@ -27,11 +36,25 @@ impl Place {
 
     /// The item of number `first + step · n`, where this is that of number n.
     pub(super) fn on_line(&self, first: u64, step: u64) -> Self {
-        let line = match self.line {
-            None => [first, step],
-            Some([own, by]) => [first.wrapping_add(step.wrapping_mul(own)), step.wrapping_mul(by)],
+        let line = match &self.line {
+            None => Line { first, step, terms: Vec::new() },
+            Some(own) => Line {
+                first: first.wrapping_add(step.wrapping_mul(own.first)),
+                step: step.wrapping_mul(own.step),
+                terms: own.terms.iter().map(|(len, by)| (*len, step.wrapping_mul(*by))).collect(),
+            },
         };
         Self { of: self.of.clone(), line: Some(line) }
+    }
+
+    /// The item of number `len - 1 - n` among `len` items, of which the device may know how many there are.
+    fn from_end(&self, len: usize, bounded: Option<BoundedLen<'a>>) -> Self {
+        let known = if bounded.is_some() { 0 } else { len as u64 };
+        let mut place = self.on_line(known.wrapping_sub(1), u64::MAX);
+        if let (Some(line), Some(bounded)) = (&mut place.line, bounded) {
+            line.terms.push((bounded, 1));
+        }
+        place
     }
 
     pub(super) fn is_own(&self) -> bool {
@@ -39,15 +62,16 @@ impl Place {
     }
 
     /// The number for kernels; what they must be handed for it is added to `parts`.
-    pub(super) fn index(&self, parts: &mut Parts<'_>) -> Index {
+    pub(super) fn index(&self, parts: &mut Parts<'a>) -> Index {
         let of = self.of.clone();
-        match self.line {
-            None => of,
-            Some(line) => {
-                let [first, step] = line.map(|number| parts.parameter(Parameter::of(number)));
-                Index::Line { of: Box::new(of), first, step }
-            }
+        let Some(line) = &self.line else { return of };
+        let [first, step] =
+            [line.first, line.step].map(|number| parts.parameter(Parameter::of(number)));
+        for (len, coefficient) in &line.terms {
+            let coefficient = parts.parameter(Parameter::of(*coefficient));
+            parts.derive(first, len, Derivation::Term { coefficient });
         }
+        Index::Line { of: Box::new(of), first, step }
     }
 }
 
@@ -62,6 +86,14 @@ impl<'a, E: Fused<'a>> Fused<'a> for Reversed<E> {
         self.0.len()
     }
 
+    fn bound(&self) -> usize {
+        self.0.bound()
+    }
+
+    fn bounded_len(&self) -> Option<BoundedLen<'a>> {
+        self.0.bounded_len()
+    }
+
     fn check(&self) -> Result<()> {
         self.0.check()
     }
@@ -70,9 +102,8 @@ impl<'a, E: Fused<'a>> Fused<'a> for Reversed<E> {
         Ok(Reversed(self.0.on_host()?))
     }
 
-    fn formulas(&self, place: &Place, parts: &mut Parts<'a>) -> Vec<Formula> {
-        let last = (self.len() as u64).wrapping_sub(1);
-        self.0.formulas(&place.on_line(last, u64::MAX), parts)
+    fn formulas(&self, place: &Place<'a>, parts: &mut Parts<'a>) -> Vec<Formula> {
+        self.0.formulas(&place.from_end(self.len(), self.bounded_len()), parts)
     }
 }
 
@@ -113,6 +144,14 @@ impl<'a, E: Fused<'a>> Fused<'a> for Strided<E> {
         if self.step == 0 { 0 } else { self.input.len().div_ceil(self.step) }
     }
 
+    fn bound(&self) -> usize {
+        if self.step == 0 { 0 } else { self.input.bound().div_ceil(self.step) }
+    }
+
+    fn bounded_len(&self) -> Option<BoundedLen<'a>> {
+        Some(self.input.bounded_len()?.strided(self.step))
+    }
+
     fn check(&self) -> Result<()> {
         if self.step == 0 { Err(Error::NoStep) } else { self.input.check() }
     }
@@ -121,7 +160,7 @@ impl<'a, E: Fused<'a>> Fused<'a> for Strided<E> {
         Ok(Strided { input: self.input.on_host()?, step: self.step })
     }
 
-    fn formulas(&self, place: &Place, parts: &mut Parts<'a>) -> Vec<Formula> {
+    fn formulas(&self, place: &Place<'a>, parts: &mut Parts<'a>) -> Vec<Formula> {
         self.input.formulas(&place.on_line(0, self.step as u64), parts)
     }
 }
@@ -170,6 +209,14 @@ where
         self.indices.len()
     }
 
+    fn bound(&self) -> usize {
+        self.indices.bound()
+    }
+
+    fn bounded_len(&self) -> Option<BoundedLen<'a>> {
+        self.indices.bounded_len()
+    }
+
     fn check(&self) -> Result<()> {
         self.input.check()?;
         self.indices.check()?;
@@ -183,13 +230,17 @@ where
         Ok(Gathered { input: self.input.on_host()?, indices: self.indices.on_host()? })
     }
 
-    fn formulas(&self, place: &Place, parts: &mut Parts<'a>) -> Vec<Formula> {
+    fn formulas(&self, place: &Place<'a>, parts: &mut Parts<'a>) -> Vec<Formula> {
         let of = <I::Item as crate::Number>::DTYPE;
         let indices = self.indices.formulas(place, parts).pop();
         // No index of 32 bits is larger than all of them.
         let most = if of.size() > 4 { u64::MAX } else { u32::MAX.into() };
         let last = (self.input.len() as u64).saturating_sub(1).min(most);
         let last = parts.parameter(Parameter::of(last));
+        if let Some(len) = self.input.bounded_len() {
+            let length = parts.derive(last, &len, Derivation::Last);
+            parts.gathers_from(length);
+        }
         let indices = Box::new(indices.unwrap_or(Formula::Item(0)));
         self.input.formulas(&Place::at(Index::Gathered(indices, of, last)), parts)
     }
@@ -231,7 +282,7 @@ where
 pub(super) fn read<'a>(
     items: usize,
     source: super::Source<'a>,
-    place: &Place,
+    place: &Place<'a>,
     parts: &mut Parts<'a>,
 ) -> Formula {
     if place.is_own() {
@@ -240,6 +291,10 @@ pub(super) fn read<'a>(
     }
     let index = Box::new(place.index(parts));
     let last = parts.parameter(Parameter::of((items as u64).saturating_sub(1)));
-    parts.anywhere.push(source);
+    if let Some(len) = source.bounded_len(items) {
+        parts.derive(last, &len, Derivation::Last);
+    }
+    // Kernels look at parameters, and not at the length.
+    parts.anywhere.push(source.whole());
     Formula::Anywhere { array: parts.anywhere.len() - 1, index, last }
 }

@@ -87,7 +87,7 @@ impl<'a, T: Count> Fused<'a> for Counting<T> {
         Ok(*self)
     }
 
-    fn formulas(&self, place: &Place, parts: &mut Parts<'a>) -> Vec<Formula> {
+    fn formulas(&self, place: &Place<'a>, parts: &mut Parts<'a>) -> Vec<Formula> {
         // The words are those of an unsigned integer, in which kernels count.
         let words = Parameter::of(self.start).words;
         let bits = if T::DTYPE.size() > 4 { Dtype::U64 } else { Dtype::U32 };
@@ -159,7 +159,7 @@ impl<'a, T: Element> Fused<'a> for Constant<T> {
         Ok(*self)
     }
 
-    fn formulas(&self, _: &Place, parts: &mut Parts<'a>) -> Vec<Formula> {
+    fn formulas(&self, _: &Place<'a>, parts: &mut Parts<'a>) -> Vec<Formula> {
         vec![Formula::Value(parts.parameter(Parameter::of(self.value)))]
     }
 }

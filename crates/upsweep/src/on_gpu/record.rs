@@ -3,7 +3,7 @@
 use upsweep_core::{Extreme, Work};
 use upsweep_gpu::{ErasedReduce, ErasedScan, GpuDevice, Ingredients, OnGpu, SelectOutputs, Stored};
 
-use super::{Gpu, check_anywhere};
+use super::{Gpu, check_one_length, length_of};
 use crate::backend::{Record, wrong_device};
 use crate::erased::{ErasedItems, ErasedItemsMut};
 use crate::memory::Range;
@@ -74,7 +74,7 @@ pub(super) fn record_made<'a, G: Gpu>(
     to: SelectOutputs<Range<'a>>,
     bind: BindMade<'_, 'a, G>,
 ) -> Result<Recording> {
-    check_anywhere(&made.parts.anywhere)?;
+    check_one_length(&made.parts)?;
     let (writes, encodes) = (to.items.is_some(), to.lengths.is_some());
     let outputs = [Some(to.count), to.items, to.lengths].into_iter().flatten().map(Ok);
     let sources = made.parts.arrays.iter().chain(&made.parts.anywhere);
@@ -82,17 +82,21 @@ pub(super) fn record_made<'a, G: Gpu>(
         fused::Stored::Device(range) => Ok(range),
         fused::Stored::Host(_) => Err(no_host(gpu)),
     });
-    let ranges: Vec<_> = outputs.chain(sources).collect::<Result<_>>()?;
+    let bounded = made.parts.bounded.iter().map(|range| Ok(*range));
+    let ranges: Vec<_> = outputs.chain(bounded).chain(sources).collect::<Result<_>>()?;
     let words = made.parts.words();
     G::record(gpu, &ranges, &mut |slices| {
         let mut slices = slices.iter().copied();
         let count = slices.next().ok_or_else(|| no_host(gpu))?;
         let items = if writes { slices.next() } else { None };
         let lengths = if encodes { slices.next() } else { None };
+        let bounded = slices.by_ref().take(made.parts.bounded.len());
+        let places: Vec<_> = bounded.map(length_of).collect::<Result<_>>()?;
         let stored: Vec<_> = slices.map(Stored::Device).collect();
         let (arrays, anywhere) = stored.split_at(made.parts.arrays.len());
         let (recipe, all) = (&made.recipe, made.items as u64);
-        let made = Ingredients { recipe, arrays, anywhere, words: &words, items: all };
+        let made =
+            Ingredients { recipe, arrays, anywhere, lengths: &places, words: &words, items: all };
         bind(&made, SelectOutputs { items, lengths, count })
     })
 }

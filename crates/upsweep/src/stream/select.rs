@@ -49,7 +49,7 @@ impl Selector {
         output: ViewMut<'_, T>,
         count: ViewMut<'_, u64>,
     ) -> Result<()> {
-        chunk.check_known()?;
+        let chunk = chunk.known(&self.device)?;
         let ends = ends(&self.device, chunk)?;
         let goes_on = match (&*last, &ends) {
             (Some(last), Some([first, _])) => is_same(last, first),
@@ -117,7 +117,7 @@ impl<T: Element> Runs<T> {
         counts: ViewMut<'_, I>,
         mut number: ViewMut<'_, u64>,
     ) -> Result<()> {
-        chunk.check_known()?;
+        let chunk = chunk.known(&self.device)?;
         let (items, bound) = (chunk.len(), chunk.bound());
         let (values, counts) = (values.fitted(items, bound), counts.fitted(items, bound));
         check_encoded(items, (&values, &counts), &number)?;
@@ -359,7 +359,8 @@ impl<T: Element> SelectStream<T> {
 /// `u32` or `u64`.
 ///
 /// # Cost
-/// As of [`positions_into`](crate::positions_into) for each chunk. On a GPU scratch memory is kept for the longest chunk so far.
+/// As of [`positions_into`](crate::positions_into) for each chunk. On a GPU scratch memory is kept for the longest chunk so far. Of a chunk whose
+/// length only a GPU knows it waits for that one number, from which the next chunk counts on.
 ///
 /// # Examples
 /// ```
@@ -404,16 +405,15 @@ impl<I: GatherIndex> PositionStream<I> {
     /// they are to the one item of `count`.
     ///
     /// # Errors
-    /// Those of [`positions_into`](crate::positions_into), of the items of all chunks so far; [`Error::Buffer`] for a chunk whose length the
-    /// host does not know. A chunk that is refused is not counted.
+    /// Those of [`positions_into`](crate::positions_into), of the items of all chunks so far; [`Error::LengthAboveBound`] for a chunk whose
+    /// length is above its bound. A chunk that is refused is not counted.
     pub fn next<'a, 'b, 'c, F: Number>(
         &mut self,
         chunk: impl Into<View<'a, F>>,
         output: impl Into<ViewMut<'b, I>>,
         count: impl Into<ViewMut<'c, u64>>,
     ) -> Result<()> {
-        let chunk = chunk.into();
-        chunk.check_known()?;
+        let chunk = chunk.into().known(&self.selector.device)?;
         let behind = number_behind(self.first, chunk.len(), I::DTYPE)?;
         let (device, chunks) = self.selector.parts();
         find_positions(device, chunks, (chunk, self.first), output.into(), count.into())?;
@@ -426,7 +426,7 @@ impl<I: GatherIndex> PositionStream<I> {
 ///
 /// # Cost
 /// As of [`unique_into`](crate::unique_into) for each chunk. On a GPU it also reads the first and the last item of a chunk that is there, and waits for
-/// them.
+/// them, and first for its length if only the GPU knows it.
 ///
 /// # Examples
 /// ```
@@ -459,8 +459,8 @@ impl<T: Element> UniqueStream<T> {
     /// they are to the one item of `count`.
     ///
     /// # Errors
-    /// Those of [`unique_into`](crate::unique_into); [`Error::Buffer`] for a chunk whose length the host does not know. After an error the
-    /// stream is as it was.
+    /// Those of [`unique_into`](crate::unique_into); [`Error::LengthAboveBound`] for a chunk whose length is above its bound. After an error
+    /// the stream is as it was.
     pub fn next<'a, 'b, 'c>(
         &mut self,
         chunk: impl Into<View<'a, T>>,
@@ -511,7 +511,8 @@ impl<T: Element, I: GatherIndex> RunLengthStream<T, I> {
     ///
     /// # Errors
     /// Those of [`run_length_encode_into`](crate::run_length_encode_into), where [`Error::PositionRange`] may come when outputs are written, of a
-    /// run that has become too long; [`Error::Buffer`] for a chunk whose length the host does not know. After an error the stream is as it was.
+    /// run that has become too long; [`Error::LengthAboveBound`] for a chunk whose length is above its bound. After an error the stream is as it
+    /// was.
     pub fn next<'a, 'b, 'c, 'd>(
         &mut self,
         chunk: impl Into<View<'a, T>>,

@@ -22,6 +22,7 @@ mod guards;
 mod inputs;
 mod ladder;
 mod lengths;
+mod lengths_anywhere;
 mod operators;
 mod oracle;
 #[cfg(all(feature = "cuda", feature = "wgpu"))]

@@ -8,7 +8,8 @@ use upsweep::{
 };
 use upsweep_testing::{
     Affine, Compose, Input, Last, LastOther, Powers, Random, Recurrence, Recurs, Sample, Selection,
-    TestDevice, assert_same, expected_reduce, expected_scan, for_each_device_of, scan_problems,
+    TestDevice, assert_same, expected_reduce, expected_scan, for_each_device_of, for_each_gpu,
+    scan_problems,
 };
 
 /// Lengths of chunks that add up to `items`: multiples of `unit` from the seed, then the rest.
@@ -481,20 +482,119 @@ fn streams_of_compactions_refuse_what_does_not_fit() {
         if !device.is_gpu() {
             return;
         }
-        let (all, length) = (Array::from_slice(of, &items), Array::from_slice(of, &[2u64]));
+        // A length above its bound is known before anything is taken.
+        let (all, length) = (Array::from_slice(of, &items), Array::from_slice(of, &[4u64]));
         let (all, length) = (all.expect("memory"), length.expect("memory"));
         let bounded = all.view().with_length(&length).expect("a view");
-        let words = "what comes chunk by chunk has lengths that the host knows";
+        let mut sum = ReduceStream::<u32, u32, _>::new(of, Reduce::new(Sum)).expect("a stream");
         for refused in [
             unique.next(bounded, &mut output, &mut count),
             positions.next(bounded, &mut output, &mut count),
             runs.next(bounded, &mut output, &mut counts, &mut count),
+            sum.push(bounded),
         ] {
-            assert_eq!(refused, Err(Error::Buffer { reason: words.to_owned() }), "{device}");
+            assert_eq!(refused, Err(Error::LengthAboveBound { length: 4, bound: 3 }), "{device}");
         }
-        // What is selected of a chunk depends on no other.
-        select.next(bounded, &[1u8, 0, 1], &mut output, &mut count).expect("a chunk");
-        assert_eq!((output[0], count), (items[0], [1]), "{device}");
+        assert_eq!((runs.finish(), sum.finish()), (Some((2, 1)), 0), "{device}");
+    });
+}
+
+/// Chunks of a length that only the device knows, into memory of the device and of the host.
+#[test]
+fn chunks_with_a_length_on_the_device() {
+    for_each_gpu(|device| {
+        let of = &device.device;
+        let all: Vec<u32> = (0..3000).map(|item| item / 7 % 5).collect();
+        let room = 1001;
+        let mut select = SelectStream::<u32>::new(of);
+        let mut positions = PositionStream::<u32>::new(of);
+        let (mut unique, mut runs) = (UniqueStream::new(of), RunLengthStream::<_, u32>::new(of));
+        let (mut kept, mut numbers, mut firsts) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut values, mut lengths, mut start) = (Vec::new(), Vec::new(), 0);
+        for (turn, len) in [1, 0, 1001, 6, 7, 0, 13, 998].into_iter().enumerate() {
+            // What lies behind the length belongs to no chunk.
+            let mut chunk = all[start..start + len].to_vec();
+            chunk.resize(room, 9);
+            let there = Array::from_slice(of, &chunk).expect("memory");
+            let length = Array::from_slice(of, &[len as u64]).expect("memory");
+            let chunk = || there.view().with_length(&length).expect("a view");
+            let mut taken = |next: &mut dyn FnMut(ViewMut<'_, u32>, ViewMut<'_, u64>)| {
+                if turn % 2 == 0 {
+                    let (mut output, mut count) = (vec![7u32; room], [7u64]);
+                    next((&mut output).into(), (&mut count[..]).into());
+                    assert!(output[len..].iter().all(|item| *item == 7), "{device}: {len}");
+                    return output[..count[0] as usize].to_vec();
+                }
+                let mut output = Array::from_slice(of, &vec![7u32; room]).expect("memory");
+                let mut count = Array::from_slice(of, &[7u64]).expect("memory");
+                next(output.view_mut(), count.view_mut());
+                let count = count.to_vec().expect("a count")[0] as usize;
+                let output = output.to_vec().expect("items");
+                assert!(output[len..].iter().all(|item| *item == 7), "{device}: {len}");
+                output[..count].to_vec()
+            };
+            kept.extend(taken(&mut |output, count| {
+                select.next(chunk(), chunk(), output, count).expect("a chunk");
+            }));
+            numbers.extend(taken(&mut |output, count| {
+                positions.next(chunk(), output, count).expect("a chunk");
+            }));
+            firsts.extend(taken(&mut |output, count| {
+                unique.next(chunk(), output, count).expect("a chunk");
+            }));
+            let (mut ended, mut counts, mut number) = (vec![7u32; room], vec![7u32; room], [7u64]);
+            runs.next(chunk(), &mut ended, &mut counts, &mut number).expect("a chunk");
+            values.extend_from_slice(&ended[..number[0] as usize]);
+            lengths.extend(counts[..number[0] as usize].iter().map(|count| u64::from(*count)));
+            start += len;
+        }
+        let all = &all[..start];
+        assert_eq!(kept, compaction::select(all, all), "{device}");
+        let numbers: Vec<u64> = numbers.into_iter().map(u64::from).collect();
+        assert_eq!(numbers, compaction::positions(all), "{device}");
+        assert_eq!(firsts, compaction::unique(all), "{device}");
+        let (last, length) = runs.finish().expect("a run");
+        values.push(last);
+        lengths.push(length.into());
+        assert_eq!((values, lengths), compaction::run_length_encode(all), "{device}");
+    });
+}
+
+/// Reductions and scans of such chunks, which have whole windows up to the last.
+#[test]
+fn windows_with_a_length_on_the_device() {
+    for_each_gpu(|device| {
+        let of = &device.device;
+        let all: Vec<f32> = Input::Uniform.array(4, 2 * 65_536 + 5);
+        for problem in [Scan::inclusive(Sum), Scan::exclusive(Sum).reverse()] {
+            let mut sum = ReduceStream::<f32, f32, _>::new(of, Reduce::new(Sum)).expect("a stream");
+            let mut scan = ScanStream::<f32, f32, _>::new(of, problem).expect("a stream");
+            let (mut prefixes, mut ranges) =
+                (Vec::new(), vec![0..65_536, 65_536..131_072, 131_072..131_077]);
+            if scan.direction() == Direction::Reverse {
+                ranges = vec![65_541..131_077, 5..65_541, 0..5];
+            }
+            for range in &ranges {
+                let mut chunk = all[range.clone()].to_vec();
+                chunk.resize(70_000, 9.0);
+                let there = Array::from_slice(of, &chunk).expect("memory");
+                let length = Array::from_slice(of, &[range.len() as u64]).expect("memory");
+                let chunk = there.view().with_length(&length).expect("a view");
+                let mut output = vec![7.0; 70_000];
+                scan.next(chunk, &mut output).expect("a chunk");
+                assert!(output[range.len()..].iter().all(|item| *item == 7.0), "{device}");
+                prefixes.push((range.start, output[..range.len()].to_vec()));
+                if range.start == 0 {
+                    // Whatever is no multiple of its own unit is the last.
+                    sum.push(chunk).expect("a chunk");
+                    let expected = expected_reduce(&all[range.clone()], &Reduce::new(Sum));
+                    assert_same(&[sum.finish()], &[expected], format!("{device}"));
+                }
+            }
+            prefixes.sort_by_key(|(start, _)| *start);
+            let found: Vec<f32> = prefixes.into_iter().flat_map(|(_, items)| items).collect();
+            assert_same(&found, &expected_scan(&all, &problem), format!("{device}"));
+        }
     });
 }
 

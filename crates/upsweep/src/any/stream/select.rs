@@ -12,12 +12,6 @@ fn check_type(chunk: AnyView<'_>, item: Dtype) -> Result<()> {
     if found == item { Ok(()) } else { Err(Error::WrongDtype { found, wanted: item }) }
 }
 
-/// The same, and that the host knows how many they are.
-fn check_chunk(chunk: AnyView<'_>, item: Dtype) -> Result<()> {
-    check_type(chunk, item)?;
-    chunk.check_known()
-}
-
 /// A selection from an array that comes in chunks, of any lengths: see [`SelectStream`](crate::SelectStream).
 ///
 /// # Examples
@@ -126,7 +120,9 @@ impl PositionStream {
         if found != wanted {
             return Err(Error::WrongDtype { found, wanted });
         }
-        chunk.check_known()?;
+        let bound = chunk.len();
+        let chunk = chunk.known(&self.selector.device)?;
+        let targets = (targets.0.fitted(chunk.len(), bound)?, targets.1);
         let behind = number_behind(self.first, chunk.len(), self.numbers)?;
         let (device, chunks) = self.selector.parts();
         find(device, chunks, (chunk, self.first), targets)?;
@@ -184,7 +180,7 @@ impl UniqueStream {
         output: AnyViewMut<'_>,
         count: ViewMut<'_, u64>,
     ) -> Result<()> {
-        check_chunk(chunk, self.item)?;
+        check_type(chunk, self.item)?;
         check_output(chunk, &output)?;
         let home = self.selector.device.at_home(|| chunk.home().or_else(|| output.home()));
         check_types(&home, [self.item])?;
@@ -260,7 +256,7 @@ impl RunLengthStream {
         (values, counts): (AnyViewMut<'_>, AnyViewMut<'_>),
         number: ViewMut<'_, u64>,
     ) -> Result<()> {
-        check_chunk(chunk, self.item)?;
+        check_type(chunk, self.item)?;
         check_output(chunk, &values)?;
         if counts.dtype() != self.counts {
             return Err(Error::WrongDtype { found: counts.dtype(), wanted: self.counts });
