@@ -48,7 +48,7 @@ impl<'a> Place<'a> {
     }
 
     /// The item of number `len - 1 - n` among `len` items, of which the device may know how many there are.
-    fn from_end(&self, len: usize, bounded: Option<BoundedLen<'a>>) -> Self {
+    fn counted_back(&self, len: usize, bounded: Option<BoundedLen<'a>>) -> Self {
         let known = if bounded.is_some() { 0 } else { len as u64 };
         let mut place = self.on_line(known.wrapping_sub(1), u64::MAX);
         if let (Some(line), Some(bounded)) = (&mut place.line, bounded) {
@@ -103,7 +103,7 @@ impl<'a, E: Fused<'a>> Fused<'a> for Reversed<E> {
     }
 
     fn formulas(&self, place: &Place<'a>, parts: &mut Parts<'a>) -> Vec<Formula> {
-        self.0.formulas(&place.from_end(self.len(), self.bounded_len()), parts)
+        self.0.formulas(&place.counted_back(self.len(), self.bounded_len()), parts)
     }
 }
 
