@@ -153,7 +153,8 @@ fn of_made<G: Primitives>(
     begin: impl for<'s> FnOnce(Job<'_, 's, G>, G::Slice<'s>) -> Result<()>,
 ) -> Result<()> {
     made.check(G::MOST_ARRAYS)?;
-    check_known(on_device::length_of(made)?.is_some() || output.length().is_some())?;
+    let is_bounded = made.arrays.iter().any(|array| array.length().is_some());
+    check_known(is_bounded || !made.lengths.is_empty() || output.length().is_some())?;
     if rows.count() == 0 || (rows.items() == 0 && !rows.reduces()) {
         return Ok(());
     }

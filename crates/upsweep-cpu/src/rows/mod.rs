@@ -10,6 +10,7 @@ mod blocks;
 mod kernels;
 mod made;
 mod scan;
+mod short;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +28,7 @@ use crate::simd::strided::{SharedOutput, copy_strided};
 use crate::team::lock;
 use blocks::{Block, Blocks};
 use kernels::{ByOperator, ColumnKernels, ColumnTree, Columns, Order};
+use short::{ShortRows, fold_short_rows};
 
 /// Items of a row, at least, that is read along memory by the kernels of one array: a call of theirs costs some tens of nanoseconds.
 const LONG_ROW: usize = 512;
@@ -81,7 +83,6 @@ impl Cpu {
                 each(&context, rows.count(), &total);
                 return;
             }
-            let kernels = ByOperator { level: context.level, operator: *operator };
             let write = |at: usize, stride: isize, totals: &[U::Acc]| {
                 if stride == 1 {
                     // SAFETY: as above.
@@ -97,6 +98,11 @@ impl Cpu {
                     unsafe { output.write(at, U::from_acc(init(*total))) };
                 }
             };
+            if O::COMMUTATIVE && rows.step() == Some([1, 0]) {
+                fold_rows(&context, items, &rows, *operator, &write);
+                return;
+            }
+            let kernels = ByOperator { level: context.level, operator: *operator };
             fold_columns::<T, U::Acc>(&context, items, &rows, &kernels, &write);
         })
     }
@@ -231,6 +237,36 @@ fn deal_out_with<S>(
             }
             work(own.get_or_insert_with(keep), task);
         }
+    });
+}
+
+/// Items of the short rows that a thread takes at once.
+const ITEMS_OF_TASK: usize = 1 << 14;
+
+/// Writes the value of each row, which are short and lie along memory.
+fn fold_rows<T, A, O>(
+    context: &ExecutionContext<'_>,
+    items: &[T],
+    rows: &Rows,
+    operator: O,
+    write: &(dyn Fn(usize, isize, &[A]) + Sync),
+) where
+    T: Widen<A>,
+    A: Element,
+    O: Operator<A>,
+{
+    let inner = rows.across.last().copied().unwrap_or(RowAxis { len: 1, input: 0, output: 0 });
+    let width = (ITEMS_OF_TASK / rows.items()).clamp(1, inner.len);
+    let of_inner = inner.len.div_ceil(width);
+    let tasks = rows.count() / inner.len * of_inner;
+    let totals = || vec![operator.padding(); width];
+    deal_out_with(context, tasks, &totals, &|totals: &mut Vec<A>, task| {
+        let number = task % of_inner * width;
+        let [first, to] = rows.row(task / of_inner * inner.len + number);
+        let totals = &mut totals[..width.min(inner.len - number)];
+        let short = ShortRows { items, first, step: inner.input, len: rows.items() };
+        fold_short_rows(context.level, short, operator, totals);
+        write(to, inner.output, totals);
     });
 }
 

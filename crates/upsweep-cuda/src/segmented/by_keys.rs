@@ -91,7 +91,8 @@ fn selection<'a>(
     let types = gpu.types_of_made(&recipe, &signature)?;
     let words = [&Recipe::words_of_runs(items)[..], &types.values.handed()].concat();
     let arrays = [keys];
-    let inputs = Inputs { arrays: &arrays, anywhere: &arrays, words: &words, items, length };
+    let inputs =
+        Inputs { arrays: &arrays, anywhere: &arrays, lengths: &[], words: &words, items, length };
     let job = Job { types, inputs, init: None };
     let form = Form::of_selection(Selecting::Segments { long });
     let beside = [to.count.pointer(), offsets.pointer()];
