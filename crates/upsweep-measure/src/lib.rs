@@ -1,6 +1,7 @@
 //! How fast reductions and scans are, and what makes them so.
 //!
-//! - [`mod@bench`] times primitives in turns with the limit of the device; [`bench::feeding`] many small sums.
+//! - [`mod@bench`] times primitives in turns with the limit of the device; [`bench::feeding`] many small sums,
+//!   [`bench::Bench::run_rows`] rows along the axes of an array.
 //! - [`baseline`] keeps a program, and compares a later one with it.
 //! - [`tune`] finds what a device does best, for its profile.
 //! - [`ladder`] times the seven classic steps of a sum on a GPU.

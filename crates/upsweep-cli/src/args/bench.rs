@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::ArgPredicate;
 use upsweep::{Dtype, InstructionSet};
 
 use upsweep::any::Op;
@@ -46,6 +47,11 @@ device knows (chain*10). The time is the host's, from the first call until all a
 wgpu), streams (in eight in turn, by CUDA), graph (captured once, by CUDA). The limit is the device's own time for the same
 operations, one after another: what is missing to 100 % of it are gaps in which the device waits for the host.
 
+With --rows each row is about rows of one length, which --n items make (what is over is left out): 'rows' lie along memory, the last
+axis of an array of two dimensions, 'columns' across it, along axis 0. reduce leaves a value for each, which counts as written; the limit
+is as above. Some rows of every result are compared with the reference, 2^20 items or two rows at least. Records end with
+axis and length. On a GPU the time is that of the host's clock, in calls one behind another; the limit's is as above.
+
 With --energy rows end with the joules of a call, 10^9 bytes by joule, and the watts that the device drew in
 a pause right behind. They are those of the counters of the whole device, everything else on it included: of an
 NVIDIA GPU by NVML, of all CPUs of the machine by RAPL, which often the administrator alone may read. Calls
@@ -58,6 +64,7 @@ Examples:
   upsweep bench --device cpu,wgpu:0 --op exclusive_scan --n 2^26 --strategy all
   upsweep bench --device wgpu:0 --op exclusive_scan --n 2^26 --profile
   upsweep bench --device cuda:0,wgpu:0 --feeding
+  upsweep bench --op reduce,inclusive_scan --n 2^26 --rows 8,32,128,1000 --csv rows.csv
   upsweep bench --op reduce --n 2^14,2^24 --save before; … ; upsweep bench --compare before
   upsweep bench --op all --dtype all --n 2^14,2^20 --strategy all --isa all --csv record.csv";
 
@@ -74,7 +81,12 @@ pub(crate) struct BenchArguments {
     pub(crate) operator: Op,
 
     /// Types, between commas; or all
-    #[arg(long, value_name = "LIST", default_value = "u32,f32")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "u32,f32",
+        default_value_if("rows", ArgPredicate::IsPresent, "f32")
+    )]
     pub(crate) dtype: Names<Dtype>,
 
     /// Type to combine in, and type of a scan's output
@@ -82,7 +94,12 @@ pub(crate) struct BenchArguments {
     pub(crate) acc: Option<Dtype>,
 
     /// Numbers of items, between commas: integers, or powers such as 2^26
-    #[arg(long, value_name = "LIST", default_value = "2^10,2^16,2^22,2^26")]
+    #[arg(
+        long,
+        value_name = "LIST",
+        default_value = "2^10,2^16,2^22,2^26",
+        default_value_if("rows", ArgPredicate::IsPresent, "2^26")
+    )]
     pub(crate) n: Lengths,
 
     /// Devices, between commas; auto; or all
@@ -132,6 +149,17 @@ pub(crate) struct BenchArguments {
         ],
     )]
     pub(crate) feeding: Option<Lengths>,
+
+    /// Measure instead rows of each of these lengths, along memory and across it: --n items of type --dtype,
+    /// 2^26 of f32 unless said
+    #[arg(
+        long,
+        value_name = "LIST",
+        num_args = 0..=1,
+        default_missing_value = "8,32,128,1000,2^14,2^20",
+        conflicts_with_all = ["feeding", "strategy", "profile", "energy", "save", "compare"],
+    )]
+    pub(crate) rows: Option<Lengths>,
 
     #[command(flatten)]
     pub(crate) energy: EnergyArguments,

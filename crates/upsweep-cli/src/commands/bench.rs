@@ -32,9 +32,16 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<()> {
     arguments.guard.save.as_deref().map_or(Ok(()), baseline::check_name)?;
     let options = options(arguments);
     let bench = Bench::new(&options)?;
-    let width = if bench.has_gpus() { GPU_WIDTH } else { WIDTH };
-    let mut report = Report::new(arguments, width, bench.columns())?;
-    let wrong = bench.run(&mut |row| report.row(row))?;
+    // Rows have no strategies of a GPU's.
+    let width = if bench.has_gpus() && arguments.rows.is_none() { GPU_WIDTH } else { WIDTH };
+    arguments.rows.as_ref().map_or(Ok(()), |lengths| bench.check_rows(&lengths.0))?;
+    let columns = if arguments.rows.is_some() { Columns::Rows } else { bench.columns() };
+    let mut report = Report::new(arguments, width, columns)?;
+    let tell = &mut |row: &Row<'_>| report.row(row);
+    let wrong = match &arguments.rows {
+        Some(lengths) => bench.run_rows(&lengths.0, tell)?,
+        None => bench.run(tell)?,
+    };
     report.record.finish()?;
     if wrong > 0 {
         return Err(Failure::Mismatch(wrong));

@@ -1,5 +1,6 @@
 //! The tests that start the program `upsweep`, in one program of their own.
 
+mod bench_rows;
 mod common;
 mod compaction;
 mod edges;

@@ -117,7 +117,10 @@ impl Job<'_> {
 }
 
 /// The row of a setup, unless it cannot be.
-fn outcome(setup: &Setup, row: impl FnOnce(&Device) -> upsweep::Result<Outcome>) -> Outcome {
+pub(super) fn outcome(
+    setup: &Setup,
+    row: impl FnOnce(&Device) -> upsweep::Result<Outcome>,
+) -> Outcome {
     match &setup.device {
         Ok(device) => row(device).unwrap_or_else(|error| Outcome::refused(error.to_string())),
         Err(reason) => Outcome::refused(reason.clone()),

@@ -3,6 +3,7 @@
 use upsweep::RecordingProfile;
 use upsweep::explain::Quartiles;
 
+use super::axes::RowsOf;
 use crate::csv_fields::{micros, quoted};
 use crate::energy::Energy;
 use crate::error::Result;
@@ -21,6 +22,8 @@ pub enum Columns {
     Profiles,
     /// What a call takes of a device's energy.
     Energy,
+    /// Along which axis rows lie, and how long they are.
+    Rows,
 }
 
 impl Columns {
@@ -30,6 +33,7 @@ impl Columns {
             Self::Plain => "",
             Self::Profiles => ",dispatch,workgroups,bytes,lower_us,upper_us",
             Self::Energy => ",joules,gb_per_joule,idle_watts",
+            Self::Rows => ",axis,length",
         };
         format!("{COLUMNS}{more}")
     }
@@ -40,6 +44,7 @@ impl Columns {
             Self::Plain => String::new(),
             Self::Profiles => ",,,,,".to_owned(),
             Self::Energy => row.energy_numbers().map(|number| format!(",{number}")).concat(),
+            Self::Rows => row.rows_words().map(|word| format!(",{word}")).concat(),
         }
     }
 }
@@ -57,6 +62,8 @@ pub struct Row<'a> {
     pub dtype: &'a str,
     /// How many items there are.
     pub n: usize,
+    /// Which rows they make, if they do.
+    pub rows: Option<RowsOf>,
     /// The strategy that was asked for, or chosen.
     pub strategy: &'a str,
     /// Times, if the result is right.
@@ -113,6 +120,12 @@ impl Row<'_> {
         });
         let whole = record("whole", profile.whole, Default::default(), ",".to_owned());
         launches.chain([whole]).collect()
+    }
+
+    /// The axis and the length of rows; empty where items make none.
+    pub fn rows_words(&self) -> [String; 2] {
+        let words = |rows: RowsOf| [rows.axis.name().to_owned(), rows.length.to_string()];
+        self.rows.map_or_else(Default::default, words)
     }
 
     /// Joules of a call, GB by joule and watts without work; empty where they are not known.

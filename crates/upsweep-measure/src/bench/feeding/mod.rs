@@ -91,6 +91,7 @@ fn rows_of<'a>(
             op: name,
             dtype: "u32",
             n,
+            rows: None,
             strategy,
             times: outcome.times,
             profile: None,
