@@ -154,6 +154,39 @@ fn a_cpu_is_measured_and_its_rows_make_the_same_page() {
 }
 
 #[test]
+fn rows_along_axes_have_a_figure() {
+    let place = Place::new();
+    let bench = "bench --device cpu --op reduce,inclusive_scan --n 2^12 --rows 2,16,100 --samples 1 --csv rows.csv";
+    place.run(bench).text();
+    place.run("report --from rows.csv -o page.html --figures figures").text();
+    let page = String::from_utf8(place.read("page.html")).expect("text");
+    check_alone(&page);
+    let rows = place.read("rows.csv");
+    let read = data(&page);
+    assert_eq!(check_rows("rows", &read, [&rows[..]].into_iter()), 2 * 2 * 3);
+    // They are no arrays of 2^12 items in other figures and tables.
+    assert_eq!(read["bench"].as_array().map(Vec::len), Some(0));
+    assert!(!page.contains("id=\"length-") && page.contains("No job was measured against a limit"));
+    let names = ["rows-reduce-f32-4096", "rows-inclusive-scan-f32-4096"];
+    for name in names {
+        let text = String::from_utf8(place.read(&format!("figures/{name}.svg"))).expect("text");
+        check_alone(&text);
+        for line in [">rows</text>", ">columns</text>", ">items of a row</text>", "2¹² f32"] {
+            assert!(text.contains(line), "{line} is not in {name}");
+        }
+    }
+    let Some(dom) = browse(&place, &["--dump-dom".to_owned()]) else { return };
+    let dom = String::from_utf8(dom).expect("text");
+    assert_eq!(data(&dom), read);
+    for name in names {
+        let table = dom.split_once(&format!("id=\"{name}-table\"")).expect("a table").1;
+        let table = table.split_once("</table>").expect("its end").0;
+        assert_eq!(table.matches("<tr>").count(), 1 + 2 * 3, "{table}");
+        assert_eq!(table.matches(">columns</td>").count(), 3, "{table}");
+    }
+}
+
+#[test]
 fn what_cannot_be_shown_leaves_nothing_behind() {
     let place = Place::new();
     let bench = "device,op,dtype,n,strategy,median_us,min_us,max_us,gbps,limit_gbps,pct_of_limit,first_call_us,checked\n";

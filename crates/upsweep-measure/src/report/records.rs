@@ -27,6 +27,11 @@ pub(crate) struct BenchRow {
     /// Records with profiles have a row for each launch too, which belongs to the row before.
     #[serde(default, skip_serializing)]
     dispatch: Option<String>,
+    /// Of rows along an axis, how they lie and how long they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) axis: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) length: Option<u64>,
 }
 
 /// A row of `tune --csv`.
@@ -68,6 +73,8 @@ pub(crate) struct LadderRow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct Data {
     pub(crate) bench: Vec<BenchRow>,
+    /// Those of `bench --rows`.
+    pub(crate) rows: Vec<BenchRow>,
     pub(crate) tune: Vec<TuneRow>,
     pub(crate) ladder: Vec<LadderRow>,
 }
@@ -89,8 +96,11 @@ impl Data {
         let (bench, tune, ladder) =
             (has("first_call_us"), has("threads_per_workgroup"), has("step_speedup"));
         if bench {
-            let rows: Vec<BenchRow> = rows(&mut reader)?;
-            self.bench.extend(rows.into_iter().filter(|row| row.dispatch.is_none()));
+            let rows = rows::<BenchRow>(&mut reader)?.into_iter();
+            let (along, whole): (Vec<_>, Vec<_>) =
+                rows.filter(|row| row.dispatch.is_none()).partition(|row| row.axis.is_some());
+            self.bench.extend(whole);
+            self.rows.extend(along);
         } else if tune {
             self.tune.extend(rows::<TuneRow>(&mut reader)?);
         } else if ladder {
@@ -103,7 +113,10 @@ impl Data {
 
     /// Whether there is nothing.
     pub(crate) fn is_empty(&self) -> bool {
-        self.bench.is_empty() && self.tune.is_empty() && self.ladder.is_empty()
+        self.bench.is_empty()
+            && self.rows.is_empty()
+            && self.tune.is_empty()
+            && self.ladder.is_empty()
     }
 }
 
@@ -158,6 +171,13 @@ impl BenchRow {
     /// Whether a time was measured, and of a right result.
     pub(crate) fn is_right(&self) -> bool {
         self.checked == "ok" && self.median_us.is_some()
+    }
+
+    /// The rates of the slowest and of the fastest sample: they are to the median as their times are.
+    pub(crate) fn spread(&self) -> Option<(f64, f64)> {
+        let rate =
+            |us: Option<f64>| Some(self.gbps? * self.median_us? / us.filter(|us| *us > 0.0)?);
+        rate(self.max_us).zip(rate(self.min_us))
     }
 
     /// The primitive, and from where to where it was timed if that is not the rule.

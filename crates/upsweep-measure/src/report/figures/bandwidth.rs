@@ -84,11 +84,7 @@ fn panel(op: &str, dtype: &str, device: &str, rows: &[&BenchRow]) -> Plot {
         vec![Series { name: format!("limit: {}", limit(op)), look: Look::Limit, points: limits }];
     for (number, (name, cells)) in ranked.into_iter().enumerate() {
         let point = |(&n, row): (&u64, &&BenchRow)| {
-            let gbps = row.gbps?;
-            // The fastest and the slowest sample are to the median as their times are.
-            let rate = |us: Option<f64>| Some(gbps * row.median_us? / us.filter(|us| *us > 0.0)?);
-            let spread = rate(row.max_us).zip(rate(row.min_us));
-            Some(Point { x: n as f64, y: gbps, spread })
+            Some(Point { x: n as f64, y: row.gbps?, spread: row.spread() })
         };
         let points = cells.iter().filter_map(point).collect();
         series.push(Series { name: name.to_owned(), look: Look::Line(number), points });

@@ -4,6 +4,7 @@ mod bandwidth;
 mod crossover;
 mod ladder;
 mod roofline;
+mod rows;
 mod strategies;
 mod workgroup_sizes;
 
@@ -29,6 +30,11 @@ pub(crate) fn all(data: &Data, names: &Names) -> Vec<Part> {
             title: "Bandwidth against length",
             figures: bandwidth::figures(data, names),
             missing: "No job was measured at three lengths or more.",
+        },
+        Part {
+            title: "Rows of an array",
+            figures: rows::figures(data, names),
+            missing: "No rows along an axis were measured at three lengths or more: bench --rows records them.",
         },
         Part {
             title: "CPU against GPU",
