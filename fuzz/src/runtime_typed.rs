@@ -1,7 +1,7 @@
 //! Problems of numbers whose types are values: every operator of the library on every pair of types, by kernels that are compiled in it.
 
 use upsweep::any::{AnyArray, AnyView, AnyViewMut, Op, Reduce, Scalar, Scan, combined_in, holds};
-use upsweep::{Bounds, Direction, Dtype, Number, bf16, f16};
+use upsweep::{Array, Bounds, Device, Direction, Dtype, Number, bf16, f16};
 use upsweep_testing::{Guarded, Input, POISONS, Sample, assert_same};
 
 use crate::input_bytes::InputBytes;
@@ -82,6 +82,26 @@ pub(crate) fn assert_same_value(found: Option<Scalar>, expected: Option<Scalar>,
     with_dtype!(found.dtype(), T => {
         assert_same(found.get::<T>().as_slice(), expected.get::<T>().as_slice(), context);
     });
+}
+
+/// Panics if the items are not the same; all NaNs are.
+pub(crate) fn assert_same_array(found: AnyArray, expected: AnyArray, context: &str) {
+    assert_eq!(found.dtype(), expected.dtype(), "{context}");
+    with_dtype!(found.dtype(), T => {
+        let items = |array: AnyArray| array.into_typed::<T>().and_then(Array::into_vec);
+        let [found, expected] = [found, expected].map(|array| items(array).expect("in host memory"));
+        assert_same(&found, &expected, context);
+    });
+}
+
+/// An array of the items with these bytes.
+pub(crate) fn array_of_bytes(dtype: Dtype, bytes: &[u8]) -> AnyArray {
+    with_dtype!(dtype, T => {
+        let item = |bytes| Scalar::from_bytes(dtype, bytes).and_then(|item| item.get::<T>());
+        let items = bytes.chunks(dtype.size()).map(|bytes| item(bytes).expect("a number"));
+        let items: Vec<T> = items.collect();
+        Array::from_slice(&Device::cpu(), &items).expect("memory").into()
+    })
 }
 
 /// One of the operators that `is_allowed`, and a type of items that it is for.

@@ -35,7 +35,7 @@ fn a_target_is_tried_for_some_time() {
 
 #[test]
 fn an_input_is_run_again() {
-    for target in ["reduce", "scan", "streams", "compact"] {
+    for target in ["reduce", "scan", "streams", "compact", "axes"] {
         for input in ["00", "0700ff17", "0102030405060708090a0b0c0d0e0f"] {
             let done = driver(&format!("--target {target} --input {input}"));
             assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
@@ -48,5 +48,5 @@ fn what_is_not_known_is_said() {
     let done = driver("--target sort");
     assert!(!done.status.success());
     let said = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(said, "there is no such target; known are reduce scan streams compact\n");
+    assert_eq!(said, "there is no such target; known are reduce scan streams compact axes\n");
 }
