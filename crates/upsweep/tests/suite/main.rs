@@ -6,6 +6,8 @@ mod annotated;
 #[cfg(feature = "any")]
 mod any;
 #[cfg(feature = "any")]
+mod any_axes;
+#[cfg(feature = "any")]
 mod any_select;
 mod auto;
 mod axes;
