@@ -28,8 +28,8 @@ pub(super) fn fold_short_rows<T, A, O>(
     O: Operator<A>,
 {
     match rows.len {
-        ..=8 => isa::run(level, FoldShortRows::<_, _, _, 8> { rows, operator, totals }),
-        ..=32 => isa::run(level, FoldShortRows::<_, _, _, 32> { rows, operator, totals }),
+        0..=8 => isa::run(level, FoldShortRows::<_, _, _, 8> { rows, operator, totals }),
+        9..=32 => isa::run(level, FoldShortRows::<_, _, _, 32> { rows, operator, totals }),
         _ => isa::run(level, FoldShortRows::<_, _, _, LANES> { rows, operator, totals }),
     }
 }
