@@ -518,7 +518,7 @@ fn chunks_with_a_length_on_the_device() {
             let there = Array::from_slice(of, &chunk).expect("memory");
             let length = Array::from_slice(of, &[len as u64]).expect("memory");
             let chunk = || there.view().with_length(&length).expect("a view");
-            let mut taken = |next: &mut dyn FnMut(ViewMut<'_, u32>, ViewMut<'_, u64>)| {
+            let taken = |next: &mut dyn FnMut(ViewMut<'_, u32>, ViewMut<'_, u64>)| {
                 if turn % 2 == 0 {
                     let (mut output, mut count) = (vec![7u32; room], [7u64]);
                     next((&mut output).into(), (&mut count[..]).into());
