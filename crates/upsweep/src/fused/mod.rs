@@ -199,7 +199,7 @@ pub trait Fused<'a>: Copy {
     /// [`View::shape`](crate::View::shape).
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless the shape has as many items as there are.
+    /// [`Error::Shape`](crate::Error::Shape) unless the shape has as many items as there are, and for items whose number only a GPU knows.
     fn shape(self, shape: impl AsRef<[usize]>) -> Result<NdFused<Self>> {
         NdFused::packed(self, shape.as_ref())
     }

@@ -39,8 +39,7 @@ impl<E> NdFused<E> {
     where
         E: Fused<'a>,
     {
-        items.check()?;
-        let layout = axes::packed(shape, items.len())?;
+        let layout = axes::packed(shape, known_len(&items)?)?;
         Ok(Self { items, layout })
     }
 
@@ -53,7 +52,8 @@ impl<E> NdFused<E> {
     /// - `start`: the number of the first item.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless there is a stride for each dimension and every item is among those.
+    /// [`Error::Shape`](crate::Error::Shape) unless there is a stride for each dimension and every item is among those, and for items whose
+    /// number only a GPU knows.
     ///
     /// # Examples
     /// ```
@@ -72,8 +72,7 @@ impl<E> NdFused<E> {
     where
         E: Fused<'a>,
     {
-        items.check()?;
-        let layout = axes::strided(shape.as_ref(), strides, start, items.len())?;
+        let layout = axes::strided(shape.as_ref(), strides, start, known_len(&items)?)?;
         Ok(Self { items, layout })
     }
 
@@ -128,6 +127,15 @@ impl<E: Copy> NdFused<E> {
     pub fn axes(&self, axes: &[isize]) -> Result<FusedAlong<E>> {
         let axes = Axes::new(axes, self.layout.axes.len(), false)?;
         Ok(FusedAlong { of: self.clone(), axes })
+    }
+}
+
+/// How many items there are, of which the host knows the number.
+fn known_len<'a>(items: &impl Fused<'a>) -> Result<usize> {
+    items.check()?;
+    match items.bounded_len() {
+        None => Ok(items.len()),
+        Some(_) => Err(axes::unknown_length()),
     }
 }
 
