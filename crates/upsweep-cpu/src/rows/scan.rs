@@ -1,9 +1,10 @@
 //! Scans of rows: long rows along memory by the kernels of one array, all others as columns of blocks, group by group.
 
 use core::ops::Range;
+use std::sync::Mutex;
 
 use fearless_simd::{Level, Simd};
-use upsweep_core::summation::{GROUP, GROUPS, ROWS, TILE, TILES};
+use upsweep_core::summation::{GROUP, GROUPS, ROWS, TILE, TILES, WINDOW};
 use upsweep_core::{
     Backend, Bounds, Direction, Element, Flipped, Operator, Result, Rows, Scan, Widen,
 };
@@ -14,6 +15,7 @@ use super::{LONG_ROW, TASKS_OF_THREAD, deal_out_with, each};
 use crate::device::{Cpu, ExecutionContext};
 use crate::isa::{self, Kernel};
 use crate::simd::strided::SharedOutput;
+use crate::team::lock;
 
 /// Items of a column that are scanned before they are written: a block of them stays in the first-level cache.
 const PIECE: usize = GROUP * 16;
@@ -230,12 +232,12 @@ impl<A: Element> Levels<A> {
         Self { groups, lines, tiles, window, tile, line, into, total }
     }
 
-    fn begin(&mut self, width: usize, into: A) {
+    fn begin(&mut self, into: &[A]) {
         for values in
             [&mut self.window, &mut self.tile, &mut self.line, &mut self.into, &mut self.total]
         {
             values.clear();
-            values.resize(width, into);
+            values.extend_from_slice(into);
         }
         [&mut self.groups, &mut self.lines, &mut self.tiles]
             .into_iter()
@@ -305,58 +307,134 @@ fn scan_columns<T, U>(
     T: Element,
     U: Element,
 {
-    let bytes = size_of::<T>().max(size_of::<U>());
-    let blocks = Blocks::new(rows, bytes, context.team.threads() * TASKS_OF_THREAD);
+    let (bytes, threads) = (size_of::<T>().max(size_of::<U>()), context.team.threads());
+    let wide = Blocks::new(rows, bytes, 1);
+    let windows = rows.items().div_ceil(WINDOW);
+    let has_windows = wide.count() < threads && windows > 1;
+    let blocks = match has_windows {
+        true => wide,
+        false => Blocks::new(rows, bytes, threads * TASKS_OF_THREAD),
+    };
+    let call = Call { level: context.level, items, blocks: &blocks, output, of, kernels };
     let scratch = || Scratch { buffer: Vec::new(), prefixes: Vec::new(), levels: Levels::new() };
-    deal_out_with(context, blocks.count(), &scratch, &|own, number| {
-        let block = blocks.block(number);
-        scan_block(context.level, items, &blocks, &block, output, of, kernels, own);
+    if !has_windows {
+        deal_out_with(context, blocks.count(), &scratch, &|own, number| {
+            let block = blocks.block(number);
+            let into = vec![of.into; block.width];
+            call.scan(&block, 0..blocks.items, &into, own);
+        });
+        return;
+    }
+    // Few long columns are read twice: first for the totals of windows, all but the last.
+    let window = |task: usize| {
+        let first = task % windows * WINDOW;
+        (task / windows, first..blocks.items.min(first + WINDOW))
+    };
+    let into: Vec<Mutex<Vec<U::Acc>>> =
+        (0..blocks.count() * windows).map(|_| Mutex::new(Vec::new())).collect();
+    deal_out_with(context, into.len(), &scratch, &|own, task| {
+        let (number, range) = window(task);
+        if range.end < blocks.items {
+            let total = call.total(&blocks.block(number), range, own);
+            lock(&into[task + 1]).into_iter().for_each(|mut known| known.clone_from(&total));
+        }
+    });
+    let mut into: Vec<Vec<U::Acc>> =
+        into.into_iter().map(|known| known.into_inner().unwrap_or_default()).collect();
+    for (number, of_block) in into.chunks_mut(windows).enumerate() {
+        of_block[0] = vec![of.into; blocks.block(number).width];
+        for next in 1..windows {
+            let (known, others) = of_block.split_at_mut(next);
+            kernels.combine(&known[next - 1], &mut others[0]);
+        }
+    }
+    deal_out_with(context, into.len(), &scratch, &|own, task| {
+        let (number, range) = window(task);
+        call.scan(&blocks.block(number), range, &into[task], own);
     });
 }
 
-#[allow(clippy::too_many_arguments, reason = "it is the body of a loop")]
-fn scan_block<T: Element, U: Element>(
+/// What is scanned where and how.
+struct Call<'a, T, U: Element> {
     level: Level,
-    items: &[T],
-    blocks: &Blocks,
-    block: &Block,
-    output: &SharedOutput<'_, U>,
-    of: &Scanned<U::Acc>,
-    kernels: &dyn ScanKernels<T, U::Acc, U>,
-    own: &mut Scratch<T, U::Acc, U>,
-) {
-    let width = block.width;
-    let is_exact = kernels.order() == Order::Exact;
-    own.levels.begin(width, of.into);
-    for tile in (0..blocks.items).step_by(TILE) {
-        let tile: Range<usize> = tile..blocks.items.min(tile + TILE);
-        let columns = blocks.columns(level, items, block, tile.clone(), &mut own.buffer);
-        for piece in (0..columns.len).step_by(PIECE) {
-            let piece = piece..columns.len.min(piece + PIECE);
-            if own.prefixes.len() < PIECE * width {
-                own.prefixes.resize(PIECE * width, U::from_acc(of.into));
+    items: &'a [T],
+    blocks: &'a Blocks,
+    output: &'a SharedOutput<'a, U>,
+    of: &'a Scanned<U::Acc>,
+    kernels: &'a dyn ScanKernels<T, U::Acc, U>,
+}
+
+impl<T: Element, U: Element> Call<'_, T, U> {
+    /// The total of a whole window of each column of a block, in the order of a scan.
+    fn total(
+        &self,
+        block: &Block,
+        window: Range<usize>,
+        own: &mut Scratch<T, U::Acc, U>,
+    ) -> Vec<U::Acc> {
+        let Self { level, items, blocks, kernels, .. } = *self;
+        let mut total = vec![kernels.padding(); block.width];
+        let mut neighbours = ColumnTree::new();
+        for tile in window.clone().step_by(TILE) {
+            let tile = tile..window.end.min(tile + TILE);
+            let columns = blocks.columns(level, items, block, tile, &mut own.buffer);
+            if kernels.order() == Order::Exact {
+                kernels.fold(columns, &mut total);
+                continue;
             }
-            for first in piece.clone().step_by(GROUP) {
-                let at = (first - piece.start) * width;
-                let levels = &mut own.levels;
-                kernels.scan_group(Group {
-                    columns,
-                    first,
-                    into: &mut levels.into,
-                    total: &mut levels.total,
-                    output: &mut own.prefixes[at..at + GROUP * width],
-                    exclusive: of.exclusive,
-                });
-                if !is_exact && first + GROUP <= columns.len {
-                    levels.next::<T>(kernels);
+            for k in 0..columns.len {
+                kernels.widen(columns.row(k), &mut total);
+                neighbours.push(&mut total, kernels);
+            }
+        }
+        if kernels.order() != Order::Exact {
+            neighbours.total(&mut total, kernels);
+        }
+        total
+    }
+
+    /// Scans items of these numbers, whole windows but for the last, of each column of a block, `into` coming into them.
+    fn scan(
+        &self,
+        block: &Block,
+        range: Range<usize>,
+        into: &[U::Acc],
+        own: &mut Scratch<T, U::Acc, U>,
+    ) {
+        let Self { level, items, blocks, output, of, kernels } = *self;
+        let width = block.width;
+        let is_exact = kernels.order() == Order::Exact;
+        own.levels.begin(into);
+        for tile in range.clone().step_by(TILE) {
+            let tile: Range<usize> = tile..range.end.min(tile + TILE);
+            let columns = blocks.columns(level, items, block, tile.clone(), &mut own.buffer);
+            for piece in (0..columns.len).step_by(PIECE) {
+                let piece = piece..columns.len.min(piece + PIECE);
+                if own.prefixes.len() < PIECE * width {
+                    own.prefixes.resize(PIECE * width, U::from_acc(of.into));
                 }
+                for first in piece.clone().step_by(GROUP) {
+                    let at = (first - piece.start) * width;
+                    let levels = &mut own.levels;
+                    kernels.scan_group(Group {
+                        columns,
+                        first,
+                        into: &mut levels.into,
+                        total: &mut levels.total,
+                        output: &mut own.prefixes[at..at + GROUP * width],
+                        exclusive: of.exclusive,
+                    });
+                    if !is_exact && first + GROUP <= columns.len {
+                        levels.next::<T>(kernels);
+                    }
+                }
+                if let Some(value) = of.first.filter(|_| tile.start + piece.start == 0) {
+                    own.prefixes[..width].fill(U::from_acc(value));
+                }
+                let range = tile.start + piece.start..tile.start + piece.end;
+                // SAFETY: nobody else has these items of the block.
+                unsafe { blocks.write(level, &own.prefixes, block, range, output) };
             }
-            if let Some(value) = of.first.filter(|_| tile.start + piece.start == 0) {
-                own.prefixes[..width].fill(U::from_acc(value));
-            }
-            let range = tile.start + piece.start..tile.start + piece.end;
-            // SAFETY: the block's places are those of no other block, and the block is this thread's.
-            unsafe { blocks.write(level, &own.prefixes, block, range, output) };
         }
     }
 }
