@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use upsweep_core::{Dtype, Kind, Language, Recipe, Result, SegmentedBy};
+use upsweep_core::{Dtype, Error, Kind, Language, Recipe, Result, SegmentedBy};
 use upsweep_gpu::segmented::Beside;
 use upsweep_gpu::{Form, GpuDevice, ScanOptions, Segmentation, Selecting, select};
 
@@ -27,7 +27,7 @@ const NUMBER_BYTES: u64 = 16;
 pub(super) struct To<'a> {
     unique: Slice<'a>,
     count: Slice<'a>,
-    pub(super) values: Slice<'a>,
+    values: Slice<'a>,
 }
 
 impl<'a> To<'a> {
@@ -35,31 +35,36 @@ impl<'a> To<'a> {
     pub(super) fn of(
         beside: &Beside<Slice<'a>>,
         values: Slice<'a>,
-        items: u64,
+        inputs: &Inputs<'_>,
         options: &ScanOptions,
     ) -> Option<Self> {
-        let is = beside.reduces && beside.marks.by == SegmentedBy::Keys;
+        // There are as many keys as the one length says, and not as many as follow from it.
+        let is =
+            beside.reduces && beside.marks.by == SegmentedBy::Keys && inputs.lengths.is_empty();
         let free = *options == ScanOptions::default();
         let (unique, count) = (beside.unique?, beside.count?);
-        (is && free && items >= LEAST_ITEMS).then_some(Self { unique, count, values })
+        (is && free && inputs.items >= LEAST_ITEMS).then_some(Self { unique, count, values })
     }
 }
 
-/// The launches of both steps.
+/// The launches of both steps; none if there is no memory for the offsets, which one scan does without.
 pub(super) fn ready<'a>(
     gpu: &Arc<Gpu>,
     workspace: &mut Workspace,
-    job: Job<'_, 'a>,
+    job: &Job<'_, 'a>,
     keys: Slice<'a>,
     to: &To<'a>,
-) -> Result<[Ready; 2]> {
-    let Job { types, inputs, init } = job;
+) -> Result<Option<[Ready; 2]>> {
+    let Job { ref types, inputs, init } = *job;
     let items = inputs.items;
     let long = u32::try_from(items).is_err();
     let offset: Kind = if long { Dtype::U64 } else { Dtype::U32 }.into();
     let room = NUMBER_BYTES + (items + 1) * offset.size() as u64;
     let known = workspace.offsets.take().filter(|offsets| offsets.bytes() >= room);
-    let offsets = known.map_or_else(|| Buffer::zeros(gpu, room).map(Arc::new), Ok)?;
+    let offsets = match known.map_or_else(|| Buffer::zeros(gpu, room).map(Arc::new), Ok) {
+        Err(Error::OutOfMemory { .. }) => return Ok(None),
+        offsets => offsets?,
+    };
     workspace.offsets = Some(Arc::clone(&offsets));
     let selection = selection(gpu, workspace, keys, (inputs.length, items, long), to, &offsets)?;
 
@@ -70,11 +75,11 @@ pub(super) fn ready<'a>(
         reduces: true,
         is_bounded: true,
     };
-    let types = Types { cut: Some(Cut { of, long }), ..types };
+    let types = Types { cut: Some(Cut { of, long }), ..types.clone() };
     let beside = [offsets.pointer() + NUMBER_BYTES, items, 0, 0, offsets.pointer()];
     let job = Job { types, inputs, init };
     let sums = super::by_offsets::ready(gpu, workspace, job, (&beside, items), to.values)?;
-    Ok([selection, sums.keeping(&offsets)])
+    Ok(Some([selection, sums.keeping(&offsets)]))
 }
 
 /// The launch that writes keys of runs, their number, and the offsets.

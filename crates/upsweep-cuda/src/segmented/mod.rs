@@ -48,10 +48,12 @@ impl BindSegmented for Gpu {
         if output.items == 0 {
             return Ok(Bound::new(None, None, arrays));
         }
-        if let Some(to) = by_keys::To::of(beside, output, inputs.items, options) {
-            let job = Job { types: types.of_length(inputs.length.is_some()), inputs, init };
-            let ready = by_keys::ready(self, workspace, job, marks[0], &to)?;
-            return Ok(Bound::new(ready, None, arrays));
+        if let Some(to) = by_keys::To::of(beside, output, &inputs, options) {
+            let types = types.clone().of_length(inputs.is_bounded());
+            let job = Job { types, inputs, init };
+            if let Some(ready) = by_keys::ready(self, workspace, &job, marks[0], &to)? {
+                return Ok(Bound::new(ready, None, arrays));
+            }
         }
         let mut cut = cut(beside, form.direction, inputs.items);
         let is_bounded = inputs.length.is_some();
