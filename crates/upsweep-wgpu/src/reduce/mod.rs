@@ -523,14 +523,21 @@ impl<'a> Arrays<'a> {
     /// The bindings of a window, and where items begin in each: those of the window, or all where they are read anywhere.
     ///
     /// # Errors
-    /// [`Error::Buffer`] if an array that is read anywhere is longer than a binding.
+    /// [`Error::Buffer`] if a window, or an array that is read anywhere, is longer than a binding.
     pub(crate) fn bound(&self, gpu: &Gpu, window: &Window) -> Result<Bound<'a>> {
         let (alignment, most) = (gpu.facts.alignment, gpu.facts.binding_bytes);
         let mut starts = [0; MOST_ARRAYS];
         let mut bindings = Vec::with_capacity(MOST_ARRAYS + 3);
         let in_order = self.inputs.arrays.iter().zip(&self.kinds);
         let in_order = in_order.map(|(slice, &kind)| {
-            Ok((slice, slice.window(kind, alignment, window.first, window.items)))
+            let own = slice.window(kind, alignment, window.first, window.items);
+            let reason = || {
+                format!("{} items of {kind} must fit in a binding of {most} bytes", window.items)
+            };
+            match own.bytes <= most {
+                true => Ok((slice, own)),
+                false => Err(Error::Buffer { reason: reason() }),
+            }
         });
         let anywhere = self.inputs.anywhere.iter().zip(&self.anywhere);
         let anywhere = anywhere.map(|(slice, &kind)| {

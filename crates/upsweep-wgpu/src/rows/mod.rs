@@ -478,9 +478,8 @@ fn made<'a>(
     inputs: &'a Inputs<'a>,
     items: Range<u64>,
 ) -> Result<reduce::Bound<'a>> {
-    let (count, most) = (items.end - items.start, gpu.facts.binding_bytes);
-    let fits = |count: &u32| u64::from(*count) * (types.item.size() as u64) < most;
-    let fitting = u32::try_from(count).ok().filter(fits);
+    let count = items.end - items.start;
+    let fitting = u32::try_from(count).ok();
     let count = fitting.ok_or_else(|| too_long(gpu, count, types.item))?;
     let window = Window { first: items.start, items: count, offset: 0, bytes: 0, start: 0 };
     reduce::Arrays::of(types, inputs).bound(gpu, &window)
