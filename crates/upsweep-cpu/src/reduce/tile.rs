@@ -191,8 +191,11 @@ where
 }
 
 #[inline(always)]
-pub(crate) fn fold_lanes<A: Element, O: Operator<A>>(mut lanes: [A; LANES], operator: &O) -> A {
-    let mut half = LANES / 2;
+pub(crate) fn fold_lanes<A: Element, O: Operator<A>, const COUNT: usize>(
+    mut lanes: [A; COUNT],
+    operator: &O,
+) -> A {
+    let mut half = COUNT / 2;
     while half > 0 {
         for lane in 0..half {
             lanes[lane] = operator.combine(lanes[lane], lanes[lane + half]);

@@ -5,6 +5,7 @@ use upsweep_core::summation::LANES;
 use upsweep_core::{Element, Operator, Widen};
 
 use crate::isa::{self, Kernel};
+use crate::reduce::tile::fold_lanes;
 
 /// Rows that are neighbours on one axis, each of `len` neighbouring items.
 #[derive(Clone, Copy)]
@@ -27,6 +28,7 @@ pub(super) fn fold_short_rows<T, A, O>(
     A: Element,
     O: Operator<A>,
 {
+    // As few lanes of padding as three kernels allow: one vector, four of them, and a whole tile's.
     match rows.len {
         0..=8 => isa::run(level, FoldShortRows::<_, _, _, 8> { rows, operator, totals }),
         9..=32 => isa::run(level, FoldShortRows::<_, _, _, 32> { rows, operator, totals }),
@@ -81,28 +83,5 @@ where
             }
         }
     }
-    fold_half::<A, O, USED, 64>(&mut lanes, operator);
-    fold_half::<A, O, USED, 32>(&mut lanes, operator);
-    fold_half::<A, O, USED, 16>(&mut lanes, operator);
-    fold_half::<A, O, USED, 8>(&mut lanes, operator);
-    fold_half::<A, O, USED, 4>(&mut lanes, operator);
-    fold_half::<A, O, USED, 2>(&mut lanes, operator);
-    fold_half::<A, O, USED, 1>(&mut lanes, operator);
-    lanes[0]
+    fold_lanes(lanes, operator)
 }
-
-/// The first `HALF` lanes with as many behind them, if there are more lanes.
-#[inline(always)]
-fn fold_half<A, O, const USED: usize, const HALF: usize>(lanes: &mut [A; USED], operator: &O)
-where
-    A: Element,
-    O: Operator<A>,
-{
-    if HALF < USED {
-        for lane in 0..HALF {
-            lanes[lane] = operator.combine(lanes[lane], lanes[lane + HALF]);
-        }
-    }
-}
-
-const _: () = assert!(LANES == 128);
