@@ -8,4 +8,3 @@ inline void find_some(const Inputs& inputs, u64 length, u64 indices) {
         tell(inputs, NOTHING_TO_GATHER, indices, 0);
     }
 }
-

@@ -1,3 +1,5 @@
+// How many items there are, where one length in the device's memory says it.
+
 /// The number of items, no more than the bound.
 inline u64 items_within(const Inputs& inputs, u64 bound) {
     const u64 length = *inputs.length;
@@ -6,4 +8,3 @@ inline u64 items_within(const Inputs& inputs, u64 bound) {
     }
     return within_bound(inputs, length, bound);
 }
-

@@ -122,7 +122,7 @@ pub fn reduce_axes(device: &Device, rows: &AnyAlong<'_>, problem: &Reduce) -> Re
         let made = kernel.kernel.result(value, item, problem.init);
         let made = made.map(|made| mean_of(problem.op, made, of_row));
         made.unwrap_or_else(|error| {
-            failed = Some(error);
+            failed.get_or_insert(error);
             Scalar::of_bytes(acc, &[0; 8])
         })
     })?;
