@@ -376,9 +376,11 @@ impl Written {
             (false, false) => Some(include_str!("../scan/write_whole.wgsl")),
         });
         parts.retain(|text| !text.is_empty());
+        // Of a fused input an access is one item, though it be less than a word.
+        let least = if types.made.is_some() { 1 } else { 4 };
         Shader {
             types: types.clone(),
-            width: (vector * types.item.size() as u32).max(4),
+            width: (vector * types.item.size() as u32).max(least),
             out_width: (self.vector * types.output.size() as u32).max(4),
             constants,
             parts,
