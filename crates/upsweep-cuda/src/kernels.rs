@@ -202,13 +202,24 @@ fn kinds_of_rows() -> Vec<Rows> {
     ]
 }
 
-/// Sums of all recipes that make numbers of floats.
-fn made_of_floats() -> Vec<Types> {
+/// All recipes that make numbers of floats.
+fn recipes_of_floats() -> impl Iterator<Item = Recipe> {
     let float = Kind::Number(Dtype::F32);
-    let is = |recipe: &Recipe| recipe.item == float && recipe.written.is_none();
-    let all = recipes().into_iter().filter(is);
+    recipes().into_iter().filter(move |recipe| recipe.item == float && recipe.written.is_none())
+}
+
+/// Sums of what they make.
+fn made_of_floats() -> Vec<Types> {
     let sum = testing::signature::<f32, f32, f32, _>(&Sum);
-    all.map(|recipe| Types::of_made(&recipe, &sum).expect("it has a text")).collect()
+    let sum = |recipe| Types::of_made(&recipe, &sum).expect("it has a text");
+    recipes_of_floats().map(sum).collect()
+}
+
+/// Searches among what some of them make.
+fn found_of_floats() -> impl Iterator<Item = Types> {
+    let search = (Dtype::F32, Extreme::Smallest);
+    let found = move |recipe| Types::of_position_made(&recipe, search, "cuda:0");
+    recipes_of_floats().step_by(2).map(move |recipe| found(recipe).expect("it has a text"))
 }
 
 #[test]
@@ -218,6 +229,7 @@ fn reductions_of_rows_compile() {
     all.push(Types::of_position(f32::DTYPE, Extreme::Largest));
     all.push(Types::of_position(u8::DTYPE, Extreme::Smallest));
     all.extend(made_of_floats());
+    all.extend(found_of_floats());
     for types in &all {
         for rows in kinds_of_rows() {
             for address in [0, 4] {

@@ -95,15 +95,15 @@ impl ErasedOperator {
         };
         Self { name: O::NAME, text, function, values: OperatorValues::of(operator) }
     }
+}
 
-    /// The error for an operator without a text.
-    pub fn untranslated(&self, language: Language) -> Error {
-        let language = match language {
-            Language::Wgsl => "WGSL",
-            _ => "CUDA C++",
-        };
-        Error::OperatorUntranslated { operator: self.name, language }
-    }
+/// The error for an operator of this name without a text.
+pub(crate) fn untranslated(operator: &'static str, language: Language) -> Error {
+    let language = match language {
+        Language::Wgsl => "WGSL",
+        _ => "CUDA C++",
+    };
+    Error::OperatorUntranslated { operator, language }
 }
 
 /// The types of a call, and its operator.

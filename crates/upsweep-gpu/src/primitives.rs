@@ -100,6 +100,20 @@ pub trait GpuDevice: Send + Sync + Sized {
         Ok(types)
     }
 
+    /// The types of such a search among numbers that are made by a recipe.
+    ///
+    /// # Errors
+    /// Those of [`Types::of_position_made`] and of [`check`](GpuDevice::check).
+    fn types_of_position_made(
+        &self,
+        recipe: &Recipe,
+        search: (Dtype, Extreme),
+    ) -> Result<Types<Self::Syntax>> {
+        let types = Types::of_position_made(recipe, search, self.id())?;
+        self.check(&types)?;
+        Ok(types)
+    }
+
     /// The same items, borrowed for less long.
     fn reborrow<'a, 'b: 'a>(slice: Self::Slice<'b>) -> Self::Slice<'a>;
 

@@ -114,9 +114,43 @@ pub fn reduce_made<G: Primitives>(
         return reduce(gpu, workspace, nothing, rows, output, problem, options);
     }
     let types = gpu.types_of_made(made.recipe, &problem.signature)?;
-    let rows = &ordered(rows, &types)?;
+    fold_made(gpu, workspace, made, rows, output, (types, problem.init), options)
+}
+
+/// Where in each row of numbers that are made its extreme is; likewise.
+///
+/// # Errors
+/// As [`position`] and [`reduce_made`].
+pub fn position_made<G: Primitives>(
+    gpu: &Arc<G>,
+    workspace: &mut G::Workspace,
+    made: &Ingredients<'_, G::Slice<'_>>,
+    rows: &Rows,
+    output: ErasedTarget<'_, G::Slice<'_>>,
+    search: (Dtype, Extreme),
+    options: &RowsOptions,
+) -> Result<()> {
+    if rows.items() == 0 {
+        let nothing = ErasedSource::Host(&NOTHING, 0..0);
+        return position(gpu, workspace, nothing, rows, output, search, options);
+    }
+    let types = gpu.types_of_position_made(made.recipe, search)?;
+    fold_made(gpu, workspace, made, rows, output, (types, None), options)
+}
+
+/// Writes what is found of each row of items that are made, of which there are some.
+fn fold_made<G: Primitives>(
+    gpu: &Arc<G>,
+    workspace: &mut G::Workspace,
+    made: &Ingredients<'_, G::Slice<'_>>,
+    rows: &Rows,
+    output: ErasedTarget<'_, G::Slice<'_>>,
+    types_and_init: (Types<G::Syntax>, Init),
+    options: &RowsOptions,
+) -> Result<()> {
+    let rows = &ordered(rows, &types_and_init.0)?;
     let way = way(gpu, rows, options, false)?;
-    of_made(gpu, made, rows, output, (types, problem.init), |job, output| {
+    of_made(gpu, made, rows, output, types_and_init, |job, output| {
         gpu.begin(&gpu.bind_rows_reduction(workspace, job, rows, way, output)?)
     })
 }
@@ -159,7 +193,7 @@ fn of_made<G: Primitives>(
         return Ok(());
     }
     let items = output.len();
-    let output = written(gpu, rows, output, types.output)?;
+    let output = written(gpu, rows, output, types.of_row())?;
     let uploaded = on_device::upload_all(gpu, made)?;
     let slices = on_device::stored_all::<G>(made, &uploaded)?;
     let words = [made.words, &types.values.handed()].concat();

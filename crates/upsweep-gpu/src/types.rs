@@ -3,6 +3,7 @@
 use upsweep_core::{Dtype, Extreme, Kind, Recipe, Result, SegmentedBy};
 
 use crate::bits::check;
+use crate::erased::untranslated;
 use crate::layout::field_names;
 use crate::{FusedInput, Held, Op, OperatorValues, Scalar, Signature, Syntax, WORD, packed_type};
 
@@ -79,8 +80,8 @@ impl<S: Syntax> Types<S> {
     /// [`Error::ElementUnsupported`](upsweep_core::Error::ElementUnsupported) for types that kernels do not have, and those of
     /// [`OperatorValues::check`].
     pub fn checked(signature: &Signature, device: &str) -> Result<Self> {
-        let operator = &signature.operator;
-        let types = Self::of(signature).ok_or_else(|| operator.untranslated(S::LANGUAGE))?;
+        let operator = signature.operator.name;
+        let types = Self::of(signature).ok_or_else(|| untranslated(operator, S::LANGUAGE))?;
         signature.item.check(device)?;
         types.check_results(signature, device)?;
         Ok(types)
@@ -91,13 +92,10 @@ impl<S: Syntax> Types<S> {
     /// # Errors
     /// Those of [`checked`](Self::checked).
     pub fn checked_of_made(recipe: &Recipe, signature: &Signature, device: &str) -> Result<Self> {
-        let opaque = recipe.parameters.iter().filter(|kind| **kind == Kind::Opaque);
-        for kind in recipe.arrays.iter().chain(&recipe.anywhere).chain(opaque) {
-            check(*kind, device, &kind.to_string())?;
-        }
-        let operator = &signature.operator;
-        let types =
-            Self::of_made(recipe, signature).ok_or_else(|| operator.untranslated(S::LANGUAGE))?;
+        check_recipe(recipe, device)?;
+        let operator = signature.operator.name;
+        let types = Self::of_made(recipe, signature);
+        let types = types.ok_or_else(|| untranslated(operator, S::LANGUAGE))?;
         types.check_results(signature, device)?;
         Ok(types)
     }
@@ -116,6 +114,31 @@ impl<S: Syntax> Types<S> {
             item => item,
         });
         Self::new(item.into(), acc, acc, Op::First(extreme), OperatorValues::none(acc))
+    }
+
+    /// The same among numbers that are made by a recipe, for a device of this id.
+    ///
+    /// # Errors
+    /// [`Error::ElementUnsupported`](upsweep_core::Error::ElementUnsupported) for what kernels do not have, and
+    /// [`Error::OperatorUntranslated`](upsweep_core::Error::OperatorUntranslated) for a function without a text.
+    pub fn of_position_made(
+        recipe: &Recipe,
+        (item, extreme): (Dtype, Extreme),
+        device: &str,
+    ) -> Result<Self> {
+        check_recipe(recipe, device)?;
+        let own = Self::of_position(item, extreme);
+        let made = FusedInput::of(recipe, own.op.clone(), None, S::LANGUAGE);
+        let (made, op) = made.ok_or_else(|| untranslated(own.op.name(), S::LANGUAGE))?;
+        Ok(Self { item: recipe.widest(), op, made: Some(made), ..own })
+    }
+
+    /// Of what is written of a row: a position, or an item of the output.
+    pub fn of_row(&self) -> Kind {
+        match self.op {
+            Op::First(_) => Dtype::U64.into(),
+            _ => self.output,
+        }
     }
 
     /// The types of a scan of words in the place of these, where both give the same.
@@ -282,4 +305,13 @@ impl<S: Syntax> Types<S> {
         };
         [item, name(self.acc), stored]
     }
+}
+
+/// Checks that kernels can have the arrays of a recipe, and be handed its parameters.
+fn check_recipe(recipe: &Recipe, device: &str) -> Result<()> {
+    let opaque = recipe.parameters.iter().filter(|kind| **kind == Kind::Opaque);
+    for kind in recipe.arrays.iter().chain(&recipe.anywhere).chain(opaque) {
+        check(*kind, device, &kind.to_string())?;
+    }
+    Ok(())
 }

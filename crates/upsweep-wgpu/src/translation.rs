@@ -30,7 +30,7 @@ use crate::scan::{self, Lies, Scanning};
 use crate::shader::{Cut, Shader, Types};
 use crate::{ladder, launch_sizes, litmus, probe, rows};
 use upsweep_gpu::layout::width_of;
-use upsweep_gpu::{Copying, Form, Segmentation, Signature};
+use upsweep_gpu::{Copying, Form, Op, Segmentation, Signature};
 use upsweep_testing::rotation;
 
 /// If it is `required`, a run without `spirv-val` fails.
@@ -841,6 +841,7 @@ fn rows_of_arrays() {
         types::<u32, u32, u32, _>(Last),
         Types::of_position(Dtype::F32, Extreme::Largest),
     ]);
+    all.extend(own::found_of_floats());
     for (device, types) in
         DEVICES.into_iter().flat_map(|device| all.iter().map(move |of| (device, of)))
     {
@@ -856,7 +857,7 @@ fn rows_of_arrays() {
                 rows::fold_shader(types, Some(&shape), rows, false, "fold_parts"),
                 rows::fold_shader(types, None, rows, false, "fill_rows"),
             ];
-            if types != &all[all.len() - 1] {
+            if !matches!(types.op, Op::First(_)) {
                 let (form, _) = form(number, true);
                 let shape = rows::scan_shape(&facts, types, rows, asked);
                 let out_vector = shape.out_vector(rows, types.output.size(), asked.address);

@@ -2,7 +2,9 @@
 
 use std::sync::Mutex;
 
-use upsweep_core::{Element, Make, Operator, Reduce, Result, RowAxis, Rows, Scan, Widen};
+use upsweep_core::{
+    Element, Extreme, Make, Number, Operator, Reduce, Result, RowAxis, Rows, Scan, Widen,
+};
 
 use super::deal_out;
 use crate::device::Cpu;
@@ -129,6 +131,26 @@ impl Cpu {
         let nothing = U::from_acc(problem.operator.identity());
         self.of_packs(input, rows, output, nothing, &|cpu, made, rows, values| {
             cpu.reduce_rows(made, rows, values, problem)
+        })
+    }
+
+    /// Writes where in each row of numbers that are made its extreme is, `u64::MAX` of a row without items.
+    ///
+    /// # Errors
+    /// As [`reduce_rows`](Cpu::reduce_rows).
+    #[inline(never)]
+    pub fn position_rows_made<M: Make<Item: Number>>(
+        &self,
+        input: M,
+        rows: &Rows,
+        output: &mut [u64],
+        extreme: Extreme,
+    ) -> Result<()> {
+        if rows.items() == 0 {
+            return self.position_rows::<M::Item>(&[], rows, output, extreme);
+        }
+        self.of_packs(input, rows, output, u64::MAX, &|cpu, made, rows, places| {
+            cpu.position_rows(made, rows, places, extreme)
         })
     }
 

@@ -11,7 +11,7 @@ use core::ops::Range;
 use std::sync::Arc;
 
 use upsweep_core::summation::TILES;
-use upsweep_core::{Bounds, Direction, Dtype, Error, Kind, Result, RowAxis, Rows, RowsStrategy};
+use upsweep_core::{Bounds, Direction, Error, Kind, Result, RowAxis, Rows, RowsStrategy};
 use upsweep_gpu::{BindRows, Copying, Form, Init, Op, RowsFacts, RowsShape};
 use wgpu::{BindingResource, BufferUsages};
 
@@ -633,15 +633,7 @@ impl<'a> Call<'a> {
     }
 
     fn stored_size(&self) -> u64 {
-        stored(self.types).size() as u64
-    }
-}
-
-/// What a reduction writes of a row.
-fn stored(types: &Types) -> Kind {
-    match types.op {
-        Op::First(_) => Kind::Number(Dtype::U64),
-        _ => types.output,
+        self.types.of_row().size() as u64
     }
 }
 
@@ -678,7 +670,7 @@ impl BindRows for Gpu {
         if count == 0 {
             return Ok(Bound(Recording::of_nothing()));
         }
-        let call = Call::new(self, &types, rows, (&inputs, init), (output, stored(&types)))?;
+        let call = Call::new(self, &types, rows, (&inputs, init), (output, types.of_row()))?;
         if rows.items() == 0 {
             let launch = Launch {
                 shader: fold_shader(&types, None, rows, false, "fill_rows"),

@@ -102,15 +102,22 @@ fn made<A: Element, U: Element, O: Operator<A>>(recipe: &Recipe, operator: O) ->
     Types::of_made(recipe, &signature).expect("it can be composed")
 }
 
-/// Sums of all recipes that make numbers of floats.
-pub(super) fn made_of_floats() -> Vec<Types> {
+/// All recipes that make numbers of floats.
+fn recipes_of_floats() -> impl Iterator<Item = Recipe> {
     let float = Kind::Number(Dtype::F32);
-    let is = |recipe: &Recipe| recipe.item == float && recipe.written.is_none();
-    recipes()
-        .iter()
-        .filter(|&recipe| is(recipe))
-        .map(|recipe| made::<f32, f32, _>(recipe, Sum))
-        .collect()
+    recipes().into_iter().filter(move |recipe| recipe.item == float && recipe.written.is_none())
+}
+
+/// Sums of what they make.
+pub(super) fn made_of_floats() -> Vec<Types> {
+    recipes_of_floats().map(|recipe| made::<f32, f32, _>(&recipe, Sum)).collect()
+}
+
+/// Searches among what some of them make.
+pub(super) fn found_of_floats() -> impl Iterator<Item = Types> {
+    let search = (Dtype::F32, Extreme::Smallest);
+    let found = move |recipe| Types::of_position_made(&recipe, search, "none");
+    recipes_of_floats().step_by(2).map(move |recipe| found(recipe).expect("it has a text"))
 }
 
 #[test]
