@@ -267,6 +267,16 @@ pub(crate) trait ErasedGpu {
         extreme: Extreme,
     ) -> Result<()>;
 
+    /// The same of items that are made as they are read, numbers of type `item`.
+    fn position_rows_made(
+        &self,
+        made: &fused::Made<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        item: Dtype,
+        extreme: Extreme,
+    ) -> Result<()>;
+
     /// The items of each row.
     fn copy_rows(
         &self,

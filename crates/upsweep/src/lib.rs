@@ -65,7 +65,7 @@
 //! | one value of all items | [`reduce`], [`reduce_as`], [`mean`], [`argmin`], [`argmax`]; [`Reduce`] has start values |
 //! | all prefixes | [`inclusive_scan`], [`exclusive_scan`] and their `_into` and `_in_place` forms; [`Scan`] has start values and directions |
 //! | neighbours that are combined apart from others | [`Segments`], [`segmented_reduce`], [`segmented_scan`], [`segmented_argmin`], [`reduce_by_key`], [`inclusive_scan_by_key`] |
-//! | arrays of several dimensions, along some axes | [`View::shape`], [`NdView`], [`Along`], [`NdArray`]; of items that are made as they are read [`Fused::shape`]; [`transpose`] and strided copies |
+//! | arrays of several dimensions, along some axes | [`View::shape`], [`NdView`], [`Along`], [`NdArray`]; of a fused input [`Fused::shape`]; [`transpose`] and strided copies |
 //! | items that are kept, one behind another | [`select`], [`positions`], [`Fused::filter`] |
 //! | items that are kept, and the others behind them | [`partition`], [`partition3`] |
 //! | runs of neighbours that are the same | [`unique`], [`unique_by_key`], [`run_length_encode`] |
@@ -129,7 +129,7 @@ pub use fused::{
 };
 #[cfg(feature = "wgpu")]
 pub use gpu::{DispatchProfile, RecordingProfile};
-pub use nd::{Along, FusedAlong, NdArray, NdFused, NdView, NdViewMut, transpose};
+pub use nd::{Along, NdArray, NdItems, NdView, NdViewMut, transpose};
 /// The version of ndarray whose views are taken.
 #[cfg(feature = "ndarray")]
 pub use ndarray;

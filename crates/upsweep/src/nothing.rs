@@ -182,6 +182,17 @@ impl ErasedGpu for NoGpu {
         match self.0 {}
     }
 
+    fn position_rows_made(
+        &self,
+        _: &fused::Made<'_>,
+        _: &Rows,
+        _: ErasedItemsMut<'_>,
+        _: Dtype,
+        _: Extreme,
+    ) -> Result<()> {
+        match self.0 {}
+    }
+
     fn copy_rows(
         &self,
         _: ErasedItems<'_>,

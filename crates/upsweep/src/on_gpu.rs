@@ -500,6 +500,21 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         rows::position(self.gpu(), &mut workspace, input, rows, output, (item, extreme), &options)
     }
 
+    fn position_rows_made(
+        &self,
+        made: &fused::Made<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+        item: Dtype,
+        extreme: Extreme,
+    ) -> Result<()> {
+        let (output, options) = (target(self, output)?, self.options().into());
+        let (mut workspace, search) = (G::Workspace::default(), (item, extreme));
+        with_ingredients(self, made, |made| {
+            rows::position_made(self.gpu(), &mut workspace, made, rows, output, search, &options)
+        })
+    }
+
     fn copy_rows(
         &self,
         input: ErasedItems<'_>,

@@ -123,17 +123,6 @@ impl<'a, T> View<'a, T> {
         self.len() == 0
     }
 
-    /// Checks that the host knows how many items there are.
-    pub(crate) fn check_known(&self) -> Result<()> {
-        match &self.items {
-            Items::Device(range) if range.is_bounded() => {
-                let reason = "the items have a length that only the device knows".to_owned();
-                Err(Error::Buffer { reason })
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// The GPU that they are on, if they are on one that is known.
     pub(crate) fn home(&self) -> Option<Device> {
         match &self.items {

@@ -90,7 +90,7 @@ impl RowsKernel {
 /// # Ok::<(), upsweep::Error>(())
 /// ```
 pub fn reduce_axes(device: &Device, rows: &AnyAlong<'_>, problem: &Reduce) -> Result<AnyNdArray> {
-    let (input, shape) = (&rows.view, rows.reduced_shape());
+    let (input, shape) = (&rows.array, rows.reduced_shape());
     let (item, count) = (input.dtype(), shape.iter().product());
     problem.check(item)?;
     let home = &*device.at_home(|| input.items.home());
@@ -167,7 +167,7 @@ fn reduced_into(
     output: AnyNdViewMut<'_>,
     problem: &Reduce,
 ) -> Result<()> {
-    let (input, item) = (&rows.view, rows.dtype());
+    let (input, item) = (&rows.array, rows.dtype());
     problem.check(item)?;
     let (found, wanted) = (output.dtype(), problem.result(item));
     if found != wanted {
@@ -197,7 +197,7 @@ fn positions_into(
     op: Op,
 ) -> Result<()> {
     let extreme = if op == Op::ArgMax { Extreme::Largest } else { Extreme::Smallest };
-    let AnyNdView { items, layout } = &rows.view;
+    let AnyNdView { items, layout } = &rows.array;
     let to_rows = rows.axes.reduced(layout, &output.layout)?;
     let mut output = output.items;
     match device.kind().erased() {
@@ -240,7 +240,7 @@ pub fn scan_axes(
     out: Dtype,
     problem: &Scan,
 ) -> Result<AnyNdArray> {
-    let input = &rows.view;
+    let input = &rows.array;
     problem.check(input.dtype(), out)?;
     let home = &*device.at_home(|| input.items.home());
     let mut output = AnyNdArray::new(AnyArray::with_any(home, out, input.len())?, input.shape())?;
@@ -270,7 +270,7 @@ fn scanned_into(
     output: AnyNdViewMut<'_>,
     problem: &Scan,
 ) -> Result<()> {
-    let AnyNdView { items, layout } = &rows.view;
+    let AnyNdView { items, layout } = &rows.array;
     let (item, out) = (items.dtype(), output.dtype());
     problem.check(item, out)?;
     let to_rows = rows.axes.scanned(layout, &output.layout)?;

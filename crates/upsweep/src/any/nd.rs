@@ -4,8 +4,8 @@ use upsweep_core::Layout;
 
 use super::array::AnyArray;
 use super::view::{AnyView, AnyViewMut};
-use crate::nd::axes::{self, Axes};
-use crate::{Dtype, NdArray, NdView, NdViewMut, Number, Result};
+use crate::nd::axes;
+use crate::{Along, Dtype, NdArray, NdItems, NdView, NdViewMut, Number, Result};
 
 /// Items of a type that is a value as an array of several dimensions, to read, without copying: as [`NdView`].
 ///
@@ -18,25 +18,13 @@ use crate::{Dtype, NdArray, NdView, NdViewMut, Number, Result};
 /// assert_eq!(sums.into_typed::<u64>()?.to_vec()?, [251, 257]);
 /// # Ok::<(), upsweep::Error>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct AnyNdView<'a> {
-    pub(super) items: AnyView<'a>,
-    pub(super) layout: Layout,
-}
+pub type AnyNdView<'a> = NdItems<AnyView<'a>>;
 
 /// Items of a type that is a value as an array of several dimensions, to be overwritten: as [`NdViewMut`].
-#[derive(Debug)]
-pub struct AnyNdViewMut<'a> {
-    pub(super) items: AnyViewMut<'a>,
-    pub(super) layout: Layout,
-}
+pub type AnyNdViewMut<'a> = NdItems<AnyViewMut<'a>>;
 
-/// The rows of an array along some of its axes, of [`AnyNdView::axis`] and [`AnyNdView::axes`]: as [`Along`](crate::Along).
-#[derive(Clone, Debug)]
-pub struct AnyAlong<'a> {
-    pub(super) view: AnyNdView<'a>,
-    pub(super) axes: Axes,
-}
+/// The rows of an array along some of its axes, of [`axis`](NdItems::axis) and [`axes`](NdItems::axes).
+pub type AnyAlong<'a> = Along<AnyView<'a>>;
 
 impl<'a> AnyView<'a> {
     /// The items as an array of this shape, in C order: see [`View::shape`](crate::View::shape).
@@ -44,7 +32,7 @@ impl<'a> AnyView<'a> {
     /// # Errors
     /// Those of [`View::shape`](crate::View::shape).
     pub fn shape(self, shape: impl AsRef<[usize]>) -> Result<AnyNdView<'a>> {
-        AnyNdView::packed(self, shape.as_ref())
+        NdItems::packed(self, shape.as_ref())
     }
 }
 
@@ -54,96 +42,14 @@ impl<'a> AnyViewMut<'a> {
     /// # Errors
     /// Those of [`View::shape`](crate::View::shape).
     pub fn shape(self, shape: impl AsRef<[usize]>) -> Result<AnyNdViewMut<'a>> {
-        AnyNdViewMut::packed(self, shape.as_ref())
+        NdItems::packed(self, shape.as_ref())
     }
 }
 
 impl<'a> AnyNdView<'a> {
-    // Not generic, so that callers do not compile it.
-    fn packed(items: AnyView<'a>, shape: &[usize]) -> Result<Self> {
-        items.check_known().map_err(|_| axes::unknown_length())?;
-        let layout = axes::packed(shape, items.len())?;
-        Ok(Self { items, layout })
-    }
-
-    fn at_strides(
-        items: AnyView<'a>,
-        shape: &[usize],
-        strides: &[isize],
-        start: usize,
-    ) -> Result<Self> {
-        items.check_known().map_err(|_| axes::unknown_length())?;
-        let layout = axes::strided(shape, strides, start, items.len())?;
-        Ok(Self { items, layout })
-    }
-
-    /// Items of this shape at these strides: see [`NdView::strided`].
-    ///
-    /// # Errors
-    /// Those of [`NdView::strided`].
-    pub fn strided(
-        view: impl Into<AnyView<'a>>,
-        shape: impl AsRef<[usize]>,
-        strides: &[isize],
-        start: usize,
-    ) -> Result<Self> {
-        Self::at_strides(view.into(), shape.as_ref(), strides, start)
-    }
-
     /// The type of the items.
     pub fn dtype(&self) -> Dtype {
         self.items.dtype()
-    }
-
-    /// The length of each dimension.
-    pub fn shape(&self) -> Vec<usize> {
-        self.layout.shape()
-    }
-
-    /// For each dimension, how many items of memory lie between two neighbours.
-    pub fn strides(&self) -> Vec<isize> {
-        self.layout.strides()
-    }
-
-    /// Number of items.
-    pub fn len(&self) -> usize {
-        self.layout.len()
-    }
-
-    /// Whether there are no items.
-    pub fn is_empty(&self) -> bool {
-        self.layout.is_empty()
-    }
-
-    /// The same items with the dimensions in another order: see [`NdView::permuted`].
-    ///
-    /// # Errors
-    /// Those of [`NdView::permuted`].
-    pub fn permuted(&self, order: &[usize]) -> Result<Self> {
-        Ok(Self { items: self.items, layout: axes::permuted(&self.layout, order)? })
-    }
-
-    /// The same items with the dimensions the other way round.
-    #[must_use]
-    pub fn transposed(&self) -> Self {
-        Self { items: self.items, layout: axes::transposed(&self.layout) }
-    }
-
-    /// The rows along one axis: see [`NdView::axis`].
-    ///
-    /// # Errors
-    /// Those of [`NdView::axis`].
-    pub fn axis(&self, axis: isize) -> Result<AnyAlong<'a>> {
-        self.axes(&[axis])
-    }
-
-    /// The rows along several axes: see [`NdView::axes`].
-    ///
-    /// # Errors
-    /// Those of [`NdView::axes`].
-    pub fn axes(&self, axes: &[isize]) -> Result<AnyAlong<'a>> {
-        let axes = Axes::new(axes, self.layout.axes.len(), false)?;
-        Ok(AnyAlong { view: self.clone(), axes })
     }
 
     /// The view with the type of its items.
@@ -156,79 +62,16 @@ impl<'a> AnyNdView<'a> {
 }
 
 impl AnyAlong<'_> {
-    /// The same rows, whose results have the axes with a length of 1: see [`Along::keepdims`](crate::Along::keepdims).
-    #[must_use]
-    pub fn keepdims(self) -> Self {
-        Self { axes: Axes { keepdims: true, ..self.axes }, ..self }
-    }
-
     /// The type of the items.
     pub fn dtype(&self) -> Dtype {
-        self.view.dtype()
-    }
-
-    /// The shape of a reduction.
-    pub fn reduced_shape(&self) -> Vec<usize> {
-        self.axes.reduced_shape(&self.view.layout)
+        self.array.dtype()
     }
 }
 
-impl<'a> AnyNdViewMut<'a> {
-    // Not generic, so that callers do not compile it.
-    fn packed(items: AnyViewMut<'a>, shape: &[usize]) -> Result<Self> {
-        items.check_known()?;
-        let layout = axes::packed(shape, items.len())?;
-        Ok(Self { items, layout })
-    }
-
-    fn at_strides(
-        items: AnyViewMut<'a>,
-        shape: &[usize],
-        strides: &[isize],
-        start: usize,
-    ) -> Result<Self> {
-        items.check_known()?;
-        let layout = axes::strided(shape, strides, start, items.len())?;
-        layout.check_apart()?;
-        Ok(Self { items, layout })
-    }
-
-    /// Items of this shape at these strides: see [`NdViewMut::strided`].
-    ///
-    /// # Errors
-    /// Those of [`NdViewMut::strided`].
-    pub fn strided(
-        view: impl Into<AnyViewMut<'a>>,
-        shape: impl AsRef<[usize]>,
-        strides: &[isize],
-        start: usize,
-    ) -> Result<Self> {
-        Self::at_strides(view.into(), shape.as_ref(), strides, start)
-    }
-
+impl AnyNdViewMut<'_> {
     /// The type of the items.
     pub fn dtype(&self) -> Dtype {
         self.items.dtype()
-    }
-
-    /// The length of each dimension.
-    pub fn shape(&self) -> Vec<usize> {
-        self.layout.shape()
-    }
-
-    /// For each dimension, how many items of memory lie between two neighbours.
-    pub fn strides(&self) -> Vec<isize> {
-        self.layout.strides()
-    }
-
-    /// Number of items.
-    pub fn len(&self) -> usize {
-        self.layout.len()
-    }
-
-    /// Whether there are no items.
-    pub fn is_empty(&self) -> bool {
-        self.layout.is_empty()
     }
 
     /// The same items with the dimensions in another order: see [`NdView::permuted`].
@@ -333,12 +176,6 @@ impl<'a, T: Number> From<NdView<'a, T>> for AnyNdView<'a> {
 impl<'a, T: Number> From<NdViewMut<'a, T>> for AnyNdViewMut<'a> {
     fn from(view: NdViewMut<'a, T>) -> Self {
         Self { items: view.items.into(), layout: view.layout }
-    }
-}
-
-impl<'a> From<&AnyNdView<'a>> for AnyNdView<'a> {
-    fn from(view: &AnyNdView<'a>) -> Self {
-        view.clone()
     }
 }
 

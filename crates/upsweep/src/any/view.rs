@@ -11,6 +11,7 @@ use crate::backend::wrong_device;
 use crate::erased::{ErasedItems, ErasedItemsMut};
 use crate::fused::{Source, Stored};
 use crate::nd::axes::unknown_length;
+use crate::nd::items::Sequence;
 use crate::view::{Items, ItemsMut};
 use crate::{Array, Device, Dtype, Error, Number, Result, View, ViewMut, memory};
 
@@ -173,14 +174,6 @@ impl<'a> AnyView<'a> {
         with_dtype!(self.dtype, T => Ok(self.typed::<T>()?.known(device)?.into()))
     }
 
-    /// Checks that the host knows how many items there are.
-    pub(super) fn check_known(&self) -> Result<()> {
-        match self.place {
-            Place::Host(_) => Ok(()),
-            Place::Device(range) => View::<u8>::of(Items::Device(range)).check_known(),
-        }
-    }
-
     /// The device where the items are, if that is known.
     pub(super) fn home(&self) -> Option<Device> {
         match self.place {
@@ -321,14 +314,6 @@ impl<'a> AnyViewMut<'a> {
         }
     }
 
-    /// Checks that the host knows how many items there are.
-    pub(super) fn check_known(&self) -> Result<()> {
-        match &self.place {
-            PlaceMut::Device(range) if range.is_bounded() => Err(unknown_length()),
-            _ => Ok(()),
-        }
-    }
-
     pub(super) fn bytes_mut(&mut self) -> Option<&mut [u8]> {
         match &mut self.place {
             PlaceMut::Host(bytes) => Some(bytes),
@@ -352,6 +337,26 @@ pub(super) fn on_host_mut<T>(view: ViewMut<'_, T>) -> Result<&mut [T]> {
     match view.items {
         ItemsMut::Host(items) => Ok(items),
         ItemsMut::Device(range) => Err(wrong_device(range.device(), "cpu")),
+    }
+}
+
+impl Sequence for AnyView<'_> {
+    fn known_len(&self) -> Result<usize> {
+        match self.place {
+            Place::Device(range) if range.is_bounded() => Err(unknown_length()),
+            _ => Ok(self.len()),
+        }
+    }
+}
+
+impl Sequence for AnyViewMut<'_> {
+    const IS_WRITTEN: bool = true;
+
+    fn known_len(&self) -> Result<usize> {
+        match self.place {
+            PlaceMut::Device(range) if range.is_bounded() => Err(unknown_length()),
+            _ => Ok(self.len()),
+        }
     }
 }
 

@@ -13,15 +13,16 @@ use core::ops::Range;
 use std::borrow::Cow;
 
 use upsweep_core::{
-    Arguments, Condition, Derivation, Derived, DeviceLength, DeviceLengths, Formula, Index, Make,
-    Parameter, Quotient, Recipe,
+    Arguments, Condition, Derivation, Derived, DeviceLength, DeviceLengths, Extreme, Formula,
+    Index, Make, Parameter, Quotient, Recipe, Rows,
 };
 
 use crate::backend::{Kind, ViewBackend, wrong_device};
+use crate::nd::rows;
 use crate::view::Items;
 use crate::{
-    Apply, Array, Device, Dtype, Element, Error, GatherIndex, NdFused, Operator, Reduce, Result,
-    Scan, Segments, View, ViewMut, Widen, cuda, gpu, memory, segmented,
+    Apply, Array, Device, Dtype, Element, Error, GatherIndex, NdItems, Number, Operator, Reduce,
+    Result, Scan, Segments, View, ViewMut, Widen, cuda, gpu, memory, segmented,
 };
 pub use filter::Filtered;
 pub(crate) use places::Place;
@@ -200,8 +201,78 @@ pub trait Fused<'a>: Copy {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) unless the shape has as many items as there are, and for items whose number only a GPU knows.
-    fn shape(self, shape: impl AsRef<[usize]>) -> Result<NdFused<Self>> {
-        NdFused::packed(self, shape.as_ref())
+    fn shape(self, shape: impl AsRef<[usize]>) -> Result<NdItems<Self>> {
+        NdItems::packed(self, shape.as_ref())
+    }
+
+    /// The items as an array of this shape at these strides, which begins with item `start`: see [`NdItems::strided`].
+    ///
+    /// # Errors
+    /// Those of [`NdItems::strided`].
+    ///
+    /// ```
+    /// use upsweep::{Device, Fused, Sum, counting};
+    /// // An antidiagonal of a table of three by three: 2, 4, 6.
+    /// let numbers = counting(0u32..9).with_strides([3], &[2], 2)?;
+    /// assert_eq!(numbers.axis(0)?.reduce(&Device::cpu(), Sum)?.to_vec()?, [12]);
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
+    fn with_strides(
+        self,
+        shape: impl AsRef<[usize]>,
+        strides: &[isize],
+        start: usize,
+    ) -> Result<NdItems<Self>> {
+        NdItems::strided(self, shape, strides, start)
+    }
+
+    /// Writes the value of each row.
+    #[doc(hidden)]
+    fn reduce_rows<U, O>(
+        &self,
+        device: &Device,
+        rows: &Rows,
+        output: ViewMut<'_, U>,
+        problem: &Reduce<U::Acc, O>,
+    ) -> Result<()>
+    where
+        Self::Item: Element + Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        rows::reduce_made(device, self, rows, output, problem)
+    }
+
+    /// Writes the prefixes of each row.
+    #[doc(hidden)]
+    fn scan_rows<U, O>(
+        &self,
+        device: &Device,
+        rows: &Rows,
+        output: ViewMut<'_, U>,
+        problem: &Scan<U::Acc, O>,
+    ) -> Result<()>
+    where
+        Self::Item: Element + Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        rows::scan_made(device, self, rows, output, problem)
+    }
+
+    /// Writes where in each row its extreme is.
+    #[doc(hidden)]
+    fn position_rows(
+        &self,
+        device: &Device,
+        rows: &Rows,
+        output: ViewMut<'_, u64>,
+        extreme: Extreme,
+    ) -> Result<()>
+    where
+        Self::Item: Number,
+    {
+        rows::position_made(device, self, rows, output, extreme)
     }
 
     /// Combines all items with `operator`, in their own type.
@@ -232,7 +303,7 @@ pub trait Fused<'a>: Copy {
         O: Operator<A>,
     {
         self.check()?;
-        let device = device.at_home(|| self.made().home());
+        let device = device.at_home(|| self.home());
         match device.kind() {
             Kind::Cpu(cpu) => cpu.reduce_made(self.on_host()?, problem),
             Kind::Wgpu(gpu) => gpu::reduce_made(gpu, &self.made(), problem),
@@ -345,7 +416,7 @@ pub trait Fused<'a>: Copy {
     {
         let output = output.into().fitted(self.len(), self.bound());
         check_output(self, &output)?;
-        let device = device.at_home(|| output.home().or_else(|| self.made().home()));
+        let device = device.at_home(|| output.home().or_else(|| self.home()));
         match device.kind() {
             Kind::Cpu(cpu) => cpu.scan_made(self.on_host()?, cpu.output(output)?, problem),
             Kind::Wgpu(gpu) => gpu::scan_made(gpu, &self.made(), output, problem),
@@ -407,7 +478,7 @@ pub trait Fused<'a>: Copy {
             made.recipe.written = Some(written);
             made
         };
-        let device = device.at_home(|| output.home().or_else(|| self.made().home()));
+        let device = device.at_home(|| output.home().or_else(|| self.home()));
         match device.kind() {
             Kind::Cpu(cpu) => {
                 let write = |prefix| function.apply((prefix,));
@@ -436,7 +507,7 @@ pub trait Fused<'a>: Copy {
         F: Apply<(A,), Output = U>,
     {
         let first = function.apply((problem.operator.identity(),));
-        let device = &*device.at_home(|| self.made().home());
+        let device = &*device.at_home(|| self.home());
         let mut output = Array::filled(device, self.len(), first)?;
         self.scan_map_into(device, &mut output, problem, function)?;
         Ok(output)
@@ -468,10 +539,19 @@ pub trait Fused<'a>: Copy {
         O: Operator<<Self::Item as Element>::Acc>,
     {
         let first = <Self::Item as Element>::from_acc(problem.operator.identity());
-        let device = &*device.at_home(|| self.made().home());
+        let device = &*device.at_home(|| self.home());
         let mut output = Array::filled(device, self.len(), first)?;
         self.scan_into(device, &mut output, problem)?;
         Ok(output)
+    }
+
+    /// The GPU on which the first array is that is on one.
+    #[doc(hidden)]
+    fn home(&self) -> Option<Device>
+    where
+        Self::Item: Element,
+    {
+        self.made().home()
     }
 
     /// The recipe of all items, and what it is for.
@@ -845,6 +925,53 @@ impl<'a, T: Element> Fused<'a> for View<'a, T> {
         O: Operator<U::Acc>,
     {
         crate::scan_into_with(device, *self, output, problem)
+    }
+
+    fn reduce_rows<U, O>(
+        &self,
+        device: &Device,
+        rows: &Rows,
+        output: ViewMut<'_, U>,
+        problem: &Reduce<U::Acc, O>,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        rows::reduce(device, *self, rows, output, problem)
+    }
+
+    fn scan_rows<U, O>(
+        &self,
+        device: &Device,
+        rows: &Rows,
+        output: ViewMut<'_, U>,
+        problem: &Scan<U::Acc, O>,
+    ) -> Result<()>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        rows::scan(device, *self, rows, output, problem)
+    }
+
+    fn position_rows(
+        &self,
+        device: &Device,
+        rows: &Rows,
+        output: ViewMut<'_, u64>,
+        extreme: Extreme,
+    ) -> Result<()>
+    where
+        T: Number,
+    {
+        rows::position(device, *self, rows, output, extreme)
+    }
+
+    fn home(&self) -> Option<Device> {
+        View::home(self)
     }
 }
 

@@ -1,52 +1,68 @@
 //! Calls along axes: each row is reduced, searched or scanned as an array of its own.
 
-use upsweep_core::{Extreme, Rows};
-use upsweep_gpu::{ErasedReduce, ErasedScan};
+use upsweep_core::Extreme;
 
 use super::axes::Axes;
-use super::{NdArray, NdView, NdViewMut};
-use crate::backend::{Kind, ViewBackend};
-use crate::erased::Erased;
+use super::{NdArray, NdItems, NdViewMut};
+use crate::backend::Kind;
 use crate::select::room;
 use crate::{
-    Array, Device, Element, Mean, Number, Operator, Reduce, Result, Scan, Sum, View, ViewMut, Widen,
+    Array, Device, Element, Fused, Mean, Number, Operator, Reduce, Result, Scan, Sum, Widen,
 };
 
-/// The rows of an array along some of its axes, of [`NdView::axis`] and [`NdView::axes`].
+/// The rows of an array along some of its axes, of [`NdItems::axis`] and [`NdItems::axes`].
 ///
 /// A row is an array: its result has, bit for bit, what the same call gives for that row alone, wherever it lies and however many rows
 /// there are.
 ///
 /// With [`Device::auto`] these calls go to the CPU unless an array is on a GPU.
 ///
+/// Rows of a fused input have the bits of an array that was made before. On a GPU each of its arrays is read once, an item at a time,
+/// and what is made is written nowhere. A CPU makes the items of some rows at once on each of its threads, 65,536 or one row if that
+/// is longer, which wait in that thread's cache.
+///
 /// ```
-/// use upsweep::{Device, View, Max};
+/// use upsweep::{Device, Fused, Max, View};
+///
+/// #[upsweep::function]
+/// fn distance(left: f32, right: f32) -> f32 {
+///     if left < right { right - left } else { left - right }
+/// }
+///
 /// let (device, items) = (Device::cpu(), [1.5f32, 0.5, -1.0, 4.0, 2.0, 8.0]);
 /// let rows = View::from(&items).shape([2, 3])?.axis(1)?;
 /// assert_eq!(rows.reduce(&device, Max)?.to_vec()?, [1.5, 8.0]);
 /// assert_eq!(rows.argmin(&device)?.to_vec()?, [2, 1]);
 /// assert_eq!(rows.keepdims().reduce(&device, Max)?.shape(), [2, 1]);
+///
+/// // Where two arrays differ most, and by how much on average: no difference is written.
+/// let others = [1.5f32, 1.0, -1.0, 5.0, 4.0, 8.0];
+/// let distances = View::from(&items).zip(View::from(&others)).map(distance {});
+/// let rows = distances.shape([2, 3])?.axis(1)?;
+/// assert_eq!(rows.argmax(&device)?.to_vec()?, [1, 1]);
+/// assert_eq!(rows.mean(&device)?.to_vec()?, [0.5 / 3.0, 1.0]);
 /// # Ok::<(), upsweep::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Along<'a, T> {
-    view: NdView<'a, T>,
-    axes: Axes,
+pub struct Along<E> {
+    pub(crate) array: NdItems<E>,
+    pub(crate) axes: Axes,
 }
 
-impl<'a, T> Along<'a, T> {
-    pub(super) fn new(view: NdView<'a, T>, axes: Axes) -> Self {
-        Self { view, axes }
-    }
-
+impl<E> Along<E> {
     /// The same rows, whose results have the axes with a length of 1, as numpy's `keepdims`. Scans have all axes anyway.
     #[must_use]
     pub fn keepdims(self) -> Self {
         Self { axes: Axes { keepdims: true, ..self.axes }, ..self }
     }
+
+    /// The shape of a reduction: that of the other axes; see [`keepdims`](Along::keepdims).
+    pub fn reduced_shape(&self) -> Vec<usize> {
+        self.axes.reduced_shape(&self.array.layout)
+    }
 }
 
-impl<T: Element> Along<'_, T> {
+impl<'a, E: Fused<'a, Item: Element>> Along<E> {
     /// Combines the items of each row with `operator`; results have the items' type.
     ///
     /// # Operator
@@ -60,7 +76,8 @@ impl<T: Element> Along<'_, T> {
     /// Reads the input once. Allocates the output, on the device. On a GPU it returns when the work has been begun.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the output cannot be allocated, and those of the device.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the output cannot be allocated, and those of the device; of a fused
+    /// input also those of [`Fused::reduce`].
     ///
     /// # Examples
     /// ```
@@ -74,10 +91,10 @@ impl<T: Element> Along<'_, T> {
     ///
     /// # Source
     /// As of [`reduce`](crate::reduce()), in the order of `docs/summation.md`.
-    pub fn reduce<O>(&self, device: &Device, operator: O) -> Result<NdArray<T>>
+    pub fn reduce<O>(&self, device: &Device, operator: O) -> Result<NdArray<E::Item>>
     where
-        T: Widen<<T as Element>::Acc>,
-        O: Operator<T::Acc>,
+        E::Item: Widen<<E::Item as Element>::Acc>,
+        O: Operator<<E::Item as Element>::Acc>,
     {
         self.reduced(device, &Reduce::new(operator))
     }
@@ -102,7 +119,7 @@ impl<T: Element> Along<'_, T> {
     /// ```
     pub fn reduce_as<A, O>(&self, device: &Device, operator: O) -> Result<NdArray<A>>
     where
-        T: Widen<A>,
+        E::Item: Widen<A>,
         A: Element<Acc = A>,
         O: Operator<A>,
     {
@@ -119,7 +136,8 @@ impl<T: Element> Along<'_, T> {
     /// As of [`reduce`](Along::reduce); it waits for nothing that is written on a GPU.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) if the output has another shape, before anything is written; those of the device.
+    /// [`Error::Shape`](crate::Error::Shape) if the output has another shape, before anything is written; those of
+    /// [`reduce`](Along::reduce).
     ///
     /// # Examples
     /// ```
@@ -138,22 +156,22 @@ impl<T: Element> Along<'_, T> {
         problem: &Reduce<U::Acc, O>,
     ) -> Result<()>
     where
-        T: Widen<U::Acc>,
+        E::Item: Widen<U::Acc>,
         U: Element,
         O: Operator<U::Acc>,
     {
         let NdViewMut { items, layout } = output.into();
-        let rows = self.axes.reduced(&self.view.layout, &layout)?;
-        reduce_rows(device, self.view.items, &rows, items, problem)
+        let rows = self.axes.reduced(&self.array.layout, &layout)?;
+        self.array.items.reduce_rows(device, &rows, items, problem)
     }
 
     fn reduced<U, O>(&self, device: &Device, problem: &Reduce<U::Acc, O>) -> Result<NdArray<U>>
     where
-        T: Widen<U::Acc>,
+        E::Item: Widen<U::Acc>,
         U: Element,
         O: Operator<U::Acc>,
     {
-        let device = &*device.at_home(|| self.view.items.home());
+        let device = &*device.at_home(|| self.array.items.home());
         let mut output = self.results(device, || U::from_acc(problem.operator.identity()))?;
         self.reduce_into(device, &mut output, problem)?;
         Ok(output)
@@ -165,7 +183,7 @@ impl<T: Element> Along<'_, T> {
         device: &Device,
         first: impl FnOnce() -> U,
     ) -> Result<NdArray<U>> {
-        let shape = self.axes.reduced_shape(&self.view.layout);
+        let shape = self.reduced_shape();
         NdArray::new(room(device, shape.iter().product(), || Ok(first()))?, shape)
     }
 
@@ -182,7 +200,7 @@ impl<T: Element> Along<'_, T> {
     /// begun.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory) if the output cannot be allocated, and those of the device.
+    /// Those of [`reduce`](Along::reduce).
     ///
     /// # Examples
     /// ```
@@ -196,10 +214,10 @@ impl<T: Element> Along<'_, T> {
     ///
     /// # Source
     /// As of [`inclusive_scan`](crate::inclusive_scan), in the order of `docs/summation.md`.
-    pub fn inclusive_scan<O>(&self, device: &Device, operator: O) -> Result<NdArray<T>>
+    pub fn inclusive_scan<O>(&self, device: &Device, operator: O) -> Result<NdArray<E::Item>>
     where
-        T: Widen<<T as Element>::Acc>,
-        O: Operator<T::Acc>,
+        E::Item: Widen<<E::Item as Element>::Acc>,
+        O: Operator<<E::Item as Element>::Acc>,
     {
         self.scanned(device, &Scan::inclusive(operator))
     }
@@ -222,10 +240,10 @@ impl<T: Element> Along<'_, T> {
     /// assert_eq!(rows.exclusive_scan(&Device::cpu(), Sum)?.to_vec()?, [0, 1, 3, 0, 4, 9]);
     /// # Ok::<(), upsweep::Error>(())
     /// ```
-    pub fn exclusive_scan<O>(&self, device: &Device, operator: O) -> Result<NdArray<T>>
+    pub fn exclusive_scan<O>(&self, device: &Device, operator: O) -> Result<NdArray<E::Item>>
     where
-        T: Widen<<T as Element>::Acc>,
-        O: Operator<T::Acc>,
+        E::Item: Widen<<E::Item as Element>::Acc>,
+        O: Operator<<E::Item as Element>::Acc>,
     {
         self.scanned(device, &Scan::exclusive(operator))
     }
@@ -241,7 +259,8 @@ impl<T: Element> Along<'_, T> {
     /// As of [`inclusive_scan`](Along::inclusive_scan); it waits for nothing that is written on a GPU.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) if the output has another shape, before anything is written; those of the device.
+    /// [`Error::Shape`](crate::Error::Shape) if the output has another shape, before anything is written; those of
+    /// [`reduce`](Along::reduce).
     ///
     /// # Examples
     /// ```
@@ -260,29 +279,35 @@ impl<T: Element> Along<'_, T> {
         problem: &Scan<U::Acc, O>,
     ) -> Result<()>
     where
-        T: Widen<U::Acc>,
+        E::Item: Widen<U::Acc>,
         U: Element,
         O: Operator<U::Acc>,
     {
         let NdViewMut { items, layout } = output.into();
-        let rows = self.axes.scanned(&self.view.layout, &layout)?;
-        scan_rows(device, self.view.items, &rows, items, problem)
+        let rows = self.axes.scanned(&self.array.layout, &layout)?;
+        self.array.items.scan_rows(device, &rows, items, problem)
     }
 
-    fn scanned<O>(&self, device: &Device, problem: &Scan<T::Acc, O>) -> Result<NdArray<T>>
+    fn scanned<O>(
+        &self,
+        device: &Device,
+        problem: &Scan<<E::Item as Element>::Acc, O>,
+    ) -> Result<NdArray<E::Item>>
     where
-        T: Widen<<T as Element>::Acc>,
-        O: Operator<T::Acc>,
+        E::Item: Widen<<E::Item as Element>::Acc>,
+        O: Operator<<E::Item as Element>::Acc>,
     {
-        let device = &*device.at_home(|| self.view.items.home());
-        let items = room(device, self.view.len(), || Ok(T::from_acc(problem.operator.identity())))?;
-        let mut output = NdArray::new(items, self.view.shape())?;
+        let device = &*device.at_home(|| self.array.items.home());
+        let items = room(device, self.array.len(), || {
+            Ok(<E::Item as Element>::from_acc(problem.operator.identity()))
+        })?;
+        let mut output = NdArray::new(items, self.array.shape())?;
         self.scan_into(device, &mut output, problem)?;
         Ok(output)
     }
 }
 
-impl<T: Number> Along<'_, T> {
+impl<'a, E: Fused<'a, Item: Number>> Along<E> {
     /// The first position of the smallest item of each row, counted from the first item of the row in C order.
     ///
     /// # Result
@@ -338,7 +363,8 @@ impl<T: Number> Along<'_, T> {
     /// As of [`reduce`](Along::reduce); it waits for nothing that is written on a GPU.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) if the output has another shape, before anything is written; those of the device.
+    /// [`Error::Shape`](crate::Error::Shape) if the output has another shape, before anything is written; those of
+    /// [`reduce`](Along::reduce).
     pub fn argmin_into<'b>(
         &self,
         device: &Device,
@@ -364,7 +390,7 @@ impl<T: Number> Along<'_, T> {
     }
 
     fn positions(&self, device: &Device, extreme: Extreme) -> Result<NdArray<u64>> {
-        let device = &*device.at_home(|| self.view.items.home());
+        let device = &*device.at_home(|| self.array.items.home());
         let mut output = self.results(device, || u64::MAX)?;
         self.positions_into(device, output.view_mut(), extreme)?;
         Ok(output)
@@ -377,8 +403,8 @@ impl<T: Number> Along<'_, T> {
         extreme: Extreme,
     ) -> Result<()> {
         let NdViewMut { items, layout } = output;
-        let rows = self.axes.reduced(&self.view.layout, &layout)?;
-        position_rows(device, self.view.items, &rows, items, extreme)
+        let rows = self.axes.reduced(&self.array.layout, &layout)?;
+        self.array.items.position_rows(device, &rows, items, extreme)
     }
 
     /// The arithmetic mean of each row: its sum in the type of the mean, divided by the number of its items. That of a row without items
@@ -401,91 +427,22 @@ impl<T: Number> Along<'_, T> {
     /// assert_eq!(table.axis(1)?.mean(&Device::cpu())?.to_vec()?, [250.5, 1.5]);
     /// # Ok::<(), upsweep::Error>(())
     /// ```
-    pub fn mean(&self, device: &Device) -> Result<NdArray<T::Output>>
+    pub fn mean(&self, device: &Device) -> Result<NdArray<<E::Item as Mean>::Output>>
     where
-        T: Mean + Widen<<T as Mean>::Output>,
-        Sum: Operator<T::Output>,
+        E::Item: Mean + Widen<<E::Item as Mean>::Output>,
+        Sum: Operator<<E::Item as Mean>::Output>,
     {
-        let device = &*device.at_home(|| self.view.items.home());
-        let sums = self.reduce_as::<T::Output, _>(device, Sum)?;
-        let (shape, count) = (sums.shape().to_vec(), self.axes.items(&self.view.layout));
+        let device = &*device.at_home(|| self.array.items.home());
+        let sums = self.reduce_as::<<E::Item as Mean>::Output, _>(device, Sum)?;
+        let (shape, count) = (sums.shape().to_vec(), self.axes.items(&self.array.layout));
         let mut means = sums.into_array().into_vec()?;
         for value in &mut means {
-            *value = T::divide(*value, count);
+            *value = <E::Item as Mean>::divide(*value, count);
         }
         let means = match device.kind() {
             Kind::Cpu(_) => Array::from_host(means),
             _ => Array::from_slice(device, &means)?,
         };
         NdArray::new(means, shape)
-    }
-}
-
-#[inline(never)]
-fn reduce_rows<T, U, O>(
-    device: &Device,
-    input: View<'_, T>,
-    rows: &Rows,
-    mut output: ViewMut<'_, U>,
-    problem: &Reduce<U::Acc, O>,
-) -> Result<()>
-where
-    T: Widen<U::Acc>,
-    U: Element,
-    O: Operator<U::Acc>,
-{
-    let device = device.at_home(|| input.home().or_else(|| output.home()));
-    match device.kind().erased() {
-        Erased::Cpu(cpu) => {
-            cpu.reduce_rows::<T, U, O>(cpu.input(input)?, rows, cpu.output(output)?, problem)
-        }
-        Erased::Gpu(gpu) => {
-            let problem = ErasedReduce::in_segments::<T, U, O>(problem, gpu.language());
-            gpu.reduce_rows(input.erased(), rows, output.erased().items, &problem)
-        }
-    }
-}
-
-#[inline(never)]
-fn scan_rows<T, U, O>(
-    device: &Device,
-    input: View<'_, T>,
-    rows: &Rows,
-    mut output: ViewMut<'_, U>,
-    problem: &Scan<U::Acc, O>,
-) -> Result<()>
-where
-    T: Widen<U::Acc>,
-    U: Element,
-    O: Operator<U::Acc>,
-{
-    let device = device.at_home(|| input.home().or_else(|| output.home()));
-    match device.kind().erased() {
-        Erased::Cpu(cpu) => {
-            cpu.scan_rows::<T, U, O>(cpu.input(input)?, rows, cpu.output(output)?, problem)
-        }
-        Erased::Gpu(gpu) => {
-            let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, gpu.language());
-            gpu.scan_rows(input.erased(), rows, output.erased().items, &problem)
-        }
-    }
-}
-
-#[inline(never)]
-fn position_rows<T: Number>(
-    device: &Device,
-    input: View<'_, T>,
-    rows: &Rows,
-    mut output: ViewMut<'_, u64>,
-    extreme: Extreme,
-) -> Result<()> {
-    let device = device.at_home(|| input.home().or_else(|| output.home()));
-    match device.kind().erased() {
-        Erased::Cpu(cpu) => {
-            cpu.position_rows(cpu.input(input)?, rows, cpu.output(output)?, extreme)
-        }
-        Erased::Gpu(gpu) => {
-            gpu.position_rows(input.erased(), rows, output.erased().items, T::DTYPE, extreme)
-        }
     }
 }

@@ -54,8 +54,8 @@ pub(crate) struct Axes {
 
 impl Axes {
     /// These axes of so many dimensions.
-    pub(crate) fn new(axes: &[isize], dimensions: usize, keepdims: bool) -> Result<Self> {
-        Ok(Self { numbers: axes_in_order(axes, dimensions)?, keepdims })
+    pub(crate) fn new(axes: &[isize], dimensions: usize) -> Result<Self> {
+        Ok(Self { numbers: axes_in_order(axes, dimensions)?, keepdims: false })
     }
 
     /// The shape of the results of rows.

@@ -1,19 +1,18 @@
-//! Arrays of several dimensions: views with a shape and strides, calls along some axes, and strided copies.
+//! Arrays of several dimensions: views and fused inputs with a shape and strides, calls along some axes, and strided copies.
 //!
-//! `view.rs` has the views, `array.rs` the array that owns its items, `along.rs` the calls along axes, `fused.rs` the same of items that are made
-//! as they are read, `copy.rs` copies and transposition, `axes.rs` what all of them check, for typed calls and for `any`.
+//! `items.rs` has views and fused inputs with a shape, `array.rs` the array that owns its items, `along.rs` the calls along axes, `rows.rs`
+//! which backend does them, `copy.rs` copies and transposition, `axes.rs` what all of them check, for typed calls and for `any`.
 
 mod along;
 mod array;
 pub(crate) mod axes;
 mod copy;
-mod fused;
+pub(crate) mod items;
 #[cfg(feature = "ndarray")]
 mod ndarray;
-mod view;
+pub(crate) mod rows;
 
 pub use along::Along;
 pub use array::NdArray;
 pub use copy::transpose;
-pub use fused::{FusedAlong, NdFused};
-pub use view::{NdView, NdViewMut};
+pub use items::{NdItems, NdView, NdViewMut};

@@ -54,7 +54,7 @@ const ALL: [Lies; 15] = [
 const ONE_IN: usize = 16;
 
 impl Lies {
-    fn typed<'a, T>(&self, memory: impl Into<View<'a, T>>) -> NdView<'a, T> {
+    fn typed<'a, T: Element>(&self, memory: impl Into<View<'a, T>>) -> NdView<'a, T> {
         NdView::strided(memory, self.shape, self.strides, self.start).expect("it fits")
     }
 

@@ -1,16 +1,22 @@
-//! Views with a shape.
+//! Views and fused inputs with a shape.
 
 use upsweep_core::Layout;
 
-use super::axes::{self, Axes, unknown_length};
+use super::axes::{self, Axes};
 use super::{Along, NdArray};
 use crate::view::ItemsMut;
-use crate::{Result, View, ViewMut};
+use crate::{Element, Fused, Result, View, ViewMut};
 
-/// Items to read as an array of several dimensions, without copying: a [`View`], and for each dimension a length and a stride.
+/// An array of several dimensions, without copying: items in one dimension, and for each dimension a length and a stride.
+///
+/// | what items are | made by |
+/// |---|---|
+/// | a [`View`]: [`NdView`] | [`View::shape`], [`strided`](NdItems::strided), [`NdArray::view`] |
+/// | a [`ViewMut`]: [`NdViewMut`] | [`ViewMut::shape`], [`strided`](NdItems::strided), [`NdArray::view_mut`] |
+/// | a fused input: `NdItems<E>` with `E:` [`Fused`] | [`Fused::shape`], [`Fused::with_strides`] |
 ///
 /// ```
-/// use upsweep::{Device, NdView, Sum, View};
+/// use upsweep::{Device, Fused, NdView, Sum, View};
 /// let items = [1u32, 2, 3, 4, 5, 6];
 /// let table = View::from(&items).shape([2, 3])?;
 /// let columns = table.axis(0)?.reduce(&Device::cpu(), Sum)?;
@@ -19,22 +25,62 @@ use crate::{Result, View, ViewMut};
 /// let turned = NdView::strided(View::from(&items), [2, 3], &[-3, -1], 5)?;
 /// let rows = turned.axis(-1)?.reduce(&Device::cpu(), Sum)?;
 /// assert_eq!(rows.to_vec()?, [15, 6]);
+///
+/// #[upsweep::function]
+/// fn product(left: f32, right: f32) -> f32 {
+///     left * right
+/// }
+///
+/// // The products of rows: what is multiplied is written nowhere.
+/// let (left, right) = ([1.0f32, 2.0, 3.0, 4.0], [10.0f32, 1.0, 0.5, 2.0]);
+/// let products = View::from(&left).zip(View::from(&right)).map(product {}).shape([2, 2])?;
+/// let sums = products.axis(1)?.reduce(&Device::cpu(), Sum)?;
+/// assert_eq!(sums.to_vec()?, [12.0, 9.5]);
 /// # Ok::<(), upsweep::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct NdView<'a, T> {
-    pub(crate) items: View<'a, T>,
+pub struct NdItems<E> {
+    pub(crate) items: E,
     pub(crate) layout: Layout,
 }
 
-/// Items to write as an array of several dimensions; see [`NdView`]. No two of them are in one place.
-#[derive(Debug)]
-pub struct NdViewMut<'a, T> {
-    pub(crate) items: ViewMut<'a, T>,
-    pub(crate) layout: Layout,
+/// Items to read as an array of several dimensions, without copying.
+pub type NdView<'a, T> = NdItems<View<'a, T>>;
+
+/// Items to write as an array of several dimensions. No two of them are in one place.
+pub type NdViewMut<'a, T> = NdItems<ViewMut<'a, T>>;
+
+/// Items in one dimension, which may be given a shape.
+pub trait Sequence {
+    /// Whether they are overwritten, so that no two may be in one place.
+    const IS_WRITTEN: bool = false;
+
+    /// How many there are, if the host knows.
+    fn known_len(&self) -> Result<usize>;
 }
 
-impl<'a, T> View<'a, T> {
+impl<'a, E: Fused<'a>> Sequence for E {
+    fn known_len(&self) -> Result<usize> {
+        self.check()?;
+        match self.bounded_len() {
+            None => Ok(self.len()),
+            Some(_) => Err(axes::unknown_length()),
+        }
+    }
+}
+
+impl<T> Sequence for ViewMut<'_, T> {
+    const IS_WRITTEN: bool = true;
+
+    fn known_len(&self) -> Result<usize> {
+        match &self.items {
+            ItemsMut::Device(range) if range.is_bounded() => Err(axes::unknown_length()),
+            _ => Ok(self.len()),
+        }
+    }
+}
+
+impl<'a, T: Element> View<'a, T> {
     /// The items as an array of this shape, in C order: the last dimension counts fastest. Without a dimension it is one item.
     ///
     /// # Errors
@@ -50,9 +96,7 @@ impl<'a, T> View<'a, T> {
     /// # Ok::<(), upsweep::Error>(())
     /// ```
     pub fn shape(self, shape: impl AsRef<[usize]>) -> Result<NdView<'a, T>> {
-        self.check_known().map_err(|_| unknown_length())?;
-        let layout = axes::packed(shape.as_ref(), self.len())?;
-        Ok(NdView { items: self, layout })
+        NdItems::packed(self, shape.as_ref())
     }
 }
 
@@ -62,61 +106,72 @@ impl<'a, T> ViewMut<'a, T> {
     /// # Errors
     /// Those of [`View::shape`].
     pub fn shape(self, shape: impl AsRef<[usize]>) -> Result<NdViewMut<'a, T>> {
-        self.check_known()?;
-        let layout = axes::packed(shape.as_ref(), self.len())?;
-        Ok(NdViewMut { items: self, layout })
-    }
-
-    /// Checks that the host knows how many items there are.
-    fn check_known(&self) -> Result<()> {
-        match &self.items {
-            ItemsMut::Device(range) if range.is_bounded() => Err(unknown_length()),
-            _ => Ok(()),
-        }
+        NdItems::packed(self, shape.as_ref())
     }
 }
 
-impl<'a, T> NdView<'a, T> {
-    /// Items of this shape at these strides.
+impl<E: Sequence> NdItems<E> {
+    /// Items in C order.
+    pub(crate) fn packed(items: E, shape: &[usize]) -> Result<Self> {
+        let layout = axes::packed(shape, items.known_len()?)?;
+        Ok(Self { items, layout })
+    }
+
+    /// Items of this shape at these strides. What lies between them in memory stays as it is where they are overwritten.
     ///
     /// # Arguments
-    /// - `view`: the memory that they lie in.
+    /// - `items`: what there is in one dimension. The type of the result says what it becomes: `NdView::strided`,
+    ///   `NdViewMut::strided`; for a fused input see [`Fused::with_strides`].
     /// - `shape`: the length of each dimension.
-    /// - `strides`: for each dimension, how many items of memory lie between two neighbours. It may be negative, and 0 where all are
+    /// - `strides`: for each dimension, how far apart two neighbours are among the items. It may be negative, and 0 where all are
     ///   the same item, as numpy broadcasts.
-    /// - `start`: the number of the first item in memory.
+    /// - `start`: the number of the first item.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) unless there is a stride for each dimension and every item is in the view, and for a view
-    /// whose length only a GPU knows.
+    /// [`Error::Shape`](crate::Error::Shape) unless there is a stride for each dimension and every item is among those that there are, and
+    /// for items whose number only a GPU knows; of a [`ViewMut`] also if lengths and strides allow two items in one place.
     ///
     /// # Examples
     /// ```
-    /// use upsweep::{Device, NdView, View};
+    /// use upsweep::{Device, NdView, NdViewMut, Reduce, Sum, View};
     /// let items = [10u8, 20, 30, 40, 50, 60];
     /// // Every other item, in each of three rows.
     /// let view = NdView::strided(View::from(&items), [3, 3], &[0, 2], 0)?;
     /// assert_eq!(view.to_packed(&Device::cpu())?.to_vec()?, [10, 30, 50, 10, 30, 50, 10, 30, 50]);
+    ///
+    /// let (items, mut output) = ([1u32, 2, 3, 4], [9u32; 3]);
+    /// let every_other = NdViewMut::strided(&mut output, [2], &[2], 0)?;
+    /// let rows = View::from(&items).shape([2, 2])?;
+    /// rows.axis(1)?.reduce_into(&Device::cpu(), every_other, &Reduce::new(Sum))?;
+    /// assert_eq!(output, [3, 9, 7]);
     /// # Ok::<(), upsweep::Error>(())
     /// ```
     pub fn strided(
-        view: impl Into<View<'a, T>>,
+        items: impl Into<E>,
         shape: impl AsRef<[usize]>,
         strides: &[isize],
         start: usize,
     ) -> Result<Self> {
-        let items = view.into();
-        items.check_known().map_err(|_| unknown_length())?;
-        let layout = axes::strided(shape.as_ref(), strides, start, items.len())?;
-        Ok(Self { items, layout })
+        Self::at_strides(items.into(), shape.as_ref(), strides, start)
     }
 
+    // Not generic over arguments, so that callers do not compile it for each of theirs.
+    fn at_strides(items: E, shape: &[usize], strides: &[isize], start: usize) -> Result<Self> {
+        let layout = axes::strided(shape, strides, start, items.known_len()?)?;
+        if E::IS_WRITTEN {
+            layout.check_apart()?;
+        }
+        Ok(Self { items, layout })
+    }
+}
+
+impl<E> NdItems<E> {
     /// The length of each dimension.
     pub fn shape(&self) -> Vec<usize> {
         self.layout.shape()
     }
 
-    /// For each dimension, how many items of memory lie between two neighbours.
+    /// For each dimension, how far apart two neighbours are among the items in one dimension.
     pub fn strides(&self) -> Vec<isize> {
         self.layout.strides()
     }
@@ -132,7 +187,7 @@ impl<'a, T> NdView<'a, T> {
     }
 }
 
-impl<'a, T: Copy> NdView<'a, T> {
+impl<E: Copy> NdItems<E> {
     /// The same items with the dimensions in another order: dimension `k` is the one that was `order[k]`.
     ///
     /// # Errors
@@ -160,7 +215,7 @@ impl<'a, T: Copy> NdView<'a, T> {
     ///
     /// # Errors
     /// [`Error::Shape`](crate::Error::Shape) unless there is such an axis.
-    pub fn axis(&self, axis: isize) -> Result<Along<'a, T>> {
+    pub fn axis(&self, axis: isize) -> Result<Along<E>> {
         self.axes(&[axis])
     }
 
@@ -179,61 +234,13 @@ impl<'a, T: Copy> NdView<'a, T> {
     /// assert_eq!(sums.to_vec()?, [1 + 2 + 5 + 6, 3 + 4 + 7 + 8]);
     /// # Ok::<(), upsweep::Error>(())
     /// ```
-    pub fn axes(&self, axes: &[isize]) -> Result<Along<'a, T>> {
-        let axes = Axes::new(axes, self.layout.axes.len(), false)?;
-        Ok(Along::new(self.clone(), axes))
+    pub fn axes(&self, axes: &[isize]) -> Result<Along<E>> {
+        let axes = Axes::new(axes, self.layout.axes.len())?;
+        Ok(Along { array: self.clone(), axes })
     }
 }
 
-impl<'a, T> NdViewMut<'a, T> {
-    /// Items of this shape at these strides: see [`NdView::strided`]. What lies between them in memory stays as it is.
-    ///
-    /// # Errors
-    /// Those of [`NdView::strided`]; [`Error::Shape`](crate::Error::Shape) if lengths and strides allow two items in one place.
-    ///
-    /// # Examples
-    /// ```
-    /// use upsweep::{Device, NdViewMut, Sum, View, ViewMut, Reduce};
-    /// let (items, mut output) = ([1u32, 2, 3, 4], [9u32; 3]);
-    /// let every_other = NdViewMut::strided(&mut output, [2], &[2], 0)?;
-    /// let rows = View::from(&items).shape([2, 2])?;
-    /// rows.axis(1)?.reduce_into(&Device::cpu(), every_other, &Reduce::new(Sum))?;
-    /// assert_eq!(output, [3, 9, 7]);
-    /// # Ok::<(), upsweep::Error>(())
-    /// ```
-    pub fn strided(
-        view: impl Into<ViewMut<'a, T>>,
-        shape: impl AsRef<[usize]>,
-        strides: &[isize],
-        start: usize,
-    ) -> Result<Self> {
-        let items = view.into();
-        items.check_known()?;
-        let layout = axes::strided(shape.as_ref(), strides, start, items.len())?;
-        layout.check_apart()?;
-        Ok(Self { items, layout })
-    }
-
-    /// The length of each dimension.
-    pub fn shape(&self) -> Vec<usize> {
-        self.layout.shape()
-    }
-
-    /// For each dimension, how many items of memory lie between two neighbours.
-    pub fn strides(&self) -> Vec<isize> {
-        self.layout.strides()
-    }
-
-    /// Number of items.
-    pub fn len(&self) -> usize {
-        self.layout.len()
-    }
-
-    /// Whether there are no items.
-    pub fn is_empty(&self) -> bool {
-        self.layout.is_empty()
-    }
-
+impl<T> NdViewMut<'_, T> {
     /// The same items with the dimensions in another order: see [`NdView::permuted`].
     ///
     /// # Errors
@@ -263,8 +270,8 @@ impl<'a, T> From<&'a mut NdArray<T>> for NdViewMut<'a, T> {
     }
 }
 
-impl<'a, T: Copy> From<&NdView<'a, T>> for NdView<'a, T> {
-    fn from(view: &NdView<'a, T>) -> Self {
-        view.clone()
+impl<E: Clone> From<&NdItems<E>> for NdItems<E> {
+    fn from(items: &NdItems<E>) -> Self {
+        items.clone()
     }
 }

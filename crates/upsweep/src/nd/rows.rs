@@ -1,0 +1,147 @@
+//! Calls on rows, of views and of fused inputs: which backend does them. Each has one instance for each pair of types, whoever calls.
+
+use upsweep_core::{Extreme, Rows};
+use upsweep_gpu::{ErasedReduce, ErasedScan};
+
+use crate::backend::ViewBackend;
+use crate::erased::Erased;
+use crate::{Device, Element, Fused, Number, Operator, Reduce, Result, Scan, View, ViewMut, Widen};
+
+#[inline(never)]
+pub(crate) fn reduce<T, U, O>(
+    device: &Device,
+    input: View<'_, T>,
+    rows: &Rows,
+    mut output: ViewMut<'_, U>,
+    problem: &Reduce<U::Acc, O>,
+) -> Result<()>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let device = device.at_home(|| input.home().or_else(|| output.home()));
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            cpu.reduce_rows::<T, U, O>(cpu.input(input)?, rows, cpu.output(output)?, problem)
+        }
+        Erased::Gpu(gpu) => {
+            let problem = ErasedReduce::in_segments::<T, U, O>(problem, gpu.language());
+            gpu.reduce_rows(input.erased(), rows, output.erased().items, &problem)
+        }
+    }
+}
+
+#[inline(never)]
+pub(crate) fn reduce_made<'a, E, U, O>(
+    device: &Device,
+    items: &E,
+    rows: &Rows,
+    mut output: ViewMut<'_, U>,
+    problem: &Reduce<U::Acc, O>,
+) -> Result<()>
+where
+    E: Fused<'a, Item: Element + Widen<U::Acc>>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let device = device.at_home(|| items.home().or_else(|| output.home()));
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            cpu.reduce_rows_made(items.on_host()?, rows, cpu.output(output)?, problem)
+        }
+        Erased::Gpu(gpu) => {
+            let problem = ErasedReduce::in_segments::<U::Acc, U, O>(problem, gpu.language());
+            gpu.reduce_rows_made(&items.made(), rows, output.erased().items, &problem)
+        }
+    }
+}
+
+#[inline(never)]
+pub(crate) fn scan<T, U, O>(
+    device: &Device,
+    input: View<'_, T>,
+    rows: &Rows,
+    mut output: ViewMut<'_, U>,
+    problem: &Scan<U::Acc, O>,
+) -> Result<()>
+where
+    T: Widen<U::Acc>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let device = device.at_home(|| input.home().or_else(|| output.home()));
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            cpu.scan_rows::<T, U, O>(cpu.input(input)?, rows, cpu.output(output)?, problem)
+        }
+        Erased::Gpu(gpu) => {
+            let problem = ErasedScan::of::<T, U::Acc, U, O>(problem, gpu.language());
+            gpu.scan_rows(input.erased(), rows, output.erased().items, &problem)
+        }
+    }
+}
+
+#[inline(never)]
+pub(crate) fn scan_made<'a, E, U, O>(
+    device: &Device,
+    items: &E,
+    rows: &Rows,
+    mut output: ViewMut<'_, U>,
+    problem: &Scan<U::Acc, O>,
+) -> Result<()>
+where
+    E: Fused<'a, Item: Element + Widen<U::Acc>>,
+    U: Element,
+    O: Operator<U::Acc>,
+{
+    let device = device.at_home(|| items.home().or_else(|| output.home()));
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            cpu.scan_rows_made(items.on_host()?, rows, cpu.output(output)?, problem)
+        }
+        Erased::Gpu(gpu) => {
+            let problem = ErasedScan::of::<U::Acc, U::Acc, U, O>(problem, gpu.language());
+            gpu.scan_rows_made(&items.made(), rows, output.erased().items, &problem)
+        }
+    }
+}
+
+#[inline(never)]
+pub(crate) fn position<T: Number>(
+    device: &Device,
+    input: View<'_, T>,
+    rows: &Rows,
+    mut output: ViewMut<'_, u64>,
+    extreme: Extreme,
+) -> Result<()> {
+    let device = device.at_home(|| input.home().or_else(|| output.home()));
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            cpu.position_rows(cpu.input(input)?, rows, cpu.output(output)?, extreme)
+        }
+        Erased::Gpu(gpu) => {
+            gpu.position_rows(input.erased(), rows, output.erased().items, T::DTYPE, extreme)
+        }
+    }
+}
+
+#[inline(never)]
+pub(crate) fn position_made<'a, E: Fused<'a, Item: Number>>(
+    device: &Device,
+    items: &E,
+    rows: &Rows,
+    mut output: ViewMut<'_, u64>,
+    extreme: Extreme,
+) -> Result<()> {
+    let device = device.at_home(|| items.home().or_else(|| output.home()));
+    match device.kind().erased() {
+        Erased::Cpu(cpu) => {
+            cpu.position_rows_made(items.on_host()?, rows, cpu.output(output)?, extreme)
+        }
+        Erased::Gpu(gpu) => {
+            let (output, item) = (output.erased().items, <E::Item as Number>::DTYPE);
+            gpu.position_rows_made(&items.made(), rows, output, item, extreme)
+        }
+    }
+}
