@@ -399,6 +399,7 @@ fn scans_compile() {
                 out_aligned: (number + turn) % 5 != 4,
                 one_by_one: false,
                 evenly: true,
+                batched: number % 3 == turn,
             };
             let policy = policies()[(number / 2 + 2 * turn) % 4];
             let options = ScanOptions { policy, ..ScanOptions::default() };
@@ -429,7 +430,14 @@ fn packed_scans_compile() {
             let form =
                 Form { bounds, direction, everywhere: true, only_total: false, selecting: None };
             let (aligned, out_aligned) = (turn % 3 > 0, turn % 4 > 0);
-            let lies = Lies { width: 16, aligned, out_aligned, one_by_one: false, evenly: aligned };
+            let lies = Lies {
+                width: 16,
+                aligned,
+                out_aligned,
+                one_by_one: false,
+                evenly: aligned,
+                batched: turn % 3 == 1,
+            };
             let facts = Facts { arch, ..testing::facts(arch) };
             let options = ScanOptions { policy: policies()[turn % 4], ..ScanOptions::default() };
             let items = [1 << 28, 1 << 16][turn / 4];
@@ -470,6 +478,7 @@ fn structures_compile() {
             out_aligned: turn % 3 > 0,
             one_by_one: false,
             evenly: true,
+            batched: false,
         };
         let forms = [Form { only_total: false, ..Form::TOTAL }, Form::TOTAL];
         let in_order = GpuScanStrategy {
@@ -570,6 +579,7 @@ fn items_of_parameters_compile() {
                 out_aligned: true,
                 one_by_one,
                 evenly: !one_by_one,
+                batched: false,
             };
             add_segments(&mut all_kernels, &types, &facts, lies, turn + usize::from(one_by_one));
             let bounds = [Bounds::Inclusive, Bounds::Exclusive][turn % 2];
@@ -638,6 +648,7 @@ fn made_items_compile() {
                 out_aligned: true,
                 one_by_one,
                 evenly: !one_by_one,
+                batched: false,
             };
             add_segments(&mut all_kernels, &types, &facts, lies, turn + usize::from(one_by_one));
             let forms = [Form { only_total: false, ..Form::TOTAL }, Form::TOTAL];
@@ -689,8 +700,14 @@ fn selections_compile() {
             let strategy = strategy.unwrap_or(crate::scan::policy::of_types(arch, &types, evenly));
             let options = ScanOptions { strategy: Some(strategy), ..ScanOptions::default() };
             let (device, one_by_one) = (("cuda:0", &facts), turn % 3 == 2);
-            let lies =
-                Lies { width: 16, aligned: true, out_aligned: turn % 2 == 0, one_by_one, evenly };
+            let lies = Lies {
+                width: 16,
+                aligned: true,
+                out_aligned: turn % 2 == 0,
+                one_by_one,
+                evenly,
+                batched: false,
+            };
             let way = match recipe.condition {
                 Some(Condition::Begins(..)) if turn % 3 == 0 => {
                     Selecting::Runs { long: turn % 2 == 0 }
@@ -763,6 +780,7 @@ fn segments_compile() {
                         out_aligned: true,
                         one_by_one: false,
                         evenly: aligned,
+                        batched: false,
                     };
                     all_kernels.add(&by_offsets_shader(&facts, &types, &cut, lies), arch);
                     continue;
@@ -774,8 +792,14 @@ fn segments_compile() {
                     false => Form { bounds, direction, only_total: false, ..Form::TOTAL },
                 };
                 let (aligned, out_aligned) = (turn % 5 != 4, reduces || turn % 3 != 2);
-                let lies =
-                    Lies { width: 16, aligned, out_aligned, one_by_one: false, evenly: aligned };
+                let lies = Lies {
+                    width: 16,
+                    aligned,
+                    out_aligned,
+                    one_by_one: false,
+                    evenly: aligned,
+                    batched: false,
+                };
                 let in_turn = "striped-16-exact/cooperative/reduce-then-scan";
                 let strategy = match turn % 3 {
                     2 => in_turn.parse().ok(),
@@ -810,6 +834,7 @@ fn scans_in_registers_compile() {
                 out_aligned: turn % 3 > 0,
                 one_by_one: false,
                 evenly: aligned,
+                batched: false,
             };
             let policy = policies()[turn / 2 % 4];
             let options = ScanOptions { policy, ..ScanOptions::default() };
@@ -848,6 +873,7 @@ fn scans_without_a_serving_warp_compile() {
                 out_aligned: turn % 9 != 8,
                 one_by_one: false,
                 evenly: true,
+                batched: false,
             };
             let strategy = Some(GpuScanStrategy { load, local, global });
             let wide = Some(WorkgroupPolicy { threads_per_workgroup: 512, items_per_thread: 16 });
@@ -900,8 +926,14 @@ fn what_cannot_be_is_refused_by_name() {
     let refused = |facts: &Facts, types: &Types, form, name: &str| {
         let strategy = name.parse::<GpuScanStrategy>().expect("a name");
         let width = bytes(strategy.load.width);
-        let lies =
-            Lies { width, aligned: true, out_aligned: true, one_by_one: false, evenly: true };
+        let lies = Lies {
+            width,
+            aligned: true,
+            out_aligned: true,
+            one_by_one: false,
+            evenly: true,
+            batched: false,
+        };
         let options = ScanOptions { strategy: Some(strategy), ..ScanOptions::default() };
         let kernels = Scanning::kernels(("cuda:0", facts), types, form, 1 << 28, lies, &options);
         kernels.err().map(|error| error.to_string()).unwrap_or_default()

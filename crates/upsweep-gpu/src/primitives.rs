@@ -300,6 +300,22 @@ pub trait BindRows: GpuDevice {
         output: Self::Slice<'a>,
     ) -> Result<Self::Bound<'a>>;
 
+    /// The same of rows whose items are neighbours in memory, as are those of the output, in one launch in which each row is an array of its own:
+    /// the job's first array and the output begin with the first row. `None` if other ways are as good, or the device has no such launch.
+    ///
+    /// # Errors
+    /// As [`bind_scanning`](BindScan::bind_scanning).
+    fn bind_batch_scan<'a>(
+        self: &Arc<Self>,
+        _workspace: &mut Self::Workspace,
+        _job: Job<'_, 'a, Self>,
+        _rows: &Rows,
+        _form: Form,
+        _output: &Self::Slice<'a>,
+    ) -> Result<Option<Self::Bound<'a>>> {
+        Ok(None)
+    }
+
     /// A copy of every item, of which there is at least one, to its place in the output: unsigned integers, of rows of one item.
     ///
     /// # Errors

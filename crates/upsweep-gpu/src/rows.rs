@@ -7,7 +7,7 @@ use upsweep_core::{Dtype, Error, Extreme, Kind, Result, RowAxis, Rows, RowsStrat
 use crate::arrays::{ErasedSource, ErasedTarget, Ingredients, Inputs, Part};
 use crate::erased::{ErasedReduce, ErasedScan};
 use crate::on_device::{self, Written};
-use crate::options::{Form, Init, RowsOptions};
+use crate::options::{Form, Init, RowsOptions, ScanOptions};
 use crate::primitives::{Job, Primitives};
 use crate::{Op, OperatorValues, Syntax, Types};
 
@@ -396,13 +396,29 @@ pub fn bind_scan<'a, G: Primitives>(
     let rows = rows.clone().in_memory_order();
     check_axes(&rows)?;
     let words = types.values.handed();
-    let way = way(gpu, &rows, options, rows.step() == Some([1, 1]))?;
+    let is_plain = rows.step() == Some([1, 1]);
+    let way = way(gpu, &rows, options, is_plain)?;
+    let row = |[from, to]: [usize; 2]| {
+        let own = input.part(types.item, from..from + rows.items());
+        (own, output.part(types.output, to..to + rows.items()))
+    };
+    let is_free = options.rows.is_none() && options.scan == ScanOptions::default();
+    if is_plain && is_free && rows.count() > 1 {
+        let (first, output) = row(rows.start);
+        let first = [first];
+        let inputs = Inputs::of(&first, &words);
+        let job = Job { types: types.clone(), inputs, init: problem.init };
+        let form = Form::new(problem);
+        if let Some(all) = gpu.bind_batch_scan(workspace, job, &rows, form, &output)? {
+            return Ok(all);
+        }
+    }
     if way == Some(RowsStrategy::EachRow) {
-        return each_row::<G>(&rows, |[from, to], own| {
-            let row = [input.part(types.item, from..from + rows.items())];
+        return each_row::<G>(&rows, |begin, own| {
+            let (row, output) = row(begin);
+            let row = [row];
             let inputs = Inputs::of(&row, &words);
             let job = Job { types: types.clone(), inputs, init: problem.init };
-            let output = output.part(types.output, to..to + rows.items());
             gpu.bind_scanning(own, job, Form::new(problem), output, &options.scan)
         });
     }

@@ -30,6 +30,9 @@ const LINES_HELD_IN_ORDER: u32 = 4;
 /// Threads of a scan, beside which its rows have no parts: parts are read twice.
 const LEAST_THREADS_OF_SCAN: u64 = 1 << 16;
 
+/// Threads of a workgroup of a scan, at least, those of the widest usual subgroup.
+const LEAST_SIDE_BY_SIDE: usize = 32;
+
 /// Columns of memory, at least, beside which threads of a scan lie across.
 const LEAST_COLUMNS_OF_SCAN: usize = 32;
 
@@ -131,11 +134,22 @@ impl RowsShape {
         Self { tiles: of_part as u32, parts, units, ..shape }
     }
 
-    /// Workgroups of a scan: across rows, all threads lie side by side.
+    /// Threads of a workgroup of a scan: across rows all lie side by side, and no more than there are columns for.
+    pub fn scan_threads(&self, rows: &Rows) -> u32 {
+        match (self.way, rows.across.last()) {
+            (RowsStrategy::Across, Some(columns)) => {
+                let side = columns.len.div_ceil(self.vector as usize).next_power_of_two();
+                (side.max(LEAST_SIDE_BY_SIDE) as u64).min(self.threads.into()) as u32
+            }
+            _ => self.threads,
+        }
+    }
+
+    /// Workgroups of a scan.
     pub fn scan_workgroups(&self, rows: &Rows) -> u64 {
         match (self.way, rows.across.split_last()) {
             (RowsStrategy::Across, Some((columns, outer))) => {
-                let blocks = columns.len.div_ceil((self.threads * self.vector) as usize);
+                let blocks = columns.len.div_ceil((self.scan_threads(rows) * self.vector) as usize);
                 outer.iter().map(|axis| axis.len as u64).product::<u64>()
                     * blocks as u64
                     * self.parts

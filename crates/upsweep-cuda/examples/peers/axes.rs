@@ -11,9 +11,13 @@ use crate::jobs::{array, unit};
 /// Lengths of rows, at a constant number of items.
 const LENGTHS: [usize; 7] = [8, 32, 128, 1000, 1 << 14, 1 << 20, 1 << 27];
 
-/// All of them, for arrays of about so many items.
+/// All of them, for arrays of about so many items; or rows of the lengths that `LENGTHS` lists, with commas between them.
 pub(crate) fn run(bench: &Bench, n: usize, wants: impl Fn(&str) -> bool) -> Result<()> {
-    for len in LENGTHS.into_iter().filter(|&len| len <= n / 2) {
+    let lengths = match std::env::var("LENGTHS") {
+        Ok(asked) => asked.split(',').map(|len| len.parse().expect("a length")).collect(),
+        Err(_) => LENGTHS.to_vec(),
+    };
+    for len in lengths.into_iter().filter(|&len| len <= n / 2) {
         let count = n / len;
         for (way, shape, along) in [("rows", [count, len], 1), ("columns", [len, count], 0)] {
             if wants(&format!("sum of {way}")) {

@@ -150,7 +150,14 @@ fn ready_in_order(
     let of_scan = ScanOptions { strategy: Some(of_scan), policy: options.policy, stalled: None };
     let width = crate::bytes(strategy.load.width);
     let lies = Lies::new(Form::TOTAL, &types, &inputs, None, width);
-    let scanning =
-        scan::calls::scanning(gpu, workspace, types, Form::TOTAL, inputs.items, lies, &of_scan)?;
+    let scanning = scan::calls::scanning(
+        gpu,
+        workspace,
+        types,
+        Form::TOTAL,
+        (inputs.items, 1),
+        lies,
+        &of_scan,
+    )?;
     scanning.bind_total(gpu, &inputs, to, init)
 }

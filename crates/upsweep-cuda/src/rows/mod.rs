@@ -19,6 +19,7 @@ use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::memory::Buffer;
 use crate::record::Bound;
 use crate::reduce::{is_ordered, of_inputs, with_init};
+use crate::scan::{self, StridedBatch};
 use crate::shader::{Constants, SUBGROUP, Shader, Types};
 use crate::slice::Slice;
 
@@ -144,6 +145,7 @@ pub(crate) fn scan_shader(
     form: Form,
     out_vector: u32,
 ) -> Shader {
+    let shape = &RowsShape { threads: shape.scan_threads(rows), ..*shape };
     let is_reversed = form.direction == Direction::Reverse;
     let tiles = shape.tiles.max(1);
     // Across, a thread has three trees of the values of an access.
@@ -319,6 +321,32 @@ impl BindRows for Gpu {
         Ok(bound)
     }
 
+    /// Long rows, and rows of whole chunks; each is an array of its own to the single-pass scan.
+    fn bind_batch_scan<'a>(
+        self: &Arc<Self>,
+        workspace: &mut Workspace,
+        job: Job<'_, 'a>,
+        rows: &Rows,
+        form: Form,
+        output: &Slice<'a>,
+    ) -> Result<Option<Bound<'a>>> {
+        let (types, [input], [across]) = (&job.types, job.inputs.arrays, &rows.across[..]) else {
+            return Ok(None);
+        };
+        let policy = scan::policy::policy_of_batch(rows.items() as u64, types).or_else(|| {
+            // Fewer than there are threads for are read twice otherwise.
+            let shape = scan_shape(types, rows, input.pointer(), None);
+            (shape.parts > 1).then_some(scan::policy::smallest_of_batch(types))
+        });
+        let Some(policy) = policy else { return Ok(None) };
+        let batch = StridedBatch {
+            arrays: across.len as u64,
+            strides: [across.input, across.output].map(|stride| stride as i64),
+        };
+        let ready = scan::calls::ready_batch(self, workspace, job, form, (output, batch), policy)?;
+        Ok(ready.map(|ready| Bound::new(Some(ready), None, [input, output].into_iter())))
+    }
+
     fn bind_rows_scan<'a>(
         self: &Arc<Self>,
         _: &mut Workspace,
@@ -341,7 +369,8 @@ impl BindRows for Gpu {
         let call = Call { gpu: self, types: &types, inputs, rows, output: output.pointer(), init };
         let count = rows.count() as u64;
         let kernel = self.kernel(&scans, scan_entry(shape.way))?;
-        let sizes = (shape.scan_workgroups(rows), shape.threads);
+        let threads = shape.scan_threads(rows);
+        let sizes = (shape.scan_workgroups(rows), threads);
         let mut parts = Parts { from: 0, to: 0, read: shape.parts, left: shape.parts };
         if shape.parts == 1 {
             let ready = call.ready(&kernel, sizes, parts, None)?;
@@ -361,9 +390,8 @@ impl BindRows for Gpu {
         parts = Parts { from: begin, to: behind, ..parts };
         if windows > 1 {
             let kernel = self.kernel(&scans, "into_windows")?;
-            let workgroups = count.div_ceil(shape.threads.into());
-            let ready =
-                call.ready(&kernel, (workgroups, shape.threads), parts, scratch.as_ref())?;
+            let workgroups = count.div_ceil(threads.into());
+            let ready = call.ready(&kernel, (workgroups, threads), parts, scratch.as_ref())?;
             bound = bound.then(Bound::new(Some(ready), None, core::iter::empty()));
         }
         let ready = call.ready(&kernel, sizes, parts, scratch.as_ref())?;

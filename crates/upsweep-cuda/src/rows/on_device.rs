@@ -156,8 +156,24 @@ where
     U: Sample + Element + PartialEq,
     O: Operator<U::Acc>,
 {
+    let cases = some_cases(call).enumerate().map(|(number, case)| (Some(number), case));
+    check_scans::<T, U, O>(gpu, problem, input, cases);
+}
+
+/// Checks scans one after another in one workspace, each as the options of its number ask for, or without any.
+fn check_scans<T, U, O>(
+    gpu: &Arc<Gpu>,
+    problem: &Scan<U::Acc, O>,
+    input: Input,
+    cases: impl Iterator<Item = (Option<usize>, Case)>,
+) where
+    T: Sample + Element + Widen<U::Acc>,
+    U: Sample + Element + PartialEq,
+    O: Operator<U::Acc>,
+{
     let erased = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Cuda);
-    for (number, case) in some_cases(call).enumerate() {
+    let mut workspace = Workspace::default();
+    for (number, case) in cases {
         let (output, room) = spread(&case.input.shape(), case.gap);
         let rows = Rows::scanned(&case.input, case.along, &output);
         let items: Vec<T> = items_of(input, &case);
@@ -168,12 +184,12 @@ where
         let mut target = &mut found[..];
         rows::scan(
             gpu,
-            &mut Workspace::default(),
+            &mut workspace,
             ErasedSource::Host(&source, 0..items.len()),
             &rows,
             ErasedTarget::Host(&mut target, all),
             &erased,
-            &options(number, &rows),
+            &number.map_or_else(RowsOptions::default, |number| options(number, &rows)),
         )
         .unwrap_or_else(|error| panic!("{:?} along {:?}: {error}", case.input, case.along));
         assert_rows(
@@ -215,6 +231,38 @@ fn rows_are_scanned_as_if_alone() {
     check_scan::<f64, f64, _>(&gpu, &Scan::inclusive(Sum).init(0.25), Input::Mixed, 15);
     check_scan::<Recurrence, Recurrence, _>(&gpu, &Scan::inclusive(Recurs), Input::Mixed, 16);
     check_scan::<Pair, Pair, _>(&gpu, &Scan::exclusive(Joined).reverse(), Input::Full, 17);
+}
+
+/// Few long rows, which a launch takes together: whole chunks and parts of them, beside one another and apart, begun anywhere.
+fn few_long_rows() -> impl Iterator<Item = (Option<usize>, Case)> {
+    [
+        case(&[40, 30_001], &[1]),
+        case(&[3, 1 << 17], &[1]),
+        strided(&[7, 50_000], &[50_016, 1], 4, &[1]),
+        strided(&[7, 49_999], &[-50_003, 1], 300_021, &[1]),
+        case(&[300, 8_200], &[1]),
+        case(&[200, 50_004], &[1]),
+        case(&[2, 5_000], &[1]),
+        case(&[40, 30_001], &[1]),
+    ]
+    .into_iter()
+    .map(|case| (None, Case { gap: 1, ..case }))
+}
+
+#[test]
+fn few_long_rows_are_scanned_as_if_alone() {
+    let Some(gpu) = testing::gpu() else { return };
+    let (sums, sums_before) = (Scan::inclusive(Sum), Scan::exclusive(Sum));
+    check_scans::<f32, f32, _>(&gpu, &sums, Input::Mixed, few_long_rows());
+    check_scans::<f32, f32, _>(&gpu, &sums_before.reverse(), Input::Mixed, few_long_rows());
+    check_scans::<u8, u8, _>(&gpu, &Scan::exclusive(Sum), Input::Full, few_long_rows());
+    check_scans::<u8, u8, _>(&gpu, &Scan::inclusive(Sum).reverse(), Input::Full, few_long_rows());
+    check_scans::<u32, u64, _>(&gpu, &Scan::inclusive(Sum).init(9), Input::Full, few_long_rows());
+    check_scans::<f64, f64, _>(&gpu, &Scan::exclusive(Sum), Input::Mixed, few_long_rows());
+    let joined = Scan::exclusive(Joined).reverse();
+    check_scans::<Pair, Pair, _>(&gpu, &joined, Input::Full, few_long_rows());
+    let recurs = Scan::inclusive(Recurs);
+    check_scans::<Recurrence, Recurrence, _>(&gpu, &recurs, Input::Mixed, few_long_rows());
 }
 
 /// Where the first extreme is; a NaN beats every number.

@@ -53,19 +53,22 @@ struct Work {
     u32 lane;
 
     u32 chunk_at(u32 turn) const { return blockIdx.x + turn * gridDim.x; }
+    u32 number_at(u32 turn) const { return scan.number_in_array(chunk_at(turn)); }
+    ScanOfArray array_at(u32 turn) const { return array_of(scan, chunk_at(turn)); }
     StagedItem* stage(u32 turn) const { return stages + turn % STAGES * STAGE; }
     /// A chunk, where a warp's rows are staged.
     Chunk chunk(u32 turn, u32 warp = 0) const {
-        const u32 number = chunk_at(turn);
-        const StagedItem* from = stage(turn) + (warp + 1) * HALO + lead() / sizeof(StagedItem);
-        return Chunk(scan, staged_at(scan.inputs, from, beside(turn), u64(number) * CHUNK), number);
+        const u32 number = number_at(turn);
+        ScanOfArray own = array_at(turn);
+        const StagedItem* from = stage(turn) + (warp + 1) * HALO + lead(own) / sizeof(StagedItem);
+        return Chunk(own, staged_at(own.inputs, from, beside(turn), u64(number) * CHUNK), number);
     }
     /// Where the same chunk of a second array is: behind all stages of the first.
     u8* beside(u32 turn) const {
         return (u8*)(stages + STAGES * STAGE) + turn % STAGES * BESIDE_STAGE + u64(beside_of(scan.inputs)) % LINE;
     }
-    /// Bytes that every chunk, and each warp's rows, begin behind a line.
-    u32 lead() const { return u64(first_of(Chunk(scan, 0).source())) % LINE; }
+    /// Bytes that every chunk of an array, and each warp's rows, begin behind a line.
+    static u32 lead(const Scan& own) { return u64(first_of(Chunk(own, 0).source())) % LINE; }
 
     Barrier* full(u32 turn, u32 warp) const { return &shared.full[turn % STAGES][warp]; }
     /// In which of two phases the barriers of slots are.
@@ -76,10 +79,12 @@ struct Work {
     void begin_load(u32 turn, u32 warp) const {
         if (turn < turns) {
             const Offset rows = Chunk::rows_of(warp);
-            const u64 array = u64(first_of(scan.inputs)), first = u64(first_of(chunk(turn).source()) + rows);
+            const Chunk chunk = this->chunk(turn);
+            const Scan& own = chunk.scan;
+            const u64 array = u64(first_of(own.inputs)), first = u64(first_of(chunk.source()) + rows);
             const u64 begin = REVERSE ? max(first, array) : HALO > 0 && first > array ? first - 16 : first;
             const u64 last = first + ROWS * ROW * sizeof(StagedItem);
-            const u64 end = REVERSE ? last : min(last, array + scan.values() * sizeof(StagedItem));
+            const u64 end = REVERSE ? last : min(last, array + own.values() * sizeof(StagedItem));
             const u64 from = begin / 16 * 16, bytes = begin < end ? (end + 15) / 16 * 16 - from : 0;
             if constexpr (BESIDE > 0) {
                 // Both arrays begin where a copy may, and so do the rows of warps.
@@ -95,7 +100,7 @@ struct Work {
                 arrive_with_bytes(full(turn, warp), u32(bytes));
             }
             if (bytes > 0) {
-                u8* const to = (u8*)(stage(turn) + (warp + 1) * HALO + rows + turned(WARPS - 1, warp) * Offset(GAP)) + lead();
+                u8* const to = (u8*)(stage(turn) + (warp + 1) * HALO + rows + turned(WARPS - 1, warp) * Offset(GAP)) + lead(own);
                 begin_copy(to + i64(from - first), (const u8*)from, u32(bytes), full(turn, warp));
             }
         }
@@ -107,8 +112,9 @@ struct Work {
             wait(&shared.totals_known[turn % SLOTS], parity_of(turn));
             const Acc total = fold_first<WARPS>(lane < WARPS ? shared.totals[turn % SLOTS][lane] : padding(), lane);
             // Nobody asks for the last.
-            if (lane == 0 && chunk_at(turn) + 1 < scan.chunks) {
-                publish(scan.state->published + chunk_at(turn), total, mark);
+            const u32 number = number_at(turn);
+            if (lane == 0 && number + 1 < scan.chunks) {
+                publish(array_at(turn).published() + number, total, mark);
             }
         }
     }
@@ -116,22 +122,27 @@ struct Work {
     /// Says what comes into the tiles of every LAG-th chunk. Each controller folds for itself, so that none waits for another.
     void find_carries(u32 mark, u32 first) const {
         Front front = {start_of(scan), padding()};
-        // What comes into the window of which this is the first chunk is known.
-        u32 known = 0;
+        // What comes into the window of which this is the first chunk is known, and of which array that is.
+        u32 known = 0, array = 0;
         bool has_last = false;
         Acc out = padding();
         for (u32 turn = first; turn < turns; turn += LAG) {
-            const u32 slot = turn % SLOTS, number = chunk_at(turn);
+            const u32 slot = turn % SLOTS, number = number_at(turn);
+            if (BATCHED && array != chunk_at(turn) / scan.chunks) {
+                array = chunk_at(turn) / scan.chunks;
+                front.carry = start_of(scan);
+                known = 0;
+            }
             // Nobody looks for totals before there can be any.
             wait(&shared.totals_known[slot], parity_of(turn));
             const Tiles tiles = tiles_of(shared.totals[slot], lane);
-            fold_totals(scan, mark, known, number, lane, front);
+            fold_totals(array_at(turn), mark, known, number, lane, front);
             known = number - number % CHUNKS_OF_WINDOW;
             out = leave_tile_carries(tiles, shared.tile_carries[slot], number, lane, front);
             if (lane < CHUNK_TILES) {
                 arrive(&shared.carries_known[slot]);
             }
-            has_last = number + 1 == scan.chunks;
+            has_last = chunk_at(turn) + 1 == scan.all_chunks();
         }
         if (lane == 0) {
             leave(scan, mark, has_last, out, workgroups_of(scan) * LAG);
@@ -249,7 +260,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
     extern __shared__ __align__(128) u8 staged[];
     __shared__ Shared shared;
     const u32 warp = number_of_warp(), lane = threadIdx.x % SUBGROUP;
-    const u32 turns = (scan.chunks - blockIdx.x + gridDim.x - 1) / gridDim.x;
+    const u32 turns = (scan.all_chunks() - blockIdx.x + gridDim.x - 1) / gridDim.x;
     const Work work{scan, shared, (StagedItem*)staged, turns, lane};
     if (warp < WARPS && lane == 0) {
         for (u32 stage = 0; stage < STAGES; ++stage) {

@@ -21,12 +21,12 @@ constexpr u32 OUT_MORE_WORDS = more_words(sizeof(OutAccess), sizeof(OutMemory));
 /// Staged rows begin as many bytes behind a multiple of LINE as they do in memory: others are copied more slowly, by a twentieth.
 constexpr u32 LINE = 128;
 
-/// Items of shared memory behind the rows of each warp, for what is copied with them if they begin where no copy may; and room for
-/// a chunk in which it begins where it is to.
-constexpr u32 GAP = STAGED && !ALIGNED ? LINE / sizeof(StagedItem) : 0;
+/// Items of shared memory behind the rows of each warp, for what is copied with them if they begin where no copy may, and if the chunk that
+/// was there before begins elsewhere, being of another array; else room for a chunk in which it begins where it is to.
+constexpr u32 GAP = STAGED && (!ALIGNED || BATCHED) ? LINE / sizeof(StagedItem) : 0;
 /// And in front of them, for what is copied with them if items are compared with those in front.
 constexpr u32 HALO = STAGED && COMPARES ? LINE / sizeof(StagedItem) : 0;
-constexpr u32 STAGE = CHUNK + WARPS * HALO + (ALIGNED ? LINE / sizeof(StagedItem) : WARPS * GAP);
+constexpr u32 STAGE = CHUNK + WARPS * HALO + (GAP > 0 ? WARPS * GAP : LINE / sizeof(StagedItem));
 
 /// Where a warp puts a row in another order: if a lane has two accesses of it, or some of its items are left out.
 struct Exchange {

@@ -7,7 +7,7 @@ use upsweep_core::{Direction, Error, GpuScanStrategy, Result, Strategy, Workgrou
 use upsweep_gpu::bits::Words;
 use upsweep_gpu::{BindScan, Form, Part, ScanOptions, packed_begin};
 
-use super::{Lies, Scanning, policy};
+use super::{Lies, Scanning, StridedBatch, policy};
 use crate::backend::{Inputs, Job, Workspace};
 use crate::device::Gpu;
 use crate::launch::Ready;
@@ -66,6 +66,39 @@ pub(crate) fn ready<'a>(
     beside: &[u64],
     options: &ScanOptions,
 ) -> Result<(Option<Ready>, Strategy)> {
+    ready_of(gpu, workspace, job, form, (output, StridedBatch::ONE), beside, options)
+}
+
+/// The launch of a scan of several arrays, as long as each other, of which those of the job and the output are the first; `None` if no launch
+/// scans several.
+pub(crate) fn ready_batch<'a>(
+    gpu: &Arc<Gpu>,
+    workspace: &mut Workspace,
+    job: Job<'_, 'a>,
+    form: Form,
+    to: (&Slice<'a>, StridedBatch),
+    policy: WorkgroupPolicy,
+) -> Result<Option<Ready>> {
+    let arch = gpu.facts.arch;
+    let strategy = policy::of_types(arch, &job.types, policy::begins_evenly(&job.inputs));
+    if !policy::serves(arch, strategy) {
+        return Ok(None);
+    }
+    let options = ScanOptions { strategy: Some(strategy), policy: Some(policy), stalled: None };
+    let (ready, _) = ready_of(gpu, workspace, job, form, to, &[], &options)?;
+    Ok(ready)
+}
+
+/// The same of one array or of several.
+fn ready_of<'a>(
+    gpu: &Arc<Gpu>,
+    workspace: &mut Workspace,
+    job: Job<'_, 'a>,
+    form: Form,
+    (output, mut batch): (&Slice<'a>, StridedBatch),
+    beside: &[u64],
+    options: &ScanOptions,
+) -> Result<(Option<Ready>, Strategy)> {
     let Job { types, inputs, init } = job;
     let (types, items) = (types.of_length(inputs.is_bounded()), inputs.items);
     let strategy = options.strategy.unwrap_or_else(|| {
@@ -78,36 +111,40 @@ pub(crate) fn ready<'a>(
     let width = crate::bytes(strategy.load.width);
     let words;
     let (types, inputs, output) =
-        match packed(gpu.facts.arch, &types, form, &inputs, output, strategy) {
+        match packed(gpu.facts.arch, &types, form, &inputs, (output, batch), strategy) {
             Some((types, arrays)) => {
                 words = arrays;
+                batch.strides = batch.strides.map(|stride| stride / i64::from(types.packed));
                 (types, Inputs { arrays: &words[..1], ..inputs }, &words[1])
             }
             None => (types, inputs, output),
         };
-    let lies = Lies::new(form, &types, &inputs, Some(output), width);
-    let scanning = scanning(gpu, workspace, types, form, items, lies, options)?;
-    let ready = scanning.bind(gpu, &inputs, output, beside, init)?;
+    let mut lies = Lies::new(form, &types, &inputs, Some(output), width);
+    if batch.arrays > 1 {
+        lies = lies.of_batch(&types, batch);
+    }
+    let scanning = scanning(gpu, workspace, types, form, (items, batch.arrays), lies, options)?;
+    let ready = scanning.bind(gpu, &inputs, output, batch, beside, init)?;
     Ok((Some(ready), Strategy::GpuScan(strategy)))
 }
 
-/// A scan of so many items that lie so: that of the call before, if it suits.
+/// A scan of so many items of so many arrays, which lie so: that of the call before, if it suits.
 pub(crate) fn scanning<'w>(
     gpu: &Arc<Gpu>,
     workspace: &'w mut Workspace,
     types: Types,
     form: Form,
-    items: u64,
+    (items, arrays): (u64, u64),
     lies: Lies,
     options: &ScanOptions,
 ) -> Result<&'w Scanning> {
     let suits = |(of, scanning): &(ScanOptions, Scanning)| {
-        of == options && scanning.suits(&types, form, items, lies)
+        of == options && scanning.suits(&types, form, (items, arrays), lies)
     };
     if !workspace.scanning.as_ref().is_some_and(suits) {
         let items = items.max(workspace.items);
         workspace.scanning = None;
-        let made = Scanning::new(gpu, types, form, items, lies, options)?;
+        let made = Scanning::new(gpu, types, form, (items, arrays), lies, options)?;
         workspace.scanning = Some((*options, made));
     }
     match &workspace.scanning {
@@ -122,7 +159,7 @@ fn packed<'a>(
     types: &Types,
     form: Form,
     inputs: &Inputs<'a>,
-    output: &Slice<'a>,
+    (output, batch): (&Slice<'a>, StridedBatch),
     strategy: GpuScanStrategy,
 ) -> Option<(Types, [Slice<'a>; 2])> {
     let [input] = inputs.arrays else { return None };
@@ -131,6 +168,9 @@ fn packed<'a>(
     let from_end = form.direction == Direction::Reverse;
     if from_end && inputs.length.is_some() {
         // Nobody knows where the last word ends.
+        return None;
+    }
+    if batch.strides.iter().any(|stride| stride % i64::from(types.packed) != 0) {
         return None;
     }
     let words = |slice: &Slice<'a>| {

@@ -1,8 +1,4 @@
 // What comes into a chunk: the fold of the totals of all chunks in front of it, window by window in their order.
-//
-// Slots of what is published: the totals of all chunks; what comes into each window but the first.
-
-inline u64 slots_of(const Scan& scan) { return u64(scan.chunks) + scan.chunks / CHUNKS_OF_WINDOW; }
 
 /// What comes into a lane's group from those before it in its row, `total` being that of its own.
 inline Acc before_in_row(Acc total, u32 lane) { return previous(scan_lanes<SUBGROUP>(total, lane), lane); }
@@ -70,7 +66,7 @@ __forceinline__ Acc fold_windows(Acc carry, Acc (&totals)[TOTALS_OF_LANE], u32 f
 /// Takes the totals of chunk `from`, with which a window begins, and of all behind it that are in front of `chunk` into `front`.
 /// Waits for them.
 inline void fold_totals(const Scan& scan, u32 mark, u32 from, u32 chunk, u32 lane, Front& front) {
-    const Published* published = scan.state->published;
+    const Published* published = scan.published();
     const u32 window = chunk - chunk % CHUNKS_OF_WINDOW;
     // Those of the chunk's own window come with the last ones in front of it.
     bool is_last = false;
@@ -155,12 +151,12 @@ inline Acc leave_tile_carries(Tiles tiles, Acc* tile_carries, u32 chunk, u32 lan
 
 /// One of so many controllers has looked its last. Whoever has the last chunk has seen that all others began, says what comes
 /// behind a last window that is whole, for a scan that goes on from there, and ends the run; but the last to leave does, if what
-/// was published is to be forgotten then.
+/// was published is to be forgotten then, and of several arrays, since whoever has the last chunk has looked at one of them only.
 inline void leave(const Scan& scan, u32 mark, bool has_last, Acc out, u32 controllers) {
     if (has_last) {
         hand_to_host(scan.state, out);
     }
-    if (mark == LAST_MARK ? atomicAdd(&scan.state->finished, 1) + 1 == controllers : has_last) {
-        end_run(scan.state, mark, slots_of(scan));
+    if (BATCHED || mark == LAST_MARK ? atomicAdd(&scan.state->finished, 1) + 1 == controllers : has_last) {
+        end_run(scan.state, mark, BATCHED ? scan.batch.arrays * scan.slots() : scan.slots());
     }
 }

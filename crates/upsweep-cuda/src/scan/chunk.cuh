@@ -26,6 +26,14 @@ using Offset = OffsetOf<REVERSE != 0>::Type;
 /// The place in memory of the i-th of several that a scan takes in turn, the last of which is number `last`.
 inline Offset turned(u32 last, u32 i) { return REVERSE ? Offset(last) - Offset(i) : Offset(i); }
 
+/// Arrays at equal distances that one launch scans, each by itself: how many, and how far one begins behind another, in items of the input and
+/// of the output. What is published of an array begins at its first slot. Used if BATCHED.
+struct StridedBatch {
+    u64 arrays;
+    i64 input, output;
+    u64 first_slot;
+};
+
 /// What is scanned.
 struct Scan {
     Inputs inputs;
@@ -35,6 +43,7 @@ struct Scan {
     u32 chunks;
     /// Whether there is a start value, and its words.
     u32 has_init;
+    StridedBatch batch;
     InitWords init;
 
     /// What is scanned: items, or words of PACKED items, of which the last may be a part.
@@ -45,7 +54,35 @@ struct Scan {
         items = fewer;
         chunks = max(u32((values() + CHUNK - 1) / CHUNK), 1u);
     }
+
+    /// Slots of what is published: the totals of all chunks; what comes into each window but the first.
+    u64 slots() const { return u64(chunks) + chunks / CHUNKS_OF_WINDOW; }
+    Published* published() const { return state->published + (BATCHED ? batch.first_slot : 0); }
+
+    /// Chunks of all arrays, which are counted through.
+    u32 all_chunks() const { return BATCHED ? chunks * u32(batch.arrays) : chunks; }
+    /// The number of a chunk in its own array.
+    u32 number_in_array(u32 chunk) const { return BATCHED ? chunk % chunks : chunk; }
 };
+
+/// The scan of the array that a chunk is of: that which was launched, or one of several.
+template <bool IS_ONE_OF_SEVERAL> struct ArrayOf {
+    using Type = const Scan&;
+    static Type of(const Scan& scan, u32) { return scan; }
+};
+template <> struct ArrayOf<true> {
+    using Type = const Scan;
+    static Type of(const Scan& scan, u32 chunk) {
+        const u64 array = chunk / scan.chunks;
+        Scan own = scan;
+        own.inputs = at(scan.inputs, array * u64(scan.batch.input));
+        own.output = scan.output + i64(array) * scan.batch.output;
+        own.batch.first_slot = array * scan.slots();
+        return own;
+    }
+};
+using ScanOfArray = ArrayOf<BATCHED != 0>::Type;
+inline ScanOfArray array_of(const Scan& scan, u32 chunk) { return ArrayOf<BATCHED != 0>::of(scan, chunk); }
 
 /// Workgroups that have a chunk, where each has one or several in turn.
 inline u32 most_workgroups(const Scan& scan) { return min(gridDim.x, scan.chunks); }

@@ -18,13 +18,13 @@ inline Acc handed(const Published* slot) {
 }
 
 /// Where what comes into windows is handed on, from window 1 on.
-inline Published* into_windows(const Scan& scan) { return scan.state->published + scan.chunks; }
+inline Published* into_windows(const Scan& scan) { return scan.published() + scan.chunks; }
 
 /// What is in front of a chunk, once totals of chunks and what comes into windows are there.
 inline Front front_of(const Scan& scan, u32 chunk, u32 lane) {
     const u32 window = chunk / CHUNKS_OF_WINDOW, first = window * CHUNKS_OF_WINDOW;
     const Acc carry = window == 0 ? start_of(scan) : handed(into_windows(scan) + window - 1);
-    return {carry, lane < chunk - first ? handed(scan.state->published + first + lane) : padding()};
+    return {carry, lane < chunk - first ? handed(scan.published() + first + lane) : padding()};
 }
 
 /// Says what comes into the tiles of a chunk whose warps have left their totals; and behind the last one, for a scan that goes on

@@ -38,7 +38,7 @@ inline void find_carries(const Scan& scan, Shared& shared, Control& control, u32
     const u32 number = control.number, mark = control.mark;
     const Acc total = fold_first<WARPS>(lane < WARPS ? shared.totals[lane] : padding(), lane);
     if (lane == 0 && number + 1 < scan.chunks) {
-        publish(scan.state->published + number, total, mark);
+        publish(scan.published() + number, total, mark);
     }
     const Tiles tiles = tiles_of(shared.totals, lane);
     Front front = {start_of(scan), padding()};
@@ -54,28 +54,30 @@ inline void find_carries(const Scan& scan, Shared& shared, Control& control, u32
 inline void end(const Scan& scan, const Control& control) {
     const u32 number = control.number, window = number / CHUNKS_OF_WINDOW;
     if (LOOKS_BACK && number % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1) {
-        publish(scan.state->published + scan.chunks + window, control.out, control.mark);
+        publish(scan.published() + scan.chunks + window, control.out, control.mark);
     }
     leave(scan, control.mark, number + 1 == scan.chunks, control.out, workgroups_of(scan));
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) scan(const Scan launched) {
-    const auto& scan = sized(launched);
-    if (is_idle(scan)) {
+    const auto& all = sized(launched);
+    if (is_idle(all)) {
         return;
     }
-    take_given(scan.inputs);
+    take_given(all.inputs);
     __shared__ Shared shared;
     __shared__ Heads heads;
     const u32 warp = number_of_warp(), lane = threadIdx.x % SUBGROUP;
     u32 number = blockIdx.x;
     if (LOOKS_BACK) {
         if (threadIdx.x == 0) {
-            shared.number = atomicAdd(&scan.state->tickets, 1);
+            shared.number = atomicAdd(&all.state->tickets, 1);
         }
         __syncthreads();
         number = shared.number;
     }
+    ScanOfArray scan = array_of(all, number);
+    number = all.number_in_array(number);
     const Chunk chunk(scan, number);
     const bool is_whole = chunk.is_whole(), serves = warp == CONTROLLER;
     OfWarp& own = shared.of_warp[serves ? 0 : warp];

@@ -32,7 +32,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) scan(const Scan launche
             has_last = number + 1 == scan.chunks;
             const Acc total = total_left(shared.totals, thread.lane);
             if (thread.lane == 0 && !has_last) {
-                publish(scan.state->published + number, total, mark);
+                publish(scan.published() + number, total, mark);
             }
             const Tiles tiles = tiles_of(shared.totals, thread.lane);
             fold_totals(scan, mark, known, number, thread.lane, front);

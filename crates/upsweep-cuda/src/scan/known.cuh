@@ -3,7 +3,7 @@
 /// The totals of the first `count` chunks from `from` on, one for each lane, and padding for the others; `there` says whether all
 /// of them came.
 inline Acc totals_from(const Scan& scan, u32 mark, u32 from, u32 count, u32 lane, bool& there) {
-    const Published* published = scan.state->published + from + min(lane, max(count, 1u) - 1);
+    const Published* published = scan.published() + from + min(lane, max(count, 1u) - 1);
     Published looked = look_at(published);
     for (u32 look = 0; look < LOOKS && !__all_sync(ALL_LANES, lane >= count || is_there(looked, mark)); ++look) {
         looked = look_at(published);
@@ -35,7 +35,7 @@ inline bool find_near(const Scan& scan, u32 mark, u32 number, u32 lane, Front& f
 
 /// Windows back from this chunk's own, what comes into which is looked for at once.
 inline u32 newest_known(const Scan& scan, u32 mark, u32 window, u32 lane, Acc& carry) {
-    const Published* into = scan.state->published + scan.chunks;
+    const Published* into = scan.published() + scan.chunks;
     for (u32 newest = window; newest > 0; newest -= min(newest, SUBGROUP)) {
         const u32 looked_for = newest > lane ? newest - lane : 0;
         const Published looked = look_at(into + max(looked_for, 1u) - 1);

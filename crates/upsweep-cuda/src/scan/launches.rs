@@ -174,6 +174,7 @@ impl Wanted<'_> {
             ("LOOKS", LOOKS),
             ("SELECTS", u64::from(types.selects())),
             ("COMPARES", u64::from(types.compares())),
+            ("BATCHED", u64::from(lies.batched)),
             ("KNOWS_BEGINNINGS", u64::from(types.cut.as_ref().is_some_and(|cut| !cut.packs()))),
         ]);
         if let Some(selecting) = form.selecting {

@@ -23,7 +23,7 @@ struct Looking {
 
 /// Publishes the total of a chunk. One that is to seem asleep waits until another has found it out.
 inline void publish_total(const Scan& scan, u32 mark, u32 number, Acc total) {
-    Published* slot = scan.state->published + number;
+    Published* slot = scan.published() + number;
     for (u32 look = 0; number == STALLED && look < LOOKS && !is_there(look_at(slot), mark); ++look) {}
     publish(slot, total, mark);
     // Before anything is written: whoever finds a chunk overwritten finds its total too.
@@ -33,7 +33,7 @@ inline void publish_total(const Scan& scan, u32 mark, u32 number, Acc total) {
 /// The first chunk from `from` on, in front of `number`, whose total does not come; NONE if all are there.
 inline u32 missing_total(const Scan& scan, u32 mark, u32 from, u32 number, u32 lane) {
     for (u32 first = from; first < number; first += SUBGROUP) {
-        const Published* asked = scan.state->published + min(first + lane, number - 1);
+        const Published* asked = scan.published() + min(first + lane, number - 1);
         u32 absent = ALL_LANES;
         for (u32 look = 0; look < LOOKS_BEFORE_FALLBACK && absent; ++look) {
             absent = __ballot_sync(ALL_LANES, !is_there(look_at(asked), mark));
@@ -67,8 +67,8 @@ inline void make_up_for(const Scan& scan, u32 run, u32 number, Thread thread, Ac
         const Acc all = total_left(totals, thread.lane);
         // A chunk in place may have been overwritten since it was read, but then its total is published.
         __threadfence();
-        if (thread.lane == 0 && !is_there(look_at(scan.state->published + number), run)) {
-            publish(scan.state->published + number, all, run);
+        if (thread.lane == 0 && !is_there(look_at(scan.published() + number), run)) {
+            publish(scan.published() + number, all, run);
         }
     }
 }
@@ -89,7 +89,7 @@ inline void look_back(const Scan& scan, Shared& shared, Looking& looking, u32 la
     const Acc out = leave_tile_carries(tiles_of(shared.totals, lane), shared.tile_carries, number, lane, front);
     if (lane == 0) {
         if (number % CHUNKS_OF_WINDOW == CHUNKS_OF_WINDOW - 1 && number != STALLED) {
-            publish(scan.state->published + scan.chunks + window, out, mark);
+            publish(scan.published() + scan.chunks + window, out, mark);
         }
         leave(scan, mark, number + 1 == scan.chunks, out, workgroups_of(scan));
     }

@@ -57,6 +57,22 @@ pub(crate) struct Lies {
     pub(crate) one_by_one: bool,
     /// Whether all arrays that are read begin where the copy engine copies from.
     pub(crate) evenly: bool,
+    /// Whether there are several arrays, each of which is scanned by itself.
+    pub(crate) batched: bool,
+}
+
+/// Arrays at equal distances that are scanned by one launch, each by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StridedBatch {
+    /// How many.
+    pub(crate) arrays: u64,
+    /// How far one begins behind another, in items of the input and of the output.
+    pub(crate) strides: [i64; 2],
+}
+
+impl StridedBatch {
+    /// A single array.
+    pub(crate) const ONE: Self = Self { arrays: 1, strides: [0; 2] };
 }
 
 impl Lies {
@@ -82,7 +98,28 @@ impl Lies {
         let one_by_one = types.made.is_some() && !begins;
         let out_aligned = output.map_or(begins, is);
         let evenly = types.made.is_some() && policy::begins_evenly(inputs);
-        Self { width, aligned: begins || one_by_one, out_aligned, one_by_one, evenly }
+        Self {
+            width,
+            aligned: begins || one_by_one,
+            out_aligned,
+            one_by_one,
+            evenly,
+            batched: false,
+        }
+    }
+
+    /// The same of several arrays, of which these are the first.
+    pub(crate) fn of_batch(self, types: &Types, batch: StridedBatch) -> Self {
+        let [aligned, out_aligned] = [(types.item, 0), (types.output, 1)].map(|(kind, k)| {
+            let bytes = batch.strides[k].unsigned_abs() * kind.size() as u64;
+            is_whole(kind) || bytes.is_multiple_of(self.width.into())
+        });
+        Self {
+            aligned: self.aligned && aligned,
+            out_aligned: self.out_aligned && out_aligned,
+            batched: true,
+            ..self
+        }
     }
 }
 
@@ -103,6 +140,8 @@ pub(crate) struct Scanning {
     kernels: Vec<Arc<Kernel>>,
     pub(crate) state: Arc<Buffer>,
     items: u64,
+    /// Most arrays of so many items.
+    arrays: u64,
     /// Most workgroups that run at once.
     workgroups: u32,
 }
@@ -168,7 +207,8 @@ impl Scanning {
             }
             None => policy::policy_of_types(items, types, lies.evenly),
         };
-        let shape = Self::shape(facts, types, lies, strategy, items, policy);
+        let items_of_all = if lies.batched { u64::MAX } else { items };
+        let shape = Self::shape(facts, types, lies, strategy, items_of_all, policy);
         let stalled = options.stalled;
         let wanted = Wanted { facts, types, strategy, form, lies, shape, stalled };
         Ok((shape, wanted.shaders()))
@@ -198,12 +238,12 @@ impl Scanning {
         Shape::alone(facts, types, policy, stays)
     }
 
-    /// A scan of arrays of at most `items` items that lie so.
+    /// A scan of arrays of at most `items` items that lie so, of at most so many at a time.
     pub(crate) fn new(
         gpu: &Arc<Gpu>,
         types: Types,
         form: Form,
-        items: u64,
+        (items, arrays): (u64, u64),
         lies: Lies,
         options: &ScanOptions,
     ) -> Result<Self> {
@@ -221,37 +261,42 @@ impl Scanning {
         if workgroups == 0 {
             return Err(gpu.failed("a workgroup of a scan does not fit on a multiprocessor"));
         }
-        let state = state(gpu, &types, shape.slots(items))?;
-        Ok(Self { types, form, shape, lies, kernels, state, items, workgroups })
+        let state = state(gpu, &types, arrays * shape.slots(items))?;
+        Ok(Self { types, form, shape, lies, kernels, state, items, arrays, workgroups })
     }
 
-    /// Whether this scan can be used for these arrays.
-    pub(crate) fn suits(&self, types: &Types, form: Form, items: u64, lies: Lies) -> bool {
-        self.types == *types && self.form == form && items <= self.items && lies == self.lies
+    /// Whether this scan can be used for so many arrays of so many items.
+    pub(crate) fn suits(
+        &self,
+        types: &Types,
+        form: Form,
+        (items, arrays): (u64, u64),
+        lies: Lies,
+    ) -> bool {
+        let is_long_enough = items <= self.items && arrays <= self.arrays;
+        self.types == *types && self.form == form && is_long_enough && lies == self.lies
     }
 
-    /// The launch of a scan of arrays into `output`, which is as long and not empty; kernels of segments have some words `beside` the
-    /// arrays.
+    /// The launch of a scan of an array into `output`, which is as long and not empty, or of several, of which these are the first; kernels of
+    /// segments have some words `beside` the arrays.
     pub(crate) fn bind(
         &self,
         gpu: &Gpu,
         inputs: &Inputs<'_>,
         output: &Slice<'_>,
+        batch: StridedBatch,
         beside: &[u64],
         init: Init,
     ) -> Result<Ready> {
         let items = inputs.items;
-        let chunks = u32::try_from(self.shape.chunks(items))
+        let chunks = self.shape.chunks(items);
+        let all = u32::try_from(batch.arrays * chunks)
             .map_err(|_| gpu.failed("a scan of more chunks than are counted"))?;
-        let words = [
-            output.pointer(),
-            self.state.pointer(),
-            items,
-            u64::from(chunks) | u64::from(init.is_some()) << 32,
-        ];
+        let memory = [output.pointer(), self.state.pointer()];
+        let words = words_of(memory, items, chunks as u32, batch, init);
         let workgroups = match self.shape.waits {
-            Waits::Staged { .. } | Waits::Alone { stays: true } => chunks.min(self.workgroups),
-            Waits::Held { .. } | Waits::Alone { stays: false } => chunks,
+            Waits::Staged { .. } | Waits::Alone { stays: true } => all.min(self.workgroups),
+            Waits::Held { .. } | Waits::Alone { stays: false } => all,
         };
         let launch = Launch {
             grid: [workgroups, 1],
@@ -281,7 +326,7 @@ impl Scanning {
         let items = inputs.items;
         let chunks = u32::try_from(self.shape.chunks(items))
             .map_err(|_| gpu.failed("a reduction of more chunks than are counted"))?;
-        let words = [0, self.state.pointer(), items, u64::from(chunks)];
+        let words = words_of([0, self.state.pointer()], items, chunks, StridedBatch::ONE, None);
         let arguments =
             with_init(of_inputs(gpu, inputs, &self.types, &[]).and(words), &self.types, None);
         let arguments = with_init(arguments.begin().and(outcome(to, init)), &self.types, init);
@@ -310,4 +355,18 @@ impl Scanning {
         unsafe { gpu.copy_out(self.state.pointer() + TOTAL, bytemuck::cast_slice_mut(words)) }?;
         Ok(found)
     }
+}
+
+/// The words of `Scan` in `chunk.cuh` between what is read and the start value: an output and a state, and how many items and chunks an array
+/// has.
+pub(crate) fn words_of(
+    [output, state]: [u64; 2],
+    items: u64,
+    chunks: u32,
+    batch: StridedBatch,
+    init: Init,
+) -> [u64; 8] {
+    let chunks = u64::from(chunks) | u64::from(init.is_some()) << 32;
+    let [input_stride, output_stride] = batch.strides.map(|stride| stride as u64);
+    [output, state, items, chunks, batch.arrays, input_stride, output_stride, 0]
 }

@@ -10,7 +10,7 @@ extern "C" __global__ void __launch_bounds__(SUBGROUP, 1) total(const Scan launc
     const u32 lane = threadIdx.x;
     const u32 window = (scan.chunks - 1) / CHUNKS_OF_WINDOW, first = window * CHUNKS_OF_WINDOW;
     const Acc carry = window == 0 ? padding() : handed(into_windows(scan) + window - 1);
-    const Acc own = first + lane < scan.chunks ? handed(scan.state->published + first + lane) : padding();
+    const Acc own = first + lane < scan.chunks ? handed(scan.published() + first + lane) : padding();
     const Acc all = then(carry, fold_lanes<SUBGROUP>(own, lane));
     if (lane == 0) {
         write_outcome(to, scan.items, all);

@@ -118,3 +118,37 @@ pub(crate) fn policy(items: u64, item_bytes: usize) -> WorkgroupPolicy {
     };
     WorkgroupPolicy { threads_per_workgroup, items_per_thread }
 }
+
+/// Chunks of an array beside which one that is not whole does not count: it takes several times as long as a whole one.
+const CHUNKS_BESIDE_A_PART: u64 = 6;
+
+/// Items of an array, at least: warps that have a shorter one to themselves are as fast.
+const LEAST_OF_BATCH: u64 = 1 << 13;
+
+/// The policy of scans of several arrays of so many items each by one launch: the longest chunks of which each array has a whole number, or so
+/// many that the last does not count. `None` if there are none.
+pub(crate) fn policy_of_batch(items: u64, types: &Types) -> Option<WorkgroupPolicy> {
+    policies_of_batch(types).into_iter().filter(|_| items >= LEAST_OF_BATCH).find(|policy| {
+        let chunk = u64::from(policy.threads_per_workgroup * policy.items_per_thread);
+        items >= chunk && (items.is_multiple_of(chunk) || items / chunk >= CHUNKS_BESIDE_A_PART)
+    })
+}
+
+/// The policy with the shortest chunks.
+pub(crate) fn smallest_of_batch(types: &Types) -> WorkgroupPolicy {
+    policies_of_batch(types)[2]
+}
+
+/// Of those tried on an H200 with 2^28 `f32` (`benches/record/nvidia-h200/2026-11-28-axes.md`): the policy of long arrays, and two with a half and
+/// a quarter of its chunks.
+fn policies_of_batch(types: &Types) -> [WorkgroupPolicy; 3] {
+    let policies = match types.item.size() {
+        8 => [(512, 16), (256, 16), (128, 16)],
+        1 | 2 => [(512, 64), (512, 32), (256, 32)],
+        _ => [(256, 64), (256, 32), (128, 32)],
+    };
+    policies.map(|(threads_per_workgroup, items_per_thread)| WorkgroupPolicy {
+        threads_per_workgroup,
+        items_per_thread,
+    })
+}

@@ -5,7 +5,7 @@ template <bool WHOLE> __forceinline__ void put_in_front(const Chunk& chunk, u32 
     const Front front = front_of(chunk.scan, number, thread.lane);
     const Acc carry = then(front.carry, fold_lanes<SUBGROUP>(front.totals, thread.lane));
     if (threadIdx.x == 0 && number + 1 == chunk.scan.chunks) {
-        hand_to_host(chunk.scan.state, then(carry, handed(chunk.scan.state->published + number)));
+        hand_to_host(chunk.scan.state, then(carry, handed(chunk.scan.published() + number)));
     }
     Group held[ROWS];
     Marks unused;

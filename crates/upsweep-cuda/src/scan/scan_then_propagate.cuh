@@ -18,7 +18,7 @@ template <bool WHOLE> __forceinline__ void scan_apart(const Chunk& chunk, u32 nu
     if (thread.warp == 0) {
         const Acc total = total_left(shared.totals, thread.lane);
         if (thread.lane == 0) {
-            hand_on(chunk.scan.state->published + number, total);
+            hand_on(chunk.scan.published() + number, total);
         }
         leave_tile_carries(tiles_of(shared.totals, thread.lane), shared.tile_carries, 0, thread.lane, {padding(), padding()});
     }

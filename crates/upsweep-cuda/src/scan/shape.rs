@@ -36,7 +36,8 @@ fn payload_words(types: &Types) -> u32 {
     read.div_ceil(4).max(words)
 }
 
-/// Bytes of a line of memory. A staged chunk has as much room more, or each worker's rows if they begin where no copy may.
+/// Bytes of a line of memory. A staged chunk has as much room more, or each worker's rows if they begin where no copy may, or some arrays
+/// begin elsewhere in a line than others.
 const LINE: u32 = 128;
 
 /// Registers that a thread needs besides what it holds, for each word of a value, so that none are spilled.
@@ -125,7 +126,8 @@ impl Shape {
         });
         let stage_bytes = |warps: u32, rows: u32| {
             let in_front = if types.compares() { warps * LINE } else { 0 };
-            let room = in_front + if lies.aligned { arrays * LINE } else { warps * LINE };
+            let room =
+                in_front + if lies.aligned && !lies.batched { arrays * LINE } else { warps * LINE };
             warps * rows * (LANES * item_bytes) as u32 + room
         };
         while 3 * stage_bytes(warps, rows) > most && rows > 4 {

@@ -8,7 +8,7 @@ inline Acc total_of_window(const Scan& scan, u32 window) {
     Acc totals[CHUNKS_OF_WINDOW];
 #pragma unroll
     for (u32 k = 0; k < CHUNKS_OF_WINDOW; ++k) {
-        totals[k] = handed(scan.state->published + window * CHUNKS_OF_WINDOW + k);
+        totals[k] = handed(scan.published() + window * CHUNKS_OF_WINDOW + k);
     }
 #pragma unroll
     for (u32 width = 1; width < CHUNKS_OF_WINDOW; width *= 2) {

@@ -16,7 +16,7 @@ __forceinline__ void pack_group(const Group& group, OutAccess (&accesses)[OUT_AC
 
 /// A chunk, where it is staged or lies.
 struct Chunk {
-    const Scan& scan;
+    ScanOfArray scan;
     Inputs from;
     u64 first;
 
@@ -52,10 +52,10 @@ struct Chunk {
     /// A lane's group of a row, from where it is staged or lies. With `IS_COMPARED` what is in front of it is staged too.
     template <bool IS_COMPARED = STAGED && COMPARES> Group staged(u32 row, u32 lane) const {
         const Offset gaps = turned(WARPS - 1, row / ROWS) * Offset(GAP);
-        const Offset item = turned(CHUNK - GROUP, row * ROW + lane * GROUP);
+        const Offset item = turned(CHUNK - GROUP, row * ROW + lane * GROUP) + gaps;
         if constexpr (!ALIGNED) {
             Access accesses[ACCESSES];
-            read_skewed((const u8*)(first_of(from) + item + gaps), accesses);
+            read_skewed((const u8*)(first_of(from) + item), accesses);
             return entered(accesses, 0);
         } else {
             // Of two accesses every other four lanes take the second first, so that no two lanes want one bank.

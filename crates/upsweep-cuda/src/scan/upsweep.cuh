@@ -25,7 +25,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) upsweep(const Scan laun
     if (thread.warp == 0) {
         const Acc total = total_left(shared.totals, thread.lane);
         if (thread.lane == 0) {
-            hand_on(scan.state->published + blockIdx.x, total);
+            hand_on(scan.published() + blockIdx.x, total);
         }
     }
 }

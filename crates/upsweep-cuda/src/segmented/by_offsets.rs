@@ -13,7 +13,7 @@ use crate::launch::{Kernel, Launch, Ready};
 use crate::memory::Buffer;
 use crate::reduce::{of_inputs, with_init};
 use crate::scan::launches::{BULK, GROUPS, HELD, ITEMS, STEPS, texts};
-use crate::scan::{ARCH_OF_BULK_COPIES, Lies};
+use crate::scan::{ARCH_OF_BULK_COPIES, Lies, StridedBatch, words_of};
 use crate::shader::types::alignment;
 use crate::shader::{Cut, Shader, Types};
 use crate::slice::Slice;
@@ -117,6 +117,7 @@ pub(crate) fn shader(facts: &Facts, types: &Types, cut: &Cut, lies: Lies) -> Sha
             ("SELECTS", 0),
             ("COMPARES", 0),
             ("PACKED", 1),
+            ("BATCHED", 0),
             ("MARKS_WIDTH", alignment(cut.kind)),
             // Half of the chunks that run at once: by a quarter or all of them an H200 takes as long, within a seventieth.
             ("AHEAD", (at_once * facts.multiprocessors).div_ceil(2).into()),
@@ -229,8 +230,7 @@ impl ByOffsets {
         let chunks = counted(chunks(&self.types, items))?;
         let windows = (chunks * chunk_tiles(words)).div_ceil(TILES as u32);
         let sharing = windows.max(counted(segments.div_ceil(SEGMENTS_OF_WORKGROUP))?);
-        let words_of_scan =
-            [output.pointer(), 0, items, u64::from(chunks) | u64::from(init.is_some()) << 32];
+        let words_of_scan = words_of([output.pointer(), 0], items, chunks, StridedBatch::ONE, init);
         let arguments = of_inputs(gpu, inputs, &self.types, beside).and(words_of_scan);
         let arguments = with_init(arguments, &self.types, init);
         let mut begin = self.told.pointer();

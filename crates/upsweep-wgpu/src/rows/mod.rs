@@ -160,6 +160,7 @@ pub(crate) fn scan_shader(
     form: Form,
     out_vector: u32,
 ) -> Shader {
+    let shape = &RowsShape { threads: shape.scan_threads(rows), ..*shape };
     let mut constants = constants(rows, form.direction == Direction::Reverse);
     constants.extend(constants_of(facts, types, shape));
     // Fewer groups are on their way at once where an access has more items.
