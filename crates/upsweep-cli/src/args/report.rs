@@ -8,9 +8,9 @@ use upsweep_measure::tune::budget::Span;
 
 const HELP: &str = "\
 One HTML file that needs nothing else: no network, no script. It shows bandwidth against length with the speed of
-memory drawn in, time against length of CPU and GPU with the length from which on the GPU is faster, what each strategy and each
-size of a workgroup is worth, the seven classic steps, a roofline, and the best strategies; every figure with its
-numbers in a table, and all rows as JSON in the element with the id 'data'.
+memory drawn in, and against the length of a row; time against length of CPU and GPU with the length from which on the
+GPU is faster; what each strategy and each size of a workgroup is worth; the seven classic steps; a roofline; and the
+best strategies. Every figure has its numbers in a table, and all rows are JSON in the element with the id 'data'.
 
 Without --from everything is measured now, in this program: the CPU and every GPU that is not made of software, shortest arrays
 first, as far as the budget goes. Every result is compared. --save keeps the rows, from which --from makes the same page.
@@ -18,7 +18,7 @@ first, as far as the budget goes. Every result is compared. --save keeps the row
 Examples:
   upsweep report                                 a minute and one for each GPU, then report.html
   upsweep report --device cpu,cuda:0 --budget 5m --save rows -o h200.html
-  upsweep report --from rows/bench.csv,rows/tune.csv -o h200.html --figures figures";
+  upsweep report --from rows/bench.csv,rows/rows.csv,rows/tune.csv -o h200.html --figures figures";
 
 /// `upsweep report`.
 #[derive(Debug, Args)]
@@ -53,7 +53,7 @@ pub(crate) struct ReportArguments {
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<Span>,
 
-    /// Keep what was measured in this folder: bench.csv, tune.csv, ladder.csv
+    /// Keep what was measured in this folder: bench.csv, rows.csv, tune.csv, ladder.csv
     #[arg(long, value_name = "FOLDER")]
     pub(crate) save: Option<PathBuf>,
 

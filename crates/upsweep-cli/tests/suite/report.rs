@@ -127,8 +127,11 @@ fn a_cpu_is_measured_and_its_rows_make_the_same_page() {
     let count = check_rows("bench", &read, [&rows[..]].into_iter());
     // Two jobs at three lengths by three strategies, and of four types at the longest.
     assert_eq!(count, 2 * 3 * 3 + 2 * 4);
+    // Two jobs on rows of four lengths along two axes.
+    let along = place.read("rows/rows.csv");
+    assert_eq!(check_rows("rows", &read, [&along[..]].into_iter()), 2 * 4 * 2);
     assert_eq!(read["title"], "<T&\">");
-    for row in read["bench"].as_array().expect("a list") {
+    for row in ["bench", "rows"].iter().flat_map(|kind| read[kind].as_array().expect("a list")) {
         assert_eq!(row["checked"], "ok", "{row}");
         let [least, middle, most] =
             ["min_us", "median_us", "max_us"].map(|time| row[time].as_f64());
@@ -137,9 +140,10 @@ fn a_cpu_is_measured_and_its_rows_make_the_same_page() {
     for strategy in ["scalar", "simd", "simd+threads"] {
         assert!(page.contains(&format!(">{strategy}</text>")), "{strategy}");
     }
-    place.run("report --from rows/bench.csv -o b.html").text();
+    place.run("report --from rows/bench.csv,rows/rows.csv -o b.html").text();
     let again = String::from_utf8(place.read("b.html")).expect("text");
     assert_eq!(data(&again)["bench"], read["bench"]);
+    assert_eq!(data(&again)["rows"], read["rows"]);
     let figures = |page: &str| {
         let svgs = page
             .split("<svg")

@@ -12,7 +12,7 @@ use super::figures::Names;
 use super::host_calls;
 use super::page::{About, Page};
 use super::records::Data;
-use crate::bench::{self, Bench};
+use crate::bench::{self, Bench, Columns};
 use crate::device;
 use crate::error::{Failure, Result};
 use crate::ladder;
@@ -35,6 +35,15 @@ const PRIMITIVES: [Primitive; 2] = [Primitive::Reduce, Primitive::InclusiveScan]
 /// Times that a step of the ladder is measured.
 const LADDER_SAMPLES: usize = 11;
 
+/// Lengths of rows, at the same number of items; none is longer than all of them.
+const ROWS: [usize; 6] = [1 << 3, 1 << 5, 100, 1000, 1 << 14, 1 << 20];
+
+/// What rows take beside a length in all ways of the CPU: both axes of each length, in one way.
+const ROWS_BESIDE_LENGTH: f64 = 4.0;
+
+/// Parts of the longest array whose rows are measured, for want of time: the figure shows one number of items.
+const PARTS: [usize; 4] = [1, 4, 16, 64];
+
 /// Items of an array that caches hold, for the roofline.
 const CACHED: usize = 1 << 14;
 
@@ -42,13 +51,14 @@ const CACHED: usize = 1 << 14;
 struct Until {
     lengths: f64,
     types: f64,
+    rows: f64,
     ladders: f64,
 }
 
-/// Without a GPU nothing follows the lengths but a few other types. With one, nearly a third is for its strategies, of which
+/// Without a GPU nothing follows the lengths but a few other types, and rows. With one, nearly a third is for its strategies, of which
 /// each needs a kernel.
-const WITHOUT_GPU: Until = Until { lengths: 0.8, types: 0.9, ladders: 0.9 };
-const WITH_GPU: Until = Until { lengths: 0.45, types: 0.65, ladders: 0.7 };
+const WITHOUT_GPU: Until = Until { lengths: 0.7, types: 0.8, rows: 1.0, ladders: 1.0 };
+const WITH_GPU: Until = Until { lengths: 0.4, types: 0.55, rows: 0.65, ladders: 0.7 };
 
 /// The time, and as much again for each GPU: in three of these an H200, by CUDA and
 /// Vulkan, was through with 2^26 items after 70 s.
@@ -69,6 +79,7 @@ pub struct Options {
 #[derive(Default)]
 pub struct Measurements {
     bench: Vec<u8>,
+    rows: Vec<u8>,
     tune: Vec<u8>,
     ladder: Vec<u8>,
     commands: Vec<String>,
@@ -98,6 +109,7 @@ pub fn measure(options: &Options) -> Result<Measurements> {
     let mut run = Run { gpus, on_cpu, budget: Budget::new(span, 1), span, until, measured };
     let (longest, seconds) = run.lengths(&lengths)?;
     run.types(longest, seconds)?;
+    run.rows(longest, seconds)?;
     run.ladders(longest)?;
     run.sweeps(longest)?;
     Ok(run.measured)
@@ -159,8 +171,7 @@ impl Run {
     fn types(&mut self, longest: usize, seconds: f64) -> Result<()> {
         let mut lengths = vec![CACHED.min(longest), longest];
         lengths.dedup();
-        let cpu = self.on_cpu.then(|| "cpu".to_owned());
-        let ids: Vec<String> = cpu.into_iter().chain(self.ids()).collect();
+        let ids = self.all_ids();
         for n in lengths {
             for dtype in OTHERS {
                 // The CPU does it in one way of three, and no calls come from the host: about half of the work.
@@ -170,6 +181,19 @@ impl Run {
                     return Ok(());
                 }
                 self.bench(&ids, dtype, SAMPLES.min(5), false, n)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows of several lengths, along memory and across it, of the longest array whose rows there is time for; that array took so many seconds
+    /// in all ways of the CPU.
+    fn rows(&mut self, longest: usize, seconds: f64) -> Result<()> {
+        for part in PARTS {
+            let (n, expected) = (longest / part, ROWS_BESIDE_LENGTH * seconds / part as f64);
+            let rows: Vec<usize> = ROWS.into_iter().filter(|&length| length <= n).collect();
+            if !rows.is_empty() && self.fits(expected, self.until.rows)? {
+                return self.bench_rows(n, &rows);
             }
         }
         Ok(())
@@ -213,6 +237,12 @@ impl Run {
         self.gpus.iter().map(|gpu| gpu.id().to_owned()).collect()
     }
 
+    /// The CPU, if it is measured, and all GPUs.
+    fn all_ids(&self) -> Vec<String> {
+        let cpu = self.on_cpu.then(|| "cpu".to_owned());
+        cpu.into_iter().chain(self.ids()).collect()
+    }
+
     /// Sums and scans of `n` items in all strategies of a CPU, or as devices choose.
     fn bench(
         &mut self,
@@ -230,20 +260,7 @@ impl Run {
         );
         let strategies =
             if all_strategies { Strategies::All } else { Strategies::Named(vec![Choice::Auto]) };
-        let options = bench::Options {
-            primitives: PRIMITIVES.to_vec(),
-            operator: Op::Sum,
-            dtypes: vec![dtype],
-            acc: None,
-            lengths: vec![n],
-            devices: Devices::Named(ids.to_vec()),
-            strategies,
-            instruction_sets: None,
-            threads: None,
-            samples,
-            profile: false,
-            energy: false,
-        };
+        let options = bench_options(ids.to_vec(), dtype, samples, strategies, n);
         self.piece(
             &words,
             |measured| &mut measured.bench,
@@ -252,6 +269,32 @@ impl Run {
                 let mut lines = vec![bench.columns().heading()];
                 let wrong = bench.run(&mut |row| {
                     lines.extend(row.csv(bench.columns()));
+                    Ok(())
+                })?;
+                Ok((lines, wrong))
+            },
+        )
+    }
+
+    /// Sums and scans of rows of these lengths of `n` items, along memory and across it.
+    fn bench_rows(&mut self, n: usize, lengths: &[usize]) -> Result<()> {
+        let ids = self.all_ids();
+        let words = format!(
+            "bench --device {} --op {} --dtype {MAIN} --samples {SAMPLES} --n {n} --rows {}",
+            ids.join(","),
+            PRIMITIVES.map(Primitive::name).join(","),
+            lengths.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
+        );
+        let strategies = Strategies::Named(vec![Choice::Auto]);
+        let options = bench_options(ids, MAIN, SAMPLES, strategies, n);
+        self.piece(
+            &words,
+            |measured| &mut measured.rows,
+            || {
+                let bench = Bench::new(&options)?;
+                let mut lines = vec![Columns::Rows.heading()];
+                let wrong = bench.run_rows(lengths, &mut |row| {
+                    lines.extend(row.csv(Columns::Rows));
                     Ok(())
                 })?;
                 Ok((lines, wrong))
@@ -335,6 +378,30 @@ impl Run {
     }
 }
 
+/// What `bench` is asked for: sums and scans of `n` items.
+fn bench_options(
+    ids: Vec<String>,
+    dtype: Dtype,
+    samples: usize,
+    strategies: Strategies,
+    n: usize,
+) -> bench::Options {
+    bench::Options {
+        primitives: PRIMITIVES.to_vec(),
+        operator: Op::Sum,
+        dtypes: vec![dtype],
+        acc: None,
+        lengths: vec![n],
+        devices: Devices::Named(ids),
+        strategies,
+        instruction_sets: None,
+        threads: None,
+        samples,
+        profile: false,
+        energy: false,
+    }
+}
+
 /// What a device cannot do, or has no memory for, is left out of the page; everything else ends the program.
 fn left_out(what: &str, failure: Failure) -> Result<()> {
     match failure {
@@ -355,8 +422,12 @@ fn add(rows: &mut Vec<u8>, record: &[u8]) {
 impl Measurements {
     /// The records, by the names of their files.
     pub fn records(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
-        let records =
-            [("bench.csv", &self.bench), ("tune.csv", &self.tune), ("ladder.csv", &self.ladder)];
+        let records = [
+            ("bench.csv", &self.bench),
+            ("rows.csv", &self.rows),
+            ("tune.csv", &self.tune),
+            ("ladder.csv", &self.ladder),
+        ];
         records
             .into_iter()
             .filter(|(_, text)| !text.is_empty())
