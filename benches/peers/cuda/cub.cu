@@ -95,6 +95,16 @@ cudaError_t segmented_sum(const Call& c) {
         c.temp, *c.temp_bytes, c.in<float>(), c.out<float>(), c.segments, offsets, offsets + 1, c.stream);
 }
 
+/// Rows of as many items each.
+cudaError_t sum_of_rows(const Call& c) {
+#if CUB_VERSION >= 300100
+    return cub::DeviceSegmentedReduce::Sum(
+        c.temp, *c.temp_bytes, c.in<float>(), c.out<float>(), c.segments, static_cast<int>(c.items / c.segments), c.stream);
+#else
+    return cudaErrorNotSupported;
+#endif
+}
+
 cudaError_t sum_by_key(const Call& c) {
     const u32* keys = static_cast<const u32*>(c.marks);
     return cub::DeviceScan::InclusiveSumByKey(
@@ -119,6 +129,7 @@ constexpr Job JOBS[] = {
     {"inclusive_scan f64", inclusive_sum<double>},
     {"inclusive_scan u8 u32", inclusive_scan<u8, u32>},
     {"segmented_reduce f32", segmented_sum},
+    {"sum of rows f32", sum_of_rows},
     {"inclusive_scan_by_key u32", sum_by_key},
 };
 

@@ -4,7 +4,7 @@
 //! some calls and a wait, by the host's clock, beside a copy of the array in the same way. Prints CSV: job, items, milliseconds of a
 //! call (median), GB/s of the fewest bytes, and their share of what the copy has. Some rows of each result are checked.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use upsweep::reference::specified;
 use upsweep::{Array, Device, Error, NdArray, Reduce, Scan, Sum, View};
@@ -15,6 +15,9 @@ const LENGTHS: [usize; 7] = [8, 32, 100, 1000, 1 << 14, 1 << 20, 1 << 27];
 /// Turns of each job, and calls of a turn.
 const TURNS: usize = 5;
 const CALLS: usize = 4;
+
+/// How long a job runs before it is timed: a GPU that has waited for the host to check results runs slowly at first.
+const WAKING: Duration = Duration::from_millis(300);
 
 fn main() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
@@ -81,8 +84,11 @@ fn copy(device: &Device, input: &NdArray<f32>) -> Result<f64, Error> {
 
 /// Seconds of a call, the median of several turns.
 fn time(device: &Device, mut call: impl FnMut() -> Result<(), Error>) -> Result<f64, Error> {
-    call()?;
-    device.wait()?;
+    let begun = Instant::now();
+    while begun.elapsed() < WAKING {
+        call()?;
+        device.wait()?;
+    }
     let mut times = Vec::new();
     for _ in 0..TURNS {
         let began = Instant::now();

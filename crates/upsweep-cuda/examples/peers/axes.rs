@@ -56,9 +56,23 @@ impl Bench {
             let wanted: f32 = reference::specified::reduce(&row, &problem);
             assert_eq!(found[number].to_bits(), wanted.to_bits(), "{job}: row {number}");
         }
+        let mut peers = Vec::new();
+        for peer in self.peers.iter().filter(|_| along == 1) {
+            let Some(own) = peer.segmented_job(gpu, "sum of rows f32", n, count)? else { continue };
+            own.begin_segments(gpu, slices[0], slices[1], (0, count as u64))?;
+            let theirs = output.to_vec::<f32>()?;
+            // Items are of both signs, and a row may come to nothing.
+            let is_near = |(&a, &b): (&f32, &f32)| (a - b).abs() <= (1.0 + a.abs()) * 1e-3;
+            assert!(found.iter().zip(&theirs).all(is_near), "{job}: {}", peer.name);
+            peers.push((&peer.name, own));
+        }
         let read = |_| self.probe.read(gpu, gpu.stream(), input.slice());
-        let engines =
+        let mut engines =
             vec![Engine::new("read", read), Engine::new("upsweep", |_| gpu.begin(&bound))];
+        engines.extend(peers.iter().map(|(name, own)| {
+            let begin = |_| own.begin_segments(gpu, slices[0], slices[1], (0, count as u64));
+            Engine::new(name, begin)
+        }));
         self.contest(job, n, 4 * n, engines)
     }
 
