@@ -1,0 +1,80 @@
+"""Reduce, scan and select arrays in place, with the same bits on every device.
+
+The functions have numpy's names and the array API's. They take arrays of numpy, torch, CuPy and JAX, and whatever has DLPack or the buffer
+protocol, read them where they are, and give arrays of the same library. Floats are combined in the order that upsweep specifies.
+
+Examples
+--------
+>>> import numpy, upsweep
+>>> x = numpy.array([3, 200, 100], dtype="uint8")
+>>> upsweep.cumulative_sum(x)
+array([  3, 203, 303], dtype=uint64)
+"""
+
+from ._upsweep import (
+    Array,
+    DeviceInfo,
+    Report,
+    absent,
+    all,
+    any,
+    argmax,
+    argmin,
+    asarray,
+    count_nonzero,
+    cumprod,
+    cumsum,
+    cumulative_prod,
+    cumulative_sum,
+    devices,
+    explain,
+    max,
+    mean,
+    min,
+    nonzero,
+    partition,
+    prod,
+    reduce,
+    reduce_by_key,
+    run_length_encode,
+    scan,
+    segmented_reduce,
+    segmented_scan,
+    select,
+    sum,
+    unique_consecutive,
+)
+
+__all__ = [
+    "Array",
+    "DeviceInfo",
+    "Report",
+    "absent",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "asarray",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+    "devices",
+    "explain",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "partition",
+    "prod",
+    "reduce",
+    "reduce_by_key",
+    "run_length_encode",
+    "scan",
+    "segmented_reduce",
+    "segmented_scan",
+    "select",
+    "sum",
+    "unique_consecutive",
+]

@@ -1,0 +1,165 @@
+//! Devices by their ids, and what can be said of them.
+
+use std::sync::LazyLock;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use upsweep::{Device, Limits};
+
+use crate::error::raise;
+use crate::memory;
+
+/// The device of calls on arrays in host memory that name none.
+pub(crate) static AUTO: LazyLock<Device> = LazyLock::new(Device::auto);
+
+/// The device with this id.
+pub(crate) fn open(id: &str) -> PyResult<Device> {
+    Device::open(id).map_err(raise)
+}
+
+/// The GPU of CUDA's with this number.
+pub(crate) fn cuda(number: usize) -> PyResult<Device> {
+    open(&format!("cuda:{number}"))
+}
+
+/// The stream of a GPU of CUDA's that calls run in, as DLPack numbers it.
+pub(crate) fn cuda_stream(number: usize) -> PyResult<usize> {
+    let device = cuda(number)?;
+    let stream = device.cuda_stream().map_or(0, |stream| stream.cu_stream().addr());
+    // 1 is the default stream, whose address is null.
+    Ok(stream.max(1))
+}
+
+/// The number of the GPU of CUDA's in whose memory an address is.
+pub(crate) fn cuda_of_pointer(address: usize) -> PyResult<usize> {
+    // That there is a driver.
+    cuda(0)?;
+    // Arrays without items have no address.
+    if address == 0 {
+        return Ok(0);
+    }
+    memory::cuda_of_pointer(address).ok_or_else(|| {
+        PyValueError::new_err(format!("{address:#x} is no address of a GPU of CUDA's"))
+    })
+}
+
+/// Waits for everything that was begun on a GPU of CUDA's, in whatever stream.
+pub(crate) fn wait_for_all(py: Python<'_>, number: usize) -> PyResult<()> {
+    let device = cuda(number)?;
+    let waited = py.detach(|| match device.cuda_stream() {
+        Some(stream) => stream.context().synchronize().map_err(|error| error.to_string()),
+        None => Ok(()),
+    });
+    waited.map_err(PyRuntimeError::new_err)
+}
+
+/// A device that is here.
+///
+/// Attributes
+/// ----------
+/// id : str
+///     What ``device=`` takes: ``"cpu"``, ``"cuda:0"``, ``"wgpu:0"``.
+/// name : str
+///     The name that its maker gave it.
+/// interface, driver : str
+///     How it is reached.
+/// compute_units : int
+///     Hardware threads of a CPU, multiprocessors of a GPU.
+/// memory_bytes : int or None
+///     Its memory, where that is known.
+/// int64, float64 : bool
+///     Whether it has integers and floats of 64 bits.
+#[pyclass(frozen, module = "upsweep", name = "DeviceInfo")]
+pub(crate) struct DeviceInfo {
+    id: String,
+    limits: Limits,
+}
+
+#[pymethods]
+impl DeviceInfo {
+    #[getter]
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.limits.name
+    }
+
+    #[getter]
+    fn interface(&self) -> &str {
+        &self.limits.interface
+    }
+
+    #[getter]
+    fn driver(&self) -> &str {
+        &self.limits.driver
+    }
+
+    #[getter]
+    fn compute_units(&self) -> usize {
+        self.limits.compute_units
+    }
+
+    #[getter]
+    fn memory_bytes(&self) -> Option<u64> {
+        self.limits.memory_bytes
+    }
+
+    #[getter]
+    fn int64(&self) -> bool {
+        self.limits.int64
+    }
+
+    #[getter]
+    fn float64(&self) -> bool {
+        self.limits.float64
+    }
+
+    fn __repr__(&self) -> String {
+        format!("DeviceInfo(id='{}', name='{}')", self.id, self.limits.name)
+    }
+}
+
+/// Every device that is here.
+///
+/// Returns
+/// -------
+/// list of DeviceInfo
+///     The CPU first.
+///
+/// Examples
+/// --------
+/// >>> import upsweep
+/// >>> upsweep.devices()[0].id
+/// 'cpu'
+#[pyfunction]
+pub(crate) fn devices(py: Python<'_>) -> Vec<DeviceInfo> {
+    let list = py.detach(Device::list);
+    let info = |found: upsweep::DeviceInfo| DeviceInfo { id: found.id, limits: found.limits };
+    list.usable.into_iter().map(info).collect()
+}
+
+/// Why there is no device of a kind.
+///
+/// Returns
+/// -------
+/// dict of str to str
+///     For each kind without a device, ``"cuda"`` or ``"wgpu"``, the reason.
+///
+/// Examples
+/// --------
+/// >>> import upsweep
+/// >>> set(upsweep.absent()) <= {"cuda", "wgpu"}
+/// True
+#[pyfunction]
+pub(crate) fn absent(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
+    let list = py.detach(Device::list);
+    let reasons = PyDict::new(py);
+    for missing in list.absent {
+        reasons.set_item(missing.backend, missing.reason)?;
+    }
+    Ok(reasons)
+}

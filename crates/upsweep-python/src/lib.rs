@@ -1,0 +1,46 @@
+//! The Python package of upsweep: reductions, scans and selections on the arrays of numpy, torch, CuPy and JAX, in place.
+//!
+//! Everything here is over [`upsweep::any`], whose kernels are compiled in the library. `operand.rs` takes a Python array, `library.rs`
+//! makes arrays for results, `array.rs` is the array of our own, and the other files are the functions. Only `memory.rs`, `dlpack.rs` and
+//! `buffer.rs` have unsafe code of their own: addresses, and the two protocols that lend them.
+
+mod arguments;
+mod array;
+mod buffer;
+mod call;
+mod devices;
+mod dlpack;
+mod dtype;
+mod error;
+mod explain;
+mod library;
+mod mask;
+mod memory;
+mod operand;
+mod reduce;
+mod scan;
+mod segmented;
+mod select;
+
+use pyo3::prelude::*;
+
+/// The native module of the package, whose names the package has.
+#[pymodule]
+mod _upsweep {
+    #[pymodule_export]
+    use crate::array::{Array, asarray};
+    #[pymodule_export]
+    use crate::devices::{DeviceInfo, absent, devices};
+    #[pymodule_export]
+    use crate::explain::{Report, explain};
+    #[pymodule_export]
+    use crate::reduce::{
+        all, any, argmax, argmin, count_nonzero, max, mean, min, prod, reduce, sum,
+    };
+    #[pymodule_export]
+    use crate::scan::{cumprod, cumsum, cumulative_prod, cumulative_sum, scan};
+    #[pymodule_export]
+    use crate::segmented::{reduce_by_key, segmented_reduce, segmented_scan};
+    #[pymodule_export]
+    use crate::select::{nonzero, partition, run_length_encode, select, unique_consecutive};
+}

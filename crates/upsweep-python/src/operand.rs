@@ -1,0 +1,410 @@
+//! An array of Python's, taken in place: what its items are, how they lie, and what keeps them there.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use upsweep::Dtype;
+use upsweep::any::{AnyAlong, AnyNdArray, AnyNdView, AnyNdViewMut, AnyView, AnyViewMut};
+
+use crate::array::Array;
+use crate::buffer;
+use crate::call::Call;
+use crate::devices;
+use crate::dlpack::{self, packed_strides};
+use crate::dtype::{ItemType, Kind};
+use crate::error::raise;
+use crate::library::Library;
+use crate::memory::{Range, Space};
+
+/// An array whose memory is kept as long as this.
+pub(crate) struct Operand<'py> {
+    /// What the caller gave.
+    pub(crate) object: Bound<'py, PyAny>,
+    /// What the caller calls it.
+    pub(crate) name: &'static str,
+    pub(crate) item: ItemType,
+    pub(crate) shape: Vec<usize>,
+    /// In items.
+    pub(crate) strides: Vec<isize>,
+    pub(crate) library: Library,
+    pub(crate) is_writable: bool,
+    memory: Memory<'py>,
+}
+
+/// Where the items are.
+enum Memory<'py> {
+    /// In memory that has an address. `start` is the number of the item whose indices are 0.
+    Addressed { range: Range, start: usize, _lease: Lease<'py> },
+    /// In the memory of a GPU that has none, packed.
+    Opaque(Bound<'py, Array>),
+}
+
+/// What keeps memory that has an address.
+#[expect(dead_code, reason = "a lease is held, and not looked at")]
+enum Lease<'py> {
+    Buffer(buffer::Borrowed<'py>),
+    Tensor(dlpack::Borrowed),
+    Object(Bound<'py, PyAny>),
+}
+
+/// An array as it is lent.
+struct Lent<'py> {
+    item: ItemType,
+    shape: Vec<usize>,
+    strides: Vec<isize>,
+    space: Space,
+    is_writable: bool,
+    /// The address of the item whose indices are 0.
+    pointer: *mut u8,
+    lease: Lease<'py>,
+}
+
+impl<'py> Operand<'py> {
+    /// The array that an object is.
+    ///
+    /// # Errors
+    /// `TypeError` if it is none, or has items that are no numbers here; `ValueError` if it is where no call can read it.
+    pub(crate) fn take(object: &Bound<'py, PyAny>, name: &'static str) -> PyResult<Self> {
+        let library = Library::of(object)?;
+        if let Ok(array) = object.cast::<Array>() {
+            return Self::of_ours(array, name);
+        }
+        if library == Library::Numpy {
+            return Self::of_numpy(object, name);
+        }
+        let py = object.py();
+        if object.hasattr(intern!(py, "__dlpack__"))? {
+            let tensor = dlpack::tensor(object, name)?;
+            let lease = Lease::Tensor(tensor.borrowed);
+            let (shape, strides) = (tensor.shape, tensor.strides);
+            let (item, space, pointer) = (tensor.item, tensor.space, tensor.pointer);
+            let is_writable = tensor.is_writable;
+            let lent = Lent { item, shape, strides, space, is_writable, pointer, lease };
+            return Self::lent(object, name, library, lent);
+        }
+        if let Ok(facts) = object.getattr(intern!(py, "__cuda_array_interface__")) {
+            let lent = of_cuda_interface(object, &facts, name)?;
+            return Self::lent(object, name, library, lent);
+        }
+        match buffer::Borrowed::new(object) {
+            Ok(buffer) => Self::lent(object, name, library, of_buffer(object, buffer, name)?),
+            Err(_) => {
+                let text = format!(
+                    "{name} is a {}, and no array; numpy.asarray makes one of it",
+                    object.get_type().name()?
+                );
+                Err(PyTypeError::new_err(text))
+            }
+        }
+    }
+
+    /// An array of numpy's, of which the buffer protocol tells all but short floats.
+    fn of_numpy(object: &Bound<'py, PyAny>, name: &'static str) -> PyResult<Self> {
+        let py = object.py();
+        let buffer = match buffer::Borrowed::new(object) {
+            Ok(buffer) => buffer,
+            Err(_) => {
+                let dtype = object.getattr(intern!(py, "dtype"))?;
+                let item = ItemType::parse(&dtype).ok().filter(|item| item.kind() == Kind::Brain);
+                let Some(item) = item else {
+                    let text = format!("{name} has items of {dtype}, which are no numbers here");
+                    return Err(PyTypeError::new_err(text));
+                };
+                // The same memory as integers, which the protocol knows.
+                let bits = object.call_method1(intern!(py, "view"), (intern!(py, "uint16"),))?;
+                let operand = Self::of_numpy(&bits, name)?;
+                return Ok(Self { item, object: object.clone(), ..operand });
+            }
+        };
+        Self::lent(object, name, Library::Numpy, of_buffer(object, buffer, name)?)
+    }
+
+    /// An array of our own.
+    fn of_ours(array: &Bound<'py, Array>, name: &'static str) -> PyResult<Self> {
+        let ours = array.get();
+        let (item, shape) = (ours.item(), ours.shape().to_vec());
+        let strides = packed_strides(&shape);
+        let object = array.clone().into_any();
+        let memory = match ours.range() {
+            Some(range) => {
+                Memory::Addressed { range, start: 0, _lease: Lease::Object(object.clone()) }
+            }
+            None => Memory::Opaque(array.clone()),
+        };
+        // What has no address is written by nobody.
+        let is_writable = ours.range().is_some();
+        let library = Library::Own;
+        Ok(Self { object, name, item, shape, strides, library, is_writable, memory })
+    }
+
+    fn lent(
+        object: &Bound<'py, PyAny>,
+        name: &'static str,
+        library: Library,
+        lent: Lent<'py>,
+    ) -> PyResult<Self> {
+        let Lent { item, shape, strides, space, is_writable, pointer, lease } = lent;
+        let reach = |negative: bool| -> isize {
+            let axes = shape.iter().zip(&strides).filter(|(_, stride)| (**stride < 0) == negative);
+            axes.map(|(&len, &stride)| (len as isize - 1).wrapping_mul(stride)).sum()
+        };
+        let is_empty = shape.contains(&0);
+        let (first, last) = if is_empty { (0, -1) } else { (reach(true), reach(false)) };
+        let (size, start) = (item.size(), first.unsigned_abs());
+        let bytes = (last - first + 1).unsigned_abs() * size;
+        let pointer = pointer.wrapping_offset(first.wrapping_mul(size as isize));
+        // SAFETY: the array's owner says that the items at these strides are there, and `lease` keeps them.
+        let range = unsafe { Range::new(space, pointer, bytes) };
+        if !range.is_aligned(size) {
+            let text = format!(
+                "{name} is misaligned: items of {} begin at multiples of {size} bytes; copy it first, as by numpy.copy",
+                item.name()
+            );
+            return Err(PyValueError::new_err(text));
+        }
+        let memory = Memory::Addressed { range, start, _lease: lease };
+        let object = object.clone();
+        Ok(Self { object, name, item, shape, strides, library, is_writable, memory })
+    }
+
+    /// The same array, whose results are arrays of a library.
+    pub(crate) fn with_library(self, library: Library) -> Self {
+        Self { library, ..self }
+    }
+
+    /// Number of items.
+    pub(crate) fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Where the items are, if that has addresses.
+    pub(crate) fn space(&self) -> Option<Space> {
+        match &self.memory {
+            Memory::Addressed { range, .. } => Some(range.place().0),
+            Memory::Opaque(_) => None,
+        }
+    }
+
+    /// The array, if it is one of ours in the memory of a GPU without addresses.
+    pub(crate) fn opaque(&self) -> Option<&Bound<'py, Array>> {
+        match &self.memory {
+            Memory::Addressed { .. } => None,
+            Memory::Opaque(array) => Some(array),
+        }
+    }
+
+    /// Whether the items are in host memory.
+    pub(crate) fn is_on_host(&self) -> bool {
+        self.space() == Some(Space::Host)
+    }
+
+    /// Whether two arrays have memory in common.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        match (&self.memory, &other.memory) {
+            (Memory::Addressed { range, .. }, Memory::Addressed { range: other, .. }) => {
+                range.overlaps(other)
+            }
+            (Memory::Opaque(own), Memory::Opaque(other)) => own.is(other),
+            _ => false,
+        }
+    }
+
+    /// Whether items follow each other in C order.
+    pub(crate) fn is_packed(&self) -> bool {
+        let mut wanted = 1;
+        for (&len, &stride) in self.shape.iter().zip(&self.strides).rev() {
+            if len == 0 {
+                return true;
+            }
+            if len > 1 && stride != wanted {
+                return false;
+            }
+            wanted *= len as isize;
+        }
+        true
+    }
+
+    /// All items in memory, and the number of the one whose indices are 0.
+    pub(crate) fn items(&self, dtype: Dtype) -> PyResult<(AnyView<'_>, usize)> {
+        match &self.memory {
+            Memory::Addressed { range, start, .. } => Ok((range.view(dtype)?, *start)),
+            Memory::Opaque(array) => Ok((array.get().opaque_view()?, 0)),
+        }
+    }
+
+    /// The items in C order, which is how they lie.
+    pub(crate) fn flat(&self) -> PyResult<AnyView<'_>> {
+        debug_assert!(self.is_packed());
+        Ok(self.items(self.item.dtype)?.0)
+    }
+
+    /// The array.
+    pub(crate) fn view(&self) -> PyResult<AnyNdView<'_>> {
+        let (items, start) = self.items(self.item.dtype)?;
+        let view = match self.is_packed() {
+            true => items.shape(&self.shape),
+            false => AnyNdView::strided(items, &self.shape, &self.strides, start),
+        };
+        view.map_err(raise)
+    }
+
+    /// The rows along these axes. Along none each item is a row.
+    pub(crate) fn rows(&self, axes: &[usize]) -> PyResult<AnyAlong<'_>> {
+        let axes: Vec<isize> = axes.iter().map(|&axis| axis as isize).collect();
+        if !axes.is_empty() {
+            return self.view()?.axes(&axes).map_err(raise);
+        }
+        let (items, start) = self.items(self.item.dtype)?;
+        let (mut shape, mut strides) = (self.shape.clone(), self.strides.clone());
+        shape.push(1);
+        strides.push(1);
+        let view = AnyNdView::strided(items, shape, &strides, start).map_err(raise)?;
+        view.axis(-1).map_err(raise)
+    }
+
+    /// The array, to overwrite as items of a type of the same size.
+    pub(crate) fn view_mut(&mut self, dtype: Dtype) -> PyResult<AnyNdViewMut<'_>> {
+        let (shape, strides) = (&self.shape, &self.strides);
+        let is_packed = self.is_packed();
+        let (items, start) = self.items_mut(dtype)?;
+        let view = match is_packed {
+            true => items.shape(shape),
+            false => AnyNdViewMut::strided(items, shape, strides, start),
+        };
+        view.map_err(raise)
+    }
+
+    /// A part of the array along one axis, to overwrite: `count` slices from number `first` on.
+    pub(crate) fn part_mut(
+        &mut self,
+        dtype: Dtype,
+        axis: usize,
+        first: usize,
+        count: usize,
+    ) -> PyResult<AnyNdViewMut<'_>> {
+        let (mut shape, strides) = (self.shape.clone(), &self.strides);
+        shape[axis] = count;
+        let (items, start) = self.items_mut(dtype)?;
+        let start = start.wrapping_add_signed(strides[axis] * first as isize);
+        AnyNdViewMut::strided(items, shape, strides, start).map_err(raise)
+    }
+
+    /// The items in C order, which is how they lie, to overwrite.
+    pub(crate) fn flat_mut(&mut self, dtype: Dtype) -> PyResult<AnyViewMut<'_>> {
+        debug_assert!(self.is_packed());
+        Ok(self.items_mut(dtype)?.0)
+    }
+
+    fn items_mut(&self, dtype: Dtype) -> PyResult<(AnyViewMut<'_>, usize)> {
+        match &self.memory {
+            Memory::Addressed { range, start, .. } if self.is_writable => {
+                Ok((range.view_mut(dtype)?, *start))
+            }
+            _ => Err(PyValueError::new_err(format!("{} is read-only", self.name))),
+        }
+    }
+
+    /// The items in C order: in place if they lie so, or packed on the call's device.
+    pub(crate) fn in_order(&self, call: &Call) -> PyResult<InOrder<'_>> {
+        if self.is_packed() {
+            return Ok(InOrder::InPlace(self.flat()?));
+        }
+        let (view, device) = (self.view()?, &call.device);
+        let packed = self.object.py().detach(|| upsweep::any::copy(device, view));
+        Ok(InOrder::Packed(packed.map_err(raise)?))
+    }
+}
+
+/// Items in C order.
+pub(crate) enum InOrder<'a> {
+    InPlace(AnyView<'a>),
+    Packed(AnyNdArray),
+}
+
+impl InOrder<'_> {
+    pub(crate) fn view(&self) -> AnyView<'_> {
+        match self {
+            Self::InPlace(view) => *view,
+            Self::Packed(array) => array.array().view(),
+        }
+    }
+}
+
+/// What the buffer protocol says.
+fn of_buffer<'py>(
+    object: &Bound<'py, PyAny>,
+    buffer: buffer::Borrowed<'py>,
+    name: &str,
+) -> PyResult<Lent<'py>> {
+    let (size, format) = (buffer.item_size(), buffer.format());
+    let Some(item) = ItemType::of_format(format, size) else {
+        let dtype = object.getattr(intern!(object.py(), "dtype"));
+        let what = dtype.map_or_else(|_| String::from_utf8_lossy(format).into(), |d| d.to_string());
+        let text = format!(
+            "{name} has items of {what}, which are no numbers here; known are integers of 8 to 64 bits and floats of 16 to 64 in this machine's order of bytes"
+        );
+        return Err(PyTypeError::new_err(text));
+    };
+    if buffer.is_indirect() {
+        return Err(PyValueError::new_err(format!("{name} is an array of pointers to its items")));
+    }
+    let shape = buffer.shape();
+    let strides = item_strides(buffer.strides(), size, name)?;
+    let (pointer, is_writable) = (buffer.pointer(), !buffer.is_read_only());
+    let lease = Lease::Buffer(buffer);
+    Ok(Lent { item, shape, strides, space: Space::Host, is_writable, pointer, lease })
+}
+
+/// Strides in items, of strides in bytes.
+fn item_strides(strides: &[isize], size: usize, name: &str) -> PyResult<Vec<isize>> {
+    let size = size as isize;
+    match strides.iter().find(|stride| *stride % size != 0) {
+        None => Ok(strides.iter().map(|stride| stride / size).collect()),
+        Some(stride) => Err(PyValueError::new_err(format!(
+            "{name} has strides of {stride} bytes between items of {size}; copy it first, as by numpy.copy"
+        ))),
+    }
+}
+
+/// What `__cuda_array_interface__` says, once the array's stream is done.
+fn of_cuda_interface<'py>(
+    object: &Bound<'py, PyAny>,
+    facts: &Bound<'py, PyAny>,
+    name: &str,
+) -> PyResult<Lent<'py>> {
+    let facts = facts.cast::<PyDict>()?;
+    let fact = |key: &str| -> PyResult<Bound<'py, PyAny>> {
+        facts.get_item(key)?.ok_or_else(|| {
+            PyValueError::new_err(format!("the __cuda_array_interface__ of {name} has no '{key}'"))
+        })
+    };
+    let typestr: String = fact("typestr")?.extract()?;
+    let mut letters = typestr.chars();
+    let (order, letter) = (letters.next(), letters.next());
+    let size = letters.as_str().parse().unwrap_or(0);
+    let kind = match letter {
+        Some('b') => Some(Kind::Bool),
+        Some('u') => Some(Kind::Unsigned),
+        Some('i') => Some(Kind::Signed),
+        Some('f') => Some(Kind::Float),
+        _ => None,
+    };
+    let kind = kind.filter(|_| matches!(order, Some('<' | '|' | '=')));
+    let item = kind.and_then(|kind| ItemType::of_kind(kind, size)).ok_or_else(|| {
+        PyTypeError::new_err(format!("{name} has items of {typestr}, which are no numbers here"))
+    })?;
+    let shape: Vec<usize> = fact("shape")?.extract()?;
+    let strides = match facts.get_item("strides")?.filter(|strides| !strides.is_none()) {
+        Some(strides) => item_strides(&strides.extract::<Vec<isize>>()?, item.size(), name)?,
+        None => packed_strides(&shape),
+    };
+    let (address, is_read_only): (usize, bool) = fact("data")?.extract()?;
+    let number = devices::cuda_of_pointer(address)?;
+    if facts.get_item("stream")?.is_none_or(|stream| !stream.is_none()) {
+        devices::wait_for_all(object.py(), number)?;
+    }
+    let (space, pointer) = (Space::Cuda(number), core::ptr::with_exposed_provenance_mut(address));
+    let lease = Lease::Object(object.clone());
+    Ok(Lent { item, shape, strides, space, is_writable: !is_read_only, pointer, lease })
+}

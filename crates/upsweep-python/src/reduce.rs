@@ -1,0 +1,577 @@
+//! Reductions, under numpy's names.
+
+use std::sync::OnceLock;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use upsweep::Dtype;
+use upsweep::any::{
+    Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, copy_into, reduce_axes_into,
+};
+
+use crate::arguments::{axes, operator, reduced};
+use crate::array::Array;
+use crate::call::Call;
+use crate::devices::AUTO;
+use crate::dtype::{ItemType, Kind, scalar, shortened};
+use crate::error::raise;
+use crate::library::{Library, Output, numpy};
+use crate::mask;
+use crate::operand::Operand;
+
+/// Host arrays of as many bytes are reduced without giving up the GIL, which would take longer than the reduction.
+const SHORT_BYTES: usize = 1 << 15;
+
+/// What every reduction has of arguments.
+#[derive(Clone, Copy)]
+struct Arguments<'a, 'py> {
+    op: Op,
+    axis: Option<&'a Bound<'py, PyAny>>,
+    dtype: Option<&'a Bound<'py, PyAny>>,
+    out: Option<&'a Bound<'py, PyAny>>,
+    keepdims: bool,
+    initial: Option<&'a Bound<'py, PyAny>>,
+    mask: Option<&'a Bound<'py, PyAny>>,
+    device: Option<&'a str>,
+}
+
+impl<'a, 'py> Arguments<'a, 'py> {
+    /// Those of a function that has only an axis.
+    fn new(op: Op, axis: Option<&'a Bound<'py, PyAny>>) -> Self {
+        let (dtype, out, initial, mask, device) = (None, None, None, None, None);
+        Self { op, axis, dtype, out, keepdims: false, initial, mask, device }
+    }
+
+    /// Whether it is the reduction of all items, and nothing else was asked for.
+    fn is_plain(&self) -> bool {
+        let Self { op: _, axis, dtype, out, keepdims, initial, mask, device } = self;
+        let others = [axis, dtype, out, initial, mask];
+        others.iter().all(|argument| argument.is_none()) && !keepdims && device.is_none()
+    }
+}
+
+/// The type of a result as numpy has it.
+fn result_type(op: Op, item: ItemType) -> ItemType {
+    match op {
+        Op::ArgMin | Op::ArgMax => ItemType::INT64,
+        Op::Mean if item.dtype.is_float() => item,
+        Op::Mean => ItemType::of(Dtype::F64),
+        Op::Sum | Op::Product if item.is_bool => ItemType::INT64,
+        Op::Sum | Op::Product if !item.dtype.is_float() => {
+            ItemType::of(accumulator(op, item.dtype))
+        }
+        _ => item,
+    }
+}
+
+/// The type that kernels give for a result: positions are unsigned there, and means of short floats `float32`.
+fn combined(op: Op, result: ItemType) -> Dtype {
+    match op {
+        Op::ArgMin | Op::ArgMax => Dtype::U64,
+        Op::Mean => combined_in(result.dtype),
+        _ => result.dtype,
+    }
+}
+
+/// The type in which kernels give a result of items of a type; nothing for positions, which are always of one.
+pub(crate) fn kernel_type(op: Op, item: ItemType) -> Option<Dtype> {
+    (!op.is_position()).then(|| combined(op, result_type(op, item)))
+}
+
+/// The reduction of all items of a short or long array in host memory, whose kernel is looked up once.
+fn whole(op: Op, item: ItemType) -> PyResult<&'static ReduceCall> {
+    const OPERATORS: usize = Op::ALL.len();
+    static CALLS: [[OnceLock<ReduceCall>; crate::dtype::TYPES]; OPERATORS] =
+        [const { [const { OnceLock::new() }; crate::dtype::TYPES] }; OPERATORS];
+    let number = Op::ALL.iter().position(|(known, _)| *known == op).unwrap_or(0);
+    let cell = &CALLS[number][item.index()];
+    if let Some(call) = cell.get() {
+        return Ok(call);
+    }
+    let problem = Reduce { acc: kernel_type(op, item), ..Reduce::new(op) };
+    let call = ReduceCall::new(&AUTO, item.dtype, &problem).map_err(raise)?;
+    Ok(cell.get_or_init(|| call))
+}
+
+/// The refusal of an extreme of nothing.
+fn check_some(op: Op, count: usize, has_initial: bool) -> PyResult<()> {
+    match op {
+        Op::ArgMin | Op::ArgMax | Op::Min | Op::Max if count == 0 && !has_initial => {
+            let text = format!("{op} of no items is no number");
+            Err(PyValueError::new_err(text))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The number of numpy's that a whole array in host memory comes to, if nothing but that is asked for.
+fn plain<'py>(
+    x: &Operand<'py>,
+    arguments: &Arguments<'_, 'py>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let (py, op) = (x.object.py(), arguments.op);
+    if x.library != Library::Numpy || !arguments.is_plain() || !x.is_packed() {
+        return Ok(None);
+    }
+    let Some(numpy) = numpy(py)? else { return Ok(None) };
+    check_some(op, x.len(), false)?;
+    let (call, items, result) = (whole(op, x.item)?, x.flat()?, result_type(op, x.item));
+    let is_short = items.len() * x.item.size() <= SHORT_BYTES;
+    let found = match is_short {
+        true => call.run(&AUTO, items),
+        false => py.detach(|| call.run(&AUTO, items)),
+    };
+    let value = found.map_err(raise)?.unwrap_or(Scalar::new(u64::MAX));
+    numpy.scalar(py, shortened(value, result.dtype), result).map(Some)
+}
+
+/// A reduction of whatever kind.
+fn reduction<'py>(
+    x: &Bound<'py, PyAny>,
+    arguments: &Arguments<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let x = Operand::take(x, "x")?;
+    match plain(&x, arguments)? {
+        Some(number) => Ok(number),
+        None => general(&x, arguments),
+    }
+}
+
+fn general<'py>(x: &Operand<'py>, arguments: &Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+    let Arguments { op, axis, dtype, out, keepdims, initial, mask, device } = *arguments;
+    let py = x.object.py();
+    let call = Call::new(device, &[x])?;
+    let axes = axes(axis, x.shape.len())?;
+    let item = match dtype {
+        Some(dtype) => ItemType::parse(dtype)?,
+        None => result_type(op, x.item),
+    };
+    if item.is_bool && op.accumulates() {
+        return Err(PyTypeError::new_err(format!("{op} has no result of type bool")));
+    }
+    let shape = reduced(&x.shape, &axes, keepdims);
+    let of_each: usize = axes.iter().map(|&axis| x.shape[axis]).product();
+    if !shape.contains(&0) {
+        check_some(op, of_each, initial.is_some())?;
+    }
+    let mut target = match out {
+        Some(out) => Some(Output::of_caller(out, &shape, item)?),
+        None => None,
+    };
+    // Means of short floats are rounded behind the kernel.
+    let combined = combined(op, item);
+    let made = if combined.size() == item.size() { item } else { ItemType::of(combined) };
+    let init = match initial {
+        Some(initial) => Some(scalar(initial, combined_in(combined))?),
+        None => None,
+    };
+    let problem = Reduce { op, acc: Some(combined), init };
+    let hidden = match mask {
+        Some(mask) => Some(without_masked(&call, x, mask, &axes, &problem)?),
+        None => None,
+    };
+    let (read, axes) = match &hidden {
+        Some(hidden) => (&hidden.items, &hidden.axes),
+        None => (x, &axes),
+    };
+    if let (Some(target), true) = (&mut target, made == item)
+        && !target.overlaps(read)
+    {
+        into(&call, read, axes, target, &problem)?;
+    } else {
+        let mut output = Output::new(&call, x, &shape, made)?;
+        into(&call, read, axes, &mut output, &problem)?;
+        let mut found = output.finish(&call, py)?;
+        if made != item {
+            found = x.library.shortened(&found, item)?;
+        }
+        let Some(target) = &mut target else { return Ok(found) };
+        let from = Operand::take(&found, "the result")?;
+        let (from, to) = (from.view()?, target.view_mut(item.dtype)?);
+        call.run(py, |device| copy_into(device, from, to))?;
+    }
+    out.cloned().ok_or_else(|| PyTypeError::new_err("out is no array"))
+}
+
+/// Reduces rows along axes.
+fn into(
+    call: &Call,
+    x: &Operand<'_>,
+    axes: &[usize],
+    output: &mut Output<'_>,
+    problem: &Reduce,
+) -> PyResult<()> {
+    let py = x.object.py();
+    let rows = x.rows(axes)?;
+    let shape = rows.reduced_shape();
+    let wanted = problem.acc.unwrap_or(Dtype::U64);
+    // Axes that are kept have a length of 1, and are left out of what kernels see.
+    let target = output.view_mut(wanted)?;
+    let rows = if target.shape() == shape { rows } else { rows.keepdims() };
+    let problem = match problem.op.is_position() {
+        true => Reduce { acc: None, ..*problem },
+        false => *problem,
+    };
+    call.run(py, |device| reduce_axes_into(device, &rows, target, &problem))
+}
+
+/// What is reduced in the place of an array with a mask.
+struct Masked<'py> {
+    items: Operand<'py>,
+    axes: Vec<usize>,
+}
+
+/// The array with the identity where a mask leaves items out; for means, the means themselves.
+fn without_masked<'py>(
+    call: &Call,
+    x: &Operand<'py>,
+    mask: &Bound<'py, PyAny>,
+    axes: &[usize],
+    problem: &Reduce,
+) -> PyResult<Masked<'py>> {
+    let Reduce { op, init, .. } = *problem;
+    let (py, mask) = (x.object.py(), mask::mask(mask, x, "where")?);
+    if matches!(op, Op::Min | Op::Max) && init.is_none() {
+        let text = format!("{op} with where= needs initial=: no item may be left");
+        return Err(PyValueError::new_err(text));
+    }
+    let filled = mask::filled(call, x, &mask, mask::identity(op, x.item.dtype))?;
+    let filled = Operand::take(&Bound::new(py, filled)?.into_any(), "x")?;
+    if op != Op::Mean {
+        return Ok(Masked { items: filled, axes: axes.to_vec() });
+    }
+    let shape = reduced(&x.shape, axes, true);
+    let kept = Operand::take(&Bound::new(py, mask::spread(call, x, &mask)?)?.into_any(), "where")?;
+    let of_each = |items: &Operand<'py>, acc: Dtype| {
+        let mut found = Output::ours(py, &shape, ItemType::of(acc))?;
+        into(call, items, axes, &mut found, &Reduce::new(Op::Sum).acc(acc))?;
+        found.finish(call, py)
+    };
+    let sums = of_each(&filled, problem.acc.unwrap_or(Dtype::F64))?;
+    let counts = of_each(&kept, Dtype::U64)?;
+    let means = sums.cast::<Array>()?.get().divided_by(counts.cast::<Array>()?.get())?;
+    // Each mean is the one item of its row.
+    let items = Operand::take(&Bound::new(py, means)?.into_any(), "x")?;
+    Ok(Masked { items, axes: axes.to_vec() })
+}
+
+/// Booleans, of the items themselves or of whether they are not 0.
+fn of_truths<'py>(
+    x: &Bound<'py, PyAny>,
+    arguments: &Arguments<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (x, py) = (Operand::take(x, "x")?, x.py());
+    let Arguments { device, .. } = *arguments;
+    let call = Call::new(device, &[&x])?;
+    let flags;
+    let read = if x.item.kind() == Kind::Bool {
+        &x
+    } else {
+        let array = Bound::new(py, mask::truths(&call, &x)?)?.into_any();
+        flags = Operand::take(&array, "x")?.with_library(x.library);
+        &flags
+    };
+    let start = match arguments.op {
+        Op::Min => Some(1u8.into_pyobject(py)?.into_any()),
+        Op::Max => Some(0u8.into_pyobject(py)?.into_any()),
+        _ => None,
+    };
+    general(read, &Arguments { initial: start.as_ref(), ..*arguments })
+}
+
+/// Defines reductions with all arguments.
+macro_rules! reductions {
+    ($($(#[$docs:meta])* $name:ident $op:expr;)*) => {$(
+        $(#[$docs])*
+        #[pyfunction]
+        #[pyo3(signature = (x, /, axis = None, *, dtype = None, out = None, keepdims = false, initial = None, r#where = None, device = None))]
+        #[expect(clippy::too_many_arguments, reason = "they are numpy's")]
+        pub(crate) fn $name<'py>(
+            x: &Bound<'py, PyAny>,
+            axis: Option<&Bound<'py, PyAny>>,
+            dtype: Option<&Bound<'py, PyAny>>,
+            out: Option<&Bound<'py, PyAny>>,
+            keepdims: bool,
+            initial: Option<&Bound<'py, PyAny>>,
+            r#where: Option<&Bound<'py, PyAny>>,
+            device: Option<&str>,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            let (op, mask) = ($op, r#where);
+            reduction(x, &Arguments { op, axis, dtype, out, keepdims, initial, mask, device })
+        }
+    )*};
+}
+
+reductions! {
+    /// The sum of items.
+    ///
+    /// Parameters
+    /// ----------
+    /// x : array
+    ///     An array of numpy, torch, CuPy or JAX, or whatever has DLPack or the buffer protocol. It is read in place.
+    /// axis : int, tuple of int or None, default None
+    ///     The axes along which items are combined; all for ``None``.
+    /// dtype : optional
+    ///     The type of the result, which must hold every value of the items'. By default it is numpy's: ``int64`` or ``uint64`` for
+    ///     integers, ``int64`` for ``bool``, the items' own for floats.
+    /// out : array, optional
+    ///     Where the result goes: an array of its shape and type.
+    /// keepdims : bool, default False
+    ///     Whether the result keeps the axes, with a length of 1.
+    /// initial : number, optional
+    ///     A value that is combined in front of the first item.
+    /// where : array of bool, optional
+    ///     Which items take part, in host memory. In a copy of the array, the identity replaces the others.
+    /// device : str, optional
+    ///     ``"cpu"``, ``"cuda:0"``, ``"wgpu:0"``; by default where the array is, and the CPU for arrays in host memory.
+    ///
+    /// Returns
+    /// -------
+    /// number or array
+    ///     Of the library of ``x``. Integers wrap. Floats are combined in the order that upsweep specifies: the bits are the same on
+    ///     every device. Short floats are combined in ``float32`` and rounded once.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, upsweep
+    /// >>> x = numpy.array([[1, 2], [250, 255]], dtype="uint8")
+    /// >>> int(upsweep.sum(x))
+    /// 508
+    /// >>> upsweep.sum(x, axis=0)
+    /// array([251, 257], dtype=uint64)
+    sum Op::Sum;
+    /// The product of items. The arguments are those of :func:`sum`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, upsweep
+    /// >>> int(upsweep.prod(numpy.array([3, 4, 5], dtype="int8")))
+    /// 60
+    prod Op::Product;
+    /// The smallest item, or NaN if there is one. The arguments are those of :func:`sum`.
+    ///
+    /// With ``where=``, ``initial=`` is needed too.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, upsweep
+    /// >>> upsweep.min(numpy.array([[3, -7], [4, 4]]), axis=1)
+    /// array([-7,  4])
+    min Op::Min;
+    /// The largest item, or NaN if there is one. The arguments are those of :func:`sum`.
+    ///
+    /// With ``where=``, ``initial=`` is needed too.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, upsweep
+    /// >>> float(upsweep.max(numpy.array([1.5, 2.5])))
+    /// 2.5
+    max Op::Max;
+}
+
+/// The reduction by an operator that is given by name.
+///
+/// Parameters
+/// ----------
+/// x : array
+///     As of :func:`sum`.
+/// op : str
+///     ``sum``, ``prod``, ``min``, ``max``, ``and``, ``or``, ``xor``, ``argmin``, ``argmax`` or ``mean``.
+/// axis, dtype, out, keepdims, initial, where, device
+///     As of :func:`sum`.
+///
+/// Returns
+/// -------
+/// number or array
+///     As of :func:`sum`.
+///
+/// Examples
+/// --------
+/// >>> import numpy, upsweep
+/// >>> int(upsweep.reduce(numpy.array([12, 10], dtype="uint8"), "xor"))
+/// 6
+#[pyfunction]
+#[pyo3(signature = (x, op, /, axis = None, *, dtype = None, out = None, keepdims = false, initial = None, r#where = None, device = None))]
+#[expect(clippy::too_many_arguments, reason = "they are numpy's")]
+pub(crate) fn reduce<'py>(
+    x: &Bound<'py, PyAny>,
+    op: &str,
+    axis: Option<&Bound<'py, PyAny>>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+    keepdims: bool,
+    initial: Option<&Bound<'py, PyAny>>,
+    r#where: Option<&Bound<'py, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (op, mask) = (operator(op)?, r#where);
+    if !op.scans() && (initial.is_some() || op.is_position() && (mask.is_some() || dtype.is_some()))
+    {
+        let text = format!("{op} takes no initial=, and a position no dtype= and where=");
+        return Err(PyTypeError::new_err(text));
+    }
+    reduction(x, &Arguments { op, axis, dtype, out, keepdims, initial, mask, device })
+}
+
+/// The mean of items.
+///
+/// Parameters
+/// ----------
+/// x, axis, out, keepdims, where, device
+///     As of :func:`sum`. With ``where=`` sums are divided by how many items take part.
+/// dtype : optional
+///     ``float32`` or ``float64``. By default it is numpy's: the items' own for floats, ``float64`` for integers.
+///
+/// Returns
+/// -------
+/// number or array
+///     The sum divided by the number of items.
+///
+/// Examples
+/// --------
+/// >>> import numpy, upsweep
+/// >>> float(upsweep.mean(numpy.array([1, 2, 4], dtype="uint8")))
+/// 2.3333333333333335
+#[pyfunction]
+#[pyo3(signature = (x, /, axis = None, *, dtype = None, out = None, keepdims = false, r#where = None, device = None))]
+pub(crate) fn mean<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: Option<&Bound<'py, PyAny>>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+    keepdims: bool,
+    r#where: Option<&Bound<'py, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (op, initial, mask) = (Op::Mean, None, r#where);
+    reduction(x, &Arguments { op, axis, dtype, out, keepdims, initial, mask, device })
+}
+
+/// Defines searches.
+macro_rules! searches {
+    ($($(#[$docs:meta])* $name:ident $op:expr;)*) => {$(
+        $(#[$docs])*
+        #[pyfunction]
+        #[pyo3(signature = (x, /, axis = None, *, out = None, keepdims = false, device = None))]
+        pub(crate) fn $name<'py>(
+            x: &Bound<'py, PyAny>,
+            axis: Option<&Bound<'py, PyAny>>,
+            out: Option<&Bound<'py, PyAny>>,
+            keepdims: bool,
+            device: Option<&str>,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            let arguments = Arguments::new($op, axis);
+            reduction(x, &Arguments { out, keepdims, device, ..arguments })
+        }
+    )*};
+}
+
+searches! {
+    /// The position of the smallest item, or of the first NaN: the first of several.
+    ///
+    /// Parameters
+    /// ----------
+    /// x, axis, out, keepdims, device
+    ///     As of :func:`sum`.
+    ///
+    /// Returns
+    /// -------
+    /// number or array
+    ///     ``int64``. Along several axes it is the position in C order of these axes.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, upsweep
+    /// >>> int(upsweep.argmin(numpy.array([3.0, -1.0, -1.0])))
+    /// 1
+    argmin Op::ArgMin;
+    /// The position of the largest item, or of the first NaN: the first of several. As :func:`argmin`.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, upsweep
+    /// >>> upsweep.argmax(numpy.array([[3, 9, 9], [7, 1, 0]]), axis=1)
+    /// array([1, 0])
+    argmax Op::ArgMax;
+}
+
+/// Defines reductions of truth values.
+macro_rules! truths {
+    ($($(#[$docs:meta])* $name:ident $op:expr;)*) => {$(
+        $(#[$docs])*
+        #[pyfunction]
+        #[pyo3(signature = (x, /, axis = None, *, out = None, keepdims = false, r#where = None, device = None))]
+        pub(crate) fn $name<'py>(
+            x: &Bound<'py, PyAny>,
+            axis: Option<&Bound<'py, PyAny>>,
+            out: Option<&Bound<'py, PyAny>>,
+            keepdims: bool,
+            r#where: Option<&Bound<'py, PyAny>>,
+            device: Option<&str>,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            let arguments = Arguments::new($op, axis);
+            of_truths(x, &Arguments { out, keepdims, mask: r#where, device, ..arguments })
+        }
+    )*};
+}
+
+truths! {
+    /// Whether all items are true: not 0.
+    ///
+    /// Parameters
+    /// ----------
+    /// x, axis, out, keepdims, where, device
+    ///     As of :func:`sum`. Arrays on GPUs are of ``bool``.
+    ///
+    /// Returns
+    /// -------
+    /// bool or array of bool
+    ///     True where there are no items.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, upsweep
+    /// >>> upsweep.all(numpy.array([[1, 2], [0, 3]]), axis=1)
+    /// array([ True, False])
+    all Op::Min;
+    /// Whether any item is true: not 0. As :func:`all`, but false where there are no items.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, upsweep
+    /// >>> bool(upsweep.any(numpy.zeros(3)))
+    /// False
+    any Op::Max;
+}
+
+/// How many items are not 0.
+///
+/// Parameters
+/// ----------
+/// x, axis, keepdims, device
+///     As of :func:`all`.
+///
+/// Returns
+/// -------
+/// int or array
+///     ``int64``; Python's ``int`` for all items of an array of numpy's.
+///
+/// Examples
+/// --------
+/// >>> import numpy, upsweep
+/// >>> upsweep.count_nonzero(numpy.array([0.0, 2.5, -0.0, numpy.nan]))
+/// 2
+#[pyfunction]
+#[pyo3(signature = (x, /, axis = None, *, keepdims = false, device = None))]
+pub(crate) fn count_nonzero<'py>(
+    x: &Bound<'py, PyAny>,
+    axis: Option<&Bound<'py, PyAny>>,
+    keepdims: bool,
+    device: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let arguments = Arguments::new(Op::Sum, axis);
+    let found = of_truths(x, &Arguments { keepdims, device, ..arguments })?;
+    let is_number = axis.is_none() && !keepdims && Library::of(x)? == Library::Numpy;
+    if is_number { found.call_method0(pyo3::intern!(x.py(), "item")) } else { Ok(found) }
+}

@@ -1,0 +1,266 @@
+//! Scans, under numpy's names.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use upsweep::any::{self, AnyNdView, AnyView, Op, Scan};
+use upsweep::{Bounds, Direction};
+
+use crate::arguments::{axes, operator};
+use crate::call::Call;
+use crate::dtype::{ItemType, scalar};
+use crate::error::raise;
+use crate::library::Output;
+use crate::mask::identity;
+use crate::operand::Operand;
+
+/// What every scan has of arguments.
+struct Arguments<'a, 'py> {
+    problem: Scan,
+    axis: Option<&'a Bound<'py, PyAny>>,
+    dtype: Option<&'a Bound<'py, PyAny>>,
+    out: Option<&'a Bound<'py, PyAny>>,
+    initial: Option<&'a Bound<'py, PyAny>>,
+    include_initial: bool,
+    device: Option<&'a str>,
+    /// Whether an array of several dimensions is scanned as one of one unless an axis is named.
+    flattens: bool,
+}
+
+/// The type of a result as numpy has it.
+pub(crate) fn result_type(op: Op, item: ItemType) -> ItemType {
+    match op {
+        Op::Sum | Op::Product if item.is_bool => ItemType::INT64,
+        Op::Sum | Op::Product => ItemType::of(any::scan_output(op, item.dtype)),
+        _ => item,
+    }
+}
+
+fn scanned<'py>(
+    x: &Bound<'py, PyAny>,
+    arguments: &Arguments<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (x, py) = (Operand::take(x, "x")?, x.py());
+    let Arguments { axis, dtype, out, initial, include_initial, device, flattens, .. } = *arguments;
+    let call = Call::new(device, &[&x])?;
+    let op = arguments.problem.op;
+    let item = match dtype {
+        Some(dtype) => ItemType::parse(dtype)?,
+        None => result_type(op, x.item),
+    };
+    if item.is_bool && op.accumulates() {
+        return Err(PyTypeError::new_err(format!("{op} has no result of type bool")));
+    }
+    let init = match initial {
+        Some(initial) => Some(scalar(initial, any::combined_in(item.dtype))?),
+        None => None,
+    };
+    let problem = Scan { init, ..arguments.problem };
+    // An array of one dimension, or what is scanned as one.
+    let one = axis.is_none() && (x.shape.len() != 1);
+    if one && !flattens && x.shape.len() > 1 {
+        let text = format!("x has {} dimensions: name the axis", x.shape.len());
+        return Err(PyValueError::new_err(text));
+    }
+    let flat;
+    let (axis, input): (usize, AnyNdView<'_>) = if one {
+        flat = x.in_order(&call)?;
+        (0, flat.view().shape([x.len()]).map_err(raise)?)
+    } else {
+        match axes(axis, x.shape.len())?[..] {
+            [axis] => (axis, x.view()?),
+            _ => return Err(PyTypeError::new_err("a scan goes along one axis")),
+        }
+    };
+    let mut shape = input.shape();
+    let length = shape[axis];
+    shape[axis] += usize::from(include_initial);
+    let rows = input.axis(axis as isize).map_err(raise)?;
+    let mut target = match out {
+        Some(out) => Some(Output::of_caller(out, &shape, item)?),
+        None => None,
+    };
+    let into = |output: &mut Output<'py>| -> PyResult<()> {
+        if include_initial {
+            first_slice(&call, output, axis, item, &problem, py)?;
+        }
+        let first = usize::from(include_initial && problem.direction == Direction::Forward);
+        let part = output.part_mut(item.dtype, axis, first, length)?;
+        call.run(py, |device| any::scan_axes_into(device, &rows, part, &problem))
+    };
+    if let Some(target) = &mut target
+        && !target.overlaps(&x)
+    {
+        into(target)?;
+    } else {
+        let mut output = Output::new(&call, &x, &shape, item)?;
+        into(&mut output)?;
+        let found = output.finish(&call, py)?;
+        let Some(target) = &mut target else { return Ok(found) };
+        let from = Operand::take(&found, "the result")?;
+        let (from, to) = (from.view()?, target.view_mut(item.dtype)?);
+        call.run(py, |device| any::copy_into(device, from, to))?;
+    }
+    out.cloned().ok_or_else(|| PyTypeError::new_err("out is no array"))
+}
+
+/// Writes what scans start from: in front of the items, or behind them if they are scanned from the end.
+fn first_slice<'py>(
+    call: &Call,
+    output: &mut Output<'py>,
+    axis: usize,
+    item: ItemType,
+    problem: &Scan,
+    py: Python<'py>,
+) -> PyResult<()> {
+    let value = crate::dtype::shortened(
+        problem.init.unwrap_or_else(|| identity(problem.op, item.dtype)),
+        item.dtype,
+    );
+    let last = output.shape()[axis] - 1;
+    let at = if problem.direction == Direction::Forward { 0 } else { last };
+    let part = output.part_mut(item.dtype, axis, at, 1)?;
+    let mut word = [0u64];
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut word);
+    bytes[..item.size()].copy_from_slice(value.bytes());
+    let one = AnyView::from_bytes(item.dtype, &bytes[..item.size()]).map_err(raise)?;
+    let shape = part.shape();
+    if shape.contains(&0) {
+        return Ok(());
+    }
+    // The same item for every row.
+    let everywhere = AnyNdView::strided(one, &shape, &vec![0; shape.len()], 0).map_err(raise)?;
+    call.run(py, |device| any::copy_into(device, everywhere, part))
+}
+
+/// Defines scans.
+macro_rules! scans {
+    ($($(#[$docs:meta])* $name:ident $op:expr, $flattens:expr;)*) => {$(
+        $(#[$docs])*
+        #[pyfunction]
+        #[pyo3(signature = (x, /, axis = None, *, dtype = None, out = None, include_initial = false, device = None))]
+        pub(crate) fn $name<'py>(
+            x: &Bound<'py, PyAny>,
+            axis: Option<&Bound<'py, PyAny>>,
+            dtype: Option<&Bound<'py, PyAny>>,
+            out: Option<&Bound<'py, PyAny>>,
+            include_initial: bool,
+            device: Option<&str>,
+        ) -> PyResult<Bound<'py, PyAny>> {
+            let (problem, initial, flattens) = (Scan::inclusive($op), None, $flattens);
+            scanned(x, &Arguments { problem, axis, dtype, out, initial, include_initial, device, flattens })
+        }
+    )*};
+}
+
+scans! {
+    /// The sums of all items up to each.
+    ///
+    /// Parameters
+    /// ----------
+    /// x : array
+    ///     As of :func:`sum`.
+    /// axis : int, optional
+    ///     The axis along which items are combined. It must be named unless the array has one dimension.
+    /// dtype : optional
+    ///     The type of the result, as of :func:`sum`.
+    /// out : array, optional
+    ///     Where the result goes: an array of its shape and type, which may be ``x`` itself.
+    /// include_initial : bool, default False
+    ///     Whether a 0 comes first, so that the result has one item more along the axis.
+    /// device : str, optional
+    ///     As of :func:`sum`.
+    ///
+    /// Returns
+    /// -------
+    /// array
+    ///     Of the library and shape of ``x``. Integers wrap. Floats are combined in the order that upsweep specifies.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, upsweep
+    /// >>> upsweep.cumulative_sum(numpy.array([3, 200, 100], dtype="uint8"), include_initial=True)
+    /// array([  0,   3, 203, 303], dtype=uint64)
+    cumulative_sum Op::Sum, false;
+    /// The products of all items up to each. As :func:`cumulative_sum`, with a 1 in front for ``include_initial``.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, upsweep
+    /// >>> upsweep.cumulative_prod(numpy.array([[1, 2], [3, 4]]), axis=0)
+    /// array([[1, 2],
+    ///        [3, 8]])
+    cumulative_prod Op::Product, false;
+    /// The sums of all items up to each, as :func:`cumulative_sum`; without an axis of all items in C order, as numpy has it.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, upsweep
+    /// >>> upsweep.cumsum(numpy.array([[1, 2], [3, 4]]))
+    /// array([ 1,  3,  6, 10])
+    cumsum Op::Sum, true;
+    /// The products of all items up to each, as :func:`cumulative_prod`; without an axis of all items in C order.
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, upsweep
+    /// >>> upsweep.cumprod(numpy.array([[1, 2], [3, 4]]))
+    /// array([ 1,  2,  6, 24])
+    cumprod Op::Product, true;
+}
+
+/// A scan by an operator that is given by name.
+///
+/// Parameters
+/// ----------
+/// x : array
+///     As of :func:`sum`.
+/// op : str, default "sum"
+///     ``sum``, ``prod``, ``min``, ``max``, ``and``, ``or`` or ``xor``.
+/// axis : int, optional
+///     As of :func:`cumulative_sum`.
+/// dtype, out, device
+///     As of :func:`cumulative_sum`.
+/// exclusive : bool, default False
+///     Whether each result leaves out the item in its own place, and the first is ``initial`` or the identity.
+/// reverse : bool, default False
+///     Whether items are combined from the end.
+/// initial : number, optional
+///     A value that is combined before all others.
+///
+/// Returns
+/// -------
+/// array
+///     Of the library and shape of ``x``.
+///
+/// Examples
+/// --------
+/// >>> import numpy, upsweep
+/// >>> upsweep.scan(numpy.array([3, -1, 5]), exclusive=True, reverse=True)
+/// array([4, 5, 0])
+#[pyfunction]
+#[pyo3(signature = (x, op = "sum", /, axis = None, *, dtype = None, out = None, exclusive = false, reverse = false, initial = None, device = None))]
+#[expect(clippy::too_many_arguments, reason = "they have names in Python")]
+pub(crate) fn scan<'py>(
+    x: &Bound<'py, PyAny>,
+    op: &str,
+    axis: Option<&Bound<'py, PyAny>>,
+    dtype: Option<&Bound<'py, PyAny>>,
+    out: Option<&Bound<'py, PyAny>>,
+    exclusive: bool,
+    reverse: bool,
+    initial: Option<&Bound<'py, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let problem = problem(operator(op)?, exclusive, reverse);
+    let (include_initial, flattens) = (false, false);
+    let arguments =
+        Arguments { problem, axis, dtype, out, initial, include_initial, device, flattens };
+    scanned(x, &arguments)
+}
+
+/// The scan that these flags say.
+pub(crate) fn problem(op: Op, exclusive: bool, reverse: bool) -> Scan {
+    let bounds = if exclusive { Bounds::Exclusive } else { Bounds::Inclusive };
+    let direction = if reverse { Direction::Reverse } else { Direction::Forward };
+    Scan { op, bounds, direction, init: None }
+}

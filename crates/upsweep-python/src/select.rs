@@ -1,0 +1,298 @@
+//! Selections: by a mask or a comparison, and the first of each run.
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+use upsweep::Dtype;
+use upsweep::any::{self, Keep, Where};
+
+use crate::call::Call;
+use crate::dtype::{ItemType, Kind};
+use crate::error::raise;
+use crate::library::Output;
+use crate::mask;
+use crate::memory::HostMemory;
+use crate::operand::{InOrder, Operand};
+
+/// Which items are kept, as the caller said it.
+enum Wanted<'py> {
+    Mask(Operand<'py>),
+    Where(Where),
+}
+
+impl<'py> Wanted<'py> {
+    fn parse(mask: &Bound<'py, PyAny>, x: &Operand<'py>) -> PyResult<Self> {
+        if let Ok(text) = mask.cast::<PyString>() {
+            let condition = Where::parse(&text.to_cow()?, x.item.dtype);
+            return condition.map(Self::Where).map_err(PyValueError::new_err);
+        }
+        let mask = Operand::take(mask, "mask")?;
+        if mask.item.kind() != Kind::Bool {
+            let text = format!("mask has items of {}, not of bool", mask.item.name());
+            return Err(PyTypeError::new_err(text));
+        }
+        if mask.shape != x.shape {
+            let text = format!("mask has shape {:?}, x has {:?}", mask.shape, x.shape);
+            return Err(PyValueError::new_err(text));
+        }
+        Ok(Self::Mask(mask))
+    }
+
+    fn call(&self, device: Option<&str>, x: &Operand<'_>) -> PyResult<Call> {
+        match self {
+            Self::Mask(mask) => Call::new(device, &[x, mask]),
+            Self::Where(_) => Call::new(device, &[x]),
+        }
+    }
+
+    fn in_order(&self, call: &Call) -> PyResult<Option<InOrder<'_>>> {
+        match self {
+            Self::Mask(mask) => mask.in_order(call).map(Some),
+            Self::Where(_) => Ok(None),
+        }
+    }
+
+    fn keep<'a>(&self, flags: Option<&'a InOrder<'_>>) -> PyResult<Keep<'a>> {
+        match (self, flags) {
+            (Self::Where(condition), _) => Ok((*condition).into()),
+            (Self::Mask(_), Some(flags)) => Ok(Keep::Flags(flags.view())),
+            (Self::Mask(_), None) => Err(PyTypeError::new_err("mask is no array")),
+        }
+    }
+}
+
+/// How many items a call has kept.
+fn found(count: [u64; 1]) -> usize {
+    usize::try_from(count[0]).unwrap_or(usize::MAX)
+}
+
+/// The items that a mask keeps, in their order.
+///
+/// Parameters
+/// ----------
+/// x : array
+///     As of :func:`sum`. An array that is not in C order is copied first.
+/// mask : array of bool, or str
+///     A flag for each item, or a comparison that is made as items are read, such as ``"> 3.5"``.
+/// device : str, optional
+///     As of :func:`sum`.
+///
+/// Returns
+/// -------
+/// array
+///     Of one dimension, with the items in C order.
+///
+/// Examples
+/// --------
+/// >>> import numpy, upsweep
+/// >>> x = numpy.array([10, 20, 30, 40])
+/// >>> upsweep.select(x, x > 25)
+/// array([30, 40])
+/// >>> upsweep.select(x, "< 25")
+/// array([10, 20])
+#[pyfunction]
+#[pyo3(signature = (x, mask, /, *, device = None))]
+pub(crate) fn select<'py>(
+    x: &Bound<'py, PyAny>,
+    mask: &Bound<'py, PyAny>,
+    device: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (x, py) = (Operand::take(x, "x")?, x.py());
+    let wanted = Wanted::parse(mask, &x)?;
+    let call = wanted.call(device, &x)?;
+    let (items, flags) = (x.in_order(&call)?, wanted.in_order(&call)?);
+    let (items, keep) = (items.view(), wanted.keep(flags.as_ref())?);
+    let mut output = Output::new(&call, &x, &[x.len()], x.item)?;
+    let mut count = [0u64];
+    let target = output.flat_mut(x.item.dtype)?;
+    let counted = &mut count;
+    call.run(py, |device| any::select_into(device, items, keep, target, counted))?;
+    output.finish_first(&call, py, found(count))
+}
+
+/// All items, those that a mask keeps in front of the others, both in their order.
+///
+/// Parameters
+/// ----------
+/// x, mask, device
+///     As of :func:`select`.
+///
+/// Returns
+/// -------
+/// items : array
+///     Of one dimension.
+/// border : int
+///     How many come first.
+///
+/// Examples
+/// --------
+/// >>> import numpy, upsweep
+/// >>> upsweep.partition(numpy.array([4.0, 1.0, 3.0, 2.0]), "< 2.5")
+/// (array([1., 2., 4., 3.]), 2)
+#[pyfunction]
+#[pyo3(signature = (x, mask, /, *, device = None))]
+pub(crate) fn partition<'py>(
+    x: &Bound<'py, PyAny>,
+    mask: &Bound<'py, PyAny>,
+    device: Option<&str>,
+) -> PyResult<(Bound<'py, PyAny>, usize)> {
+    let (x, py) = (Operand::take(x, "x")?, x.py());
+    let wanted = Wanted::parse(mask, &x)?;
+    let call = wanted.call(device, &x)?;
+    let (items, flags) = (x.in_order(&call)?, wanted.in_order(&call)?);
+    let (items, keep) = (items.view(), wanted.keep(flags.as_ref())?);
+    let mut output = Output::new(&call, &x, &[x.len()], x.item)?;
+    let mut count = [0u64];
+    let target = output.flat_mut(x.item.dtype)?;
+    let counted = &mut count;
+    call.run(py, |device| any::partition_into(device, items, keep, target, counted))?;
+    Ok((output.finish(&call, py)?, found(count)))
+}
+
+/// The first item of each run of neighbours that are the same, bit for bit.
+///
+/// Parameters
+/// ----------
+/// x, device
+///     As of :func:`select`.
+///
+/// Returns
+/// -------
+/// array
+///     Of one dimension.
+///
+/// Examples
+/// --------
+/// >>> import numpy, upsweep
+/// >>> upsweep.unique_consecutive(numpy.array([7, 7, 9, 7]))
+/// array([7, 9, 7])
+#[pyfunction]
+#[pyo3(signature = (x, /, *, device = None))]
+pub(crate) fn unique_consecutive<'py>(
+    x: &Bound<'py, PyAny>,
+    device: Option<&str>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (x, py) = (Operand::take(x, "x")?, x.py());
+    let call = Call::new(device, &[&x])?;
+    let items = x.in_order(&call)?;
+    let items = items.view();
+    let mut output = Output::new(&call, &x, &[x.len()], x.item)?;
+    let mut count = [0u64];
+    let target = output.flat_mut(x.item.dtype)?;
+    let counted = &mut count;
+    call.run(py, |device| any::unique_into(device, items, target, counted))?;
+    output.finish_first(&call, py, found(count))
+}
+
+/// The first item of each run of neighbours that are the same, bit for bit, and how long each run is.
+///
+/// Parameters
+/// ----------
+/// x, device
+///     As of :func:`select`.
+///
+/// Returns
+/// -------
+/// values : array
+///     Of one dimension.
+/// counts : array of int64
+///     As many.
+///
+/// Examples
+/// --------
+/// >>> import numpy, upsweep
+/// >>> upsweep.run_length_encode(numpy.array([7, 7, 7, -1]))
+/// (array([ 7, -1]), array([3, 1]))
+#[pyfunction]
+#[pyo3(signature = (x, /, *, device = None))]
+pub(crate) fn run_length_encode<'py>(
+    x: &Bound<'py, PyAny>,
+    device: Option<&str>,
+) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let (x, py) = (Operand::take(x, "x")?, x.py());
+    let call = Call::new(device, &[&x])?;
+    let items = x.in_order(&call)?;
+    let items = items.view();
+    let mut values = Output::new(&call, &x, &[x.len()], x.item)?;
+    let mut lengths = Output::new(&call, &x, &[x.len()], ItemType::INT64)?;
+    let mut number = [0u64];
+    let (firsts, counts) = (values.flat_mut(x.item.dtype)?, lengths.flat_mut(Dtype::U64)?);
+    let runs = &mut number;
+    call.run(py, |device| any::run_length_encode_into(device, items, firsts, counts, runs))?;
+    let len = found(number);
+    Ok((values.finish_first(&call, py, len)?, lengths.finish_first(&call, py, len)?))
+}
+
+/// The indices of the items that are not 0.
+///
+/// Parameters
+/// ----------
+/// x, device
+///     As of :func:`select`. Floats and arrays of several dimensions are in host memory.
+///
+/// Returns
+/// -------
+/// tuple of array of int64
+///     For each dimension the indices along it, in C order.
+///
+/// Examples
+/// --------
+/// >>> import numpy, upsweep
+/// >>> upsweep.nonzero(numpy.array([[0, 5], [7, 0]]))
+/// (array([0, 1]), array([1, 0]))
+#[pyfunction]
+#[pyo3(signature = (x, /, *, device = None))]
+pub(crate) fn nonzero<'py>(
+    x: &Bound<'py, PyAny>,
+    device: Option<&str>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let (x, py) = (Operand::take(x, "x")?, x.py());
+    if x.shape.is_empty() {
+        return Err(PyValueError::new_err("x has no dimensions, and so no indices"));
+    }
+    let call = Call::new(device, &[&x])?;
+    // The bits of −0 are not 0, but the number is.
+    let flags;
+    let read = if x.item.dtype.is_float() {
+        flags = Operand::take(&Bound::new(py, mask::truths(&call, &x)?)?.into_any(), "x")?;
+        &flags
+    } else {
+        &x
+    };
+    let items = read.in_order(&call)?;
+    let (items, mut count) = (items.view(), [0u64]);
+    if x.shape.len() == 1 {
+        let mut output = Output::new(&call, &x, &[x.len()], ItemType::INT64)?;
+        let target = output.flat_mut(Dtype::U64)?;
+        let counted = &mut count;
+        call.run(py, |device| any::positions_into(device, items, target, counted))?;
+        return PyTuple::new(py, [output.finish_first(&call, py, found(count))?]);
+    }
+    if !x.is_on_host() {
+        let text = "x has several dimensions on a GPU; search it as one of one dimension";
+        return Err(PyValueError::new_err(text));
+    }
+    let mut positions = HostMemory::zeroed(8 * x.len())?;
+    let target = positions.range().view_mut(Dtype::U64)?;
+    let counted = &mut count;
+    call.run(py, |device| any::positions_into(device, items, target, counted))?;
+    let numbers: &mut [u64] = bytemuck::cast_slice_mut(positions.bytes_mut());
+    let numbers = &mut numbers[..found(count)];
+    // From the last axis on: the index along it, and the number of what is left.
+    let mut indices = Vec::with_capacity(x.shape.len());
+    let mut along = HostMemory::zeroed(8 * numbers.len())?;
+    for &len in x.shape.iter().rev() {
+        let room: &mut [u64] = bytemuck::cast_slice_mut(along.bytes_mut());
+        for (index, number) in room.iter_mut().zip(numbers.iter_mut()) {
+            (*index, *number) = (*number % len as u64, *number / len as u64);
+        }
+        let mut output = Output::new(&call, &x, &[numbers.len()], ItemType::INT64)?;
+        let from = any::AnyView::from_bytes(Dtype::U64, along.bytes()).map_err(raise)?;
+        let (from, to) =
+            (from.shape([numbers.len()]).map_err(raise)?, output.view_mut(Dtype::U64)?);
+        call.run(py, |device| any::copy_into(device, from, to))?;
+        indices.push(output.finish(&call, py)?);
+    }
+    indices.reverse();
+    PyTuple::new(py, indices)
+}

@@ -1,0 +1,24 @@
+"""What several tests use."""
+
+import numpy as np
+import pytest
+
+import upsweep
+
+INTEGERS = ["uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"]
+FLOATS = ["float16", "float32", "float64"]
+
+
+def other_devices():
+    """The devices besides the CPU, on which results have the same bits."""
+    return [device.id for device in upsweep.devices()[1:]]
+
+
+@pytest.fixture(params=["cpu", *other_devices()])
+def device(request):
+    return request.param
+
+
+@pytest.fixture
+def generator():
+    return np.random.default_rng(20261128)
