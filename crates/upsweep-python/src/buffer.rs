@@ -55,9 +55,10 @@ impl<'py> Borrowed<'py> {
         self.numbers(self.view.shape).iter().map(|len| len.unsigned_abs()).collect()
     }
 
-    /// How many bytes lie between two neighbours along each dimension.
-    pub(crate) fn strides(&self) -> &[isize] {
-        self.numbers(self.view.strides)
+    /// How many bytes lie between two neighbours along each dimension; nothing if items lie in C order.
+    pub(crate) fn strides(&self) -> Option<&[isize]> {
+        // Some exporters, such as ctypes, leave them out.
+        (!self.view.strides.is_null()).then(|| self.numbers(self.view.strides))
     }
 
     /// Whether items are found through pointers.

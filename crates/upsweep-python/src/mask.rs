@@ -144,6 +144,9 @@ pub(crate) fn truths(call: &Call, items: &Operand<'_>) -> PyResult<Array> {
     }
     let own = if items.is_packed() { None } else { Some(packed(call, items, &items.shape)?) };
     let mut flags = HostMemory::zeroed(items.len())?;
+    if items.len() == 0 {
+        return Ok(Array::on_host(flags, &items.shape, ItemType::BOOL));
+    }
     let bytes = match &own {
         Some(memory) => memory.bytes(),
         None => items.flat()?.bytes().unwrap_or_default(),

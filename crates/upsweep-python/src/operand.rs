@@ -350,7 +350,10 @@ fn of_buffer<'py>(
         return Err(PyValueError::new_err(format!("{name} is an array of pointers to its items")));
     }
     let shape = buffer.shape();
-    let strides = item_strides(buffer.strides(), size, name)?;
+    let strides = match buffer.strides() {
+        Some(strides) => item_strides(strides, size, name)?,
+        None => packed_strides(&shape),
+    };
     let (pointer, is_writable) = (buffer.pointer(), !buffer.is_read_only());
     let lease = Lease::Buffer(buffer);
     Ok(Lent { item, shape, strides, space: Space::Host, is_writable, pointer, lease })

@@ -554,13 +554,13 @@ truths! {
 ///
 /// Returns
 /// -------
-/// int or array
-///     ``int64``; Python's ``int`` for all items of an array of numpy's.
+/// number or array
+///     ``int64``.
 ///
 /// Examples
 /// --------
 /// >>> import numpy, upsweep
-/// >>> upsweep.count_nonzero(numpy.array([0.0, 2.5, -0.0, numpy.nan]))
+/// >>> int(upsweep.count_nonzero(numpy.array([0.0, 2.5, -0.0, numpy.nan])))
 /// 2
 #[pyfunction]
 #[pyo3(signature = (x, /, axis = None, *, keepdims = false, device = None))]
@@ -571,7 +571,5 @@ pub(crate) fn count_nonzero<'py>(
     device: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let arguments = Arguments::new(Op::Sum, axis);
-    let found = of_truths(x, &Arguments { keepdims, device, ..arguments })?;
-    let is_number = axis.is_none() && !keepdims && Library::of(x)? == Library::Numpy;
-    if is_number { found.call_method0(pyo3::intern!(x.py(), "item")) } else { Ok(found) }
+    of_truths(x, &Arguments { keepdims, device, ..arguments })
 }

@@ -97,7 +97,11 @@ def test_positions(data, x, name, keepdims):
 @given(st.data(), arrays())
 def test_counts(data, x):
     axis = axes_of(data.draw, x)
-    same(upsweep.count_nonzero(x, axis=axis), np.count_nonzero(x, axis=axis))
+    found, wanted = upsweep.count_nonzero(x, axis=axis), np.count_nonzero(x, axis=axis)
+    if axis is None:
+        # Some versions of numpy give a number of Python's.
+        wanted = np.int64(wanted)
+    same(found, wanted)
 
 
 @given(st.data(), arrays())
@@ -201,7 +205,8 @@ def test_runs(x):
 @pytest.mark.parametrize("length", [1, 7, 1000, 1 << 17])
 def test_long_arrays(dtype, length, generator):
     x = generator.integers(0, 2, length).astype(dtype)
-    for name in ("sum", "min", "max", "argmin", "argmax", "mean", "count_nonzero"):
+    assert upsweep.count_nonzero(x) == np.count_nonzero(x)
+    for name in ("sum", "min", "max", "argmin", "argmax", "mean"):
         if dtype == "float16" and name in ("sum", "mean") and length > 1000:
             continue  # numpy's own sum is beyond its type
         found, wanted = getattr(upsweep, name)(x), getattr(np, name)(x)

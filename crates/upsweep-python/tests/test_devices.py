@@ -1,0 +1,104 @@
+"""Every device gives the same bits, and arrays on a GPU stay there."""
+
+import numpy as np
+import pytest
+from conftest import other_devices
+
+import upsweep
+
+
+def test_the_cpu_is_the_first():
+    assert upsweep.devices()[0].id == "cpu"
+    assert "cpu" in repr(upsweep.devices()[0])
+    assert upsweep.devices()[0].compute_units >= 1
+
+
+def test_every_kind_is_there_or_absent():
+    kinds = {device.id.split(":")[0] for device in upsweep.devices()} | set(upsweep.absent())
+    assert kinds == {"cpu", "wgpu", "cuda"}
+
+
+def bits(found):
+    return np.asarray(found).tobytes()
+
+
+CALLS = {
+    "sum": lambda x, **o: upsweep.sum(x, **o),
+    "sum along 0": lambda x, **o: upsweep.sum(x, axis=0, **o),
+    "sum along 1": lambda x, **o: upsweep.sum(x, axis=1, **o),
+    "max along both": lambda x, **o: upsweep.max(x, axis=(0, 1), **o),
+    "mean along 1": lambda x, **o: upsweep.mean(x, axis=1, **o),
+    "argmax along 0": lambda x, **o: upsweep.argmax(x, axis=0, **o),
+    "cumulative_sum along 1": lambda x, **o: upsweep.cumulative_sum(x, axis=1, **o),
+    "cumulative_sum from a start": lambda x, **o: upsweep.cumulative_sum(x, axis=0, include_initial=True, **o),
+}
+LINES = {
+    "cumulative_sum": lambda x, **o: upsweep.cumulative_sum(x, **o),
+    "select by comparison": lambda x, **o: upsweep.select(x, "> 0", **o),
+    "partition": lambda x, **o: upsweep.partition(x, "> 0", **o)[0],
+    "unique_consecutive": lambda x, **o: upsweep.unique_consecutive(x, **o),
+    "run_length_encode": lambda x, **o: upsweep.run_length_encode(x, **o)[0],
+    "segmented_reduce": lambda x, **o: upsweep.segmented_reduce(
+        x, offsets=np.array([0, 5, 5, x.size], "uint32"), **o
+    ),
+    "segmented_scan": lambda x, **o: upsweep.segmented_scan(
+        x, offsets=np.array([0, 5, 5, x.size], "uint32"), **o
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_same_bits_in_host_memory(name, device, generator):
+    x = generator.standard_normal((37, 101)).astype("float32")
+    call = CALLS[name]
+    assert bits(call(x, device=device)) == bits(call(x))
+    assert bits(call(x[::-1, ::2], device=device)) == bits(call(x[::-1, ::2].copy()))
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_the_same_bits_of_a_line(name, device, generator):
+    x = generator.integers(-2, 2, 3000).astype("float32")
+    call = LINES[name]
+    assert bits(call(x, device=device)) == bits(call(x))
+
+
+@pytest.mark.parametrize("name", [*CALLS, *LINES])
+@pytest.mark.parametrize("other", other_devices())
+def test_arrays_on_a_gpu_stay_there(name, other, generator):
+    shape = (37, 101) if name in CALLS else (3737,)
+    x = generator.integers(-2, 2, shape).astype("float32")
+    call = CALLS.get(name) or LINES[name]
+    there = upsweep.asarray(x, device=other)
+    assert there.device == other and there.shape == shape
+    found = call(there)
+    assert isinstance(found, upsweep.Array) and found.device == other
+    assert bits(found) == bits(call(x))
+
+
+@pytest.mark.parametrize("other", other_devices())
+def test_masks_on_a_gpu(other, generator):
+    x = generator.integers(-2, 2, 500).astype("int32")
+    mask = x > 0
+    there = upsweep.asarray(x, device=other)
+    found = upsweep.select(there, upsweep.asarray(mask, device=other))
+    np.testing.assert_array_equal(found.numpy(), x[mask])
+    np.testing.assert_array_equal(upsweep.nonzero(there)[0].numpy(), np.nonzero(x)[0])
+    with pytest.raises(ValueError, match="where= is for arrays in host memory"):
+        upsweep.sum(there, where=mask)
+    with pytest.raises(TypeError, match="compare them first"):
+        upsweep.any(there)
+    assert upsweep.any(upsweep.asarray(mask, device=other)).item() is True
+    if other.startswith("wgpu"):
+        with pytest.raises(BufferError, match="DLPack has no device"):
+            there.__dlpack__()
+    with pytest.raises(BufferError):
+        memoryview(there)
+
+
+def test_explanations(device):
+    report = upsweep.explain(np.ones(1 << 12, "float32"), "sum", device=device)
+    assert report.device == device and report.items == 1 << 12 and report.bytes == 4 << 12
+    assert report.seconds > 0 and report.bound in ("bandwidth", "latency", "launch", "arithmetic")
+    assert report.primitive == "reduce" and report.operator == "sum" and report.strategy
+    assert len(str(report).splitlines()) > 5
+    assert upsweep.explain(np.ones(1000), scan=True).primitive == "inclusive_scan"
