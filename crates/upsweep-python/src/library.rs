@@ -1,14 +1,16 @@
 //! Libraries of arrays: which one an array is of, and new arrays of it for results.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyDict, PyTuple, PyType};
+use pyo3::types::{PyDict, PySlice, PyTuple, PyType};
+use upsweep::Dtype;
 use upsweep::any::{AnyArray, AnyNdViewMut, AnyViewMut, Scalar};
 
 use crate::array::Array;
 use crate::call::Call;
+use crate::dlpack::packed_strides;
 use crate::dtype::{ItemType, TYPES, number};
 use crate::error::raise;
 use crate::memory::Space;
@@ -218,8 +220,8 @@ impl Library {
 pub(crate) enum Output<'py> {
     /// Of the library of the input, or the caller's own.
     Array(Operand<'py>),
-    /// On a GPU, of our own.
-    Device { array: AnyArray, shape: Vec<usize>, item: ItemType, library: Library },
+    /// On a GPU, of our own. It has the type in which it was last asked for, and in the end that of `item`.
+    Device { array: Option<AnyArray>, shape: Vec<usize>, item: ItemType, library: Library },
 }
 
 impl<'py> Output<'py> {
@@ -242,7 +244,7 @@ impl<'py> Output<'py> {
         let zero = Scalar::from_bytes(item.dtype, &[0; 8][..item.size()]);
         let zero = zero.ok_or_else(|| PyTypeError::new_err("a number has at most 8 bytes"))?;
         let array = AnyArray::filled(&call.device, shape.iter().product(), zero);
-        let (array, shape) = (array.map_err(raise)?, shape.to_vec());
+        let (array, shape) = (Some(array.map_err(raise)?), shape.to_vec());
         Ok(Self::Device { array, shape, item, library })
     }
 
@@ -266,10 +268,10 @@ impl<'py> Output<'py> {
         }
         if out.shape != shape {
             let text = format!("out has shape {:?}, the result has {shape:?}", out.shape);
-            return Err(pyo3::exceptions::PyValueError::new_err(text));
+            return Err(PyValueError::new_err(text));
         }
         if !out.is_writable {
-            return Err(pyo3::exceptions::PyValueError::new_err("out is read-only"));
+            return Err(PyValueError::new_err("out is read-only"));
         }
         Ok(Self::Array(out))
     }
@@ -291,25 +293,27 @@ impl<'py> Output<'py> {
     }
 
     /// The array, to overwrite as items of a type of the same size.
-    pub(crate) fn view_mut(&mut self, dtype: upsweep::Dtype) -> PyResult<AnyNdViewMut<'_>> {
+    pub(crate) fn view_mut(&mut self, dtype: Dtype) -> PyResult<AnyNdViewMut<'_>> {
         match self {
             Self::Array(operand) => operand.view_mut(dtype),
-            Self::Device { array, shape, .. } => array.view_mut().shape(shape).map_err(raise),
+            Self::Device { array, shape, .. } => {
+                device_view(array, dtype)?.shape(&*shape).map_err(raise)
+            }
         }
     }
 
     /// The items of an array in C order, to overwrite.
-    pub(crate) fn flat_mut(&mut self, dtype: upsweep::Dtype) -> PyResult<AnyViewMut<'_>> {
+    pub(crate) fn flat_mut(&mut self, dtype: Dtype) -> PyResult<AnyViewMut<'_>> {
         match self {
             Self::Array(operand) => operand.flat_mut(dtype),
-            Self::Device { array, .. } => Ok(array.view_mut()),
+            Self::Device { array, .. } => device_view(array, dtype),
         }
     }
 
     /// A part along an axis, to overwrite.
     pub(crate) fn part_mut(
         &mut self,
-        dtype: upsweep::Dtype,
+        dtype: Dtype,
         axis: usize,
         first: usize,
         count: usize,
@@ -317,11 +321,12 @@ impl<'py> Output<'py> {
         match self {
             Self::Array(operand) => operand.part_mut(dtype, axis, first, count),
             Self::Device { array, shape, .. } => {
-                let strides = crate::dlpack::packed_strides(shape);
+                let strides = packed_strides(shape);
                 let mut part = shape.clone();
                 part[axis] = count;
                 let start = first * strides[axis].unsigned_abs();
-                AnyNdViewMut::strided(array.view_mut(), part, &strides, start).map_err(raise)
+                let items = device_view(array, dtype)?;
+                AnyNdViewMut::strided(items, part, &strides, start).map_err(raise)
             }
         }
     }
@@ -337,6 +342,7 @@ impl<'py> Output<'py> {
                 (object, library)
             }
             Self::Device { array, shape, item, library } => {
+                let array = array.ok_or_else(gone)?.into_bits_of(item.dtype).map_err(raise)?;
                 let array = Array::on_device(array, shape, item, &call.device)?;
                 (Bound::new(py, array)?.into_any(), library)
             }
@@ -355,35 +361,47 @@ impl<'py> Output<'py> {
         py: Python<'py>,
         len: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (library, all) = match &self {
-            Self::Array(operand) => (operand.library, operand.len()),
-            Self::Device { array, library, .. } => (*library, array.len()),
+        let operand = match self {
+            Self::Array(operand) => operand,
+            Self::Device { array, item, library, .. } => {
+                let array = array.map(|array| array.into_first(len));
+                return Self::Device { array, shape: vec![len], item, library }.finish(call, py);
+            }
         };
-        let whole = match self {
+        let (library, is_whole, object) =
+            (operand.library, len == operand.len(), operand.object.clone());
+        if library == Library::Numpy && !is_whole {
             // The buffer is released, so that numpy may give back the memory behind.
-            Self::Array(operand) if library != Library::Jax => operand.object.clone(),
-            other => other.finish(call, py)?,
-        };
-        if len == all {
-            return Ok(whole);
+            drop(operand);
+            let options = PyDict::new(py);
+            options.set_item(intern!(py, "refcheck"), false)?;
+            object.call_method(intern!(py, "resize"), (len,), Some(&options))?;
+            return Ok(object);
         }
-        match library {
-            Library::Numpy => {
-                let options = PyDict::new(py);
-                options.set_item(intern!(py, "refcheck"), false)?;
-                whole.call_method(intern!(py, "resize"), (len,), Some(&options))?;
-                Ok(whole)
+        let whole = Self::Array(operand);
+        if is_whole {
+            return whole.finish(call, py);
+        }
+        match object.cast::<Array>() {
+            Ok(array) => {
+                let first = Bound::new(py, array.get().first(len)?)?.into_any();
+                let first = Operand::take(&first, "the result")?.with_library(library);
+                Self::Array(first).finish(call, py)
             }
-            Library::Own => {
-                let array = whole.cast::<Array>()?.get().first(len)?;
-                Ok(Bound::new(py, array)?.into_any())
-            }
-            _ => {
-                let slice = pyo3::types::PySlice::new(py, 0, len as isize, 1);
-                whole.get_item(slice)
-            }
+            Err(_) => object.get_item(PySlice::new(py, 0, len as isize, 1)),
         }
     }
+}
+
+/// An array on a GPU, to overwrite as items of a type of the same size.
+fn device_view(array: &mut Option<AnyArray>, dtype: Dtype) -> PyResult<AnyViewMut<'_>> {
+    let own = array.take().ok_or_else(gone)?;
+    Ok(array.insert(own.into_bits_of(dtype).map_err(raise)?).view_mut())
+}
+
+/// The error for a result that an earlier error has taken away.
+fn gone() -> PyErr {
+    PyTypeError::new_err("the result has no memory")
 }
 
 /// Whether memory of a GPU of CUDA's has to be waited for.

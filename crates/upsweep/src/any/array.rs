@@ -147,6 +147,41 @@ impl AnyArray {
         self.0.copy_from(items.into())
     }
 
+    /// The same bits as items of another type of the same size, in the same memory.
+    ///
+    /// # Errors
+    /// [`Error::WrongDtype`] if items of that type have another size.
+    ///
+    /// # Examples
+    /// ```
+    /// use upsweep::{Device, Dtype, any::{self, AnyView, Op, Reduce}};
+    /// let rows = AnyView::from(&[3.5f32, -1.0]).shape([1, 2])?.axis(1)?;
+    /// let positions = any::reduce_axes(&Device::cpu(), &rows, &Reduce::new(Op::ArgMin))?.into_array();
+    /// assert_eq!(positions.into_bits_of(Dtype::I64)?.into_typed::<i64>()?.into_vec()?, [1]);
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
+    pub fn into_bits_of(self, dtype: Dtype) -> Result<Self> {
+        if dtype.size() == self.dtype().size() {
+            return Ok(self.bits_as(dtype));
+        }
+        Err(Error::WrongDtype { found: self.dtype(), wanted: dtype })
+    }
+
+    /// The first `len` items alone, in the same memory; all of them if there are no more.
+    ///
+    /// # Examples
+    /// ```
+    /// use upsweep::{Array, Device, any::AnyArray};
+    /// let array = AnyArray::from(Array::from_slice(&Device::cpu(), &[7u8, 8, 9])?);
+    /// assert_eq!(array.into_first(2).to_bytes()?, [7, 8]);
+    /// # Ok::<(), upsweep::Error>(())
+    /// ```
+    #[must_use]
+    pub fn into_first(self, len: usize) -> Self {
+        let len = len.min(self.len());
+        self.truncated(len)
+    }
+
     /// The same bits as items of another type of the same size.
     pub(super) fn bits_as(self, dtype: Dtype) -> Self {
         if dtype == self.dtype() { self } else { self.0.bits_as(dtype) }
