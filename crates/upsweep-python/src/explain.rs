@@ -2,10 +2,10 @@
 
 use pyo3::prelude::*;
 use upsweep::any::{self, Reduce, Scan};
+use upsweep::profile::Traffic;
 
 use crate::arguments::operator;
 use crate::call::Call;
-use crate::dtype::ItemType;
 use crate::operand::Operand;
 use crate::{reduce, scan};
 
@@ -128,15 +128,22 @@ pub(crate) fn explain(
     device: Option<&str>,
 ) -> PyResult<Report> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
-    let call = Call::new(device, &[&x])?;
-    let (op, items) = (operator(op)?, x.in_order(&call)?);
+    let mut call = Call::new(device, &[&x])?;
+    let op = operator(op)?;
+    let result = scan::result_type(op, x.item).dtype;
+    if call.device.id() == "auto" {
+        // The device that the call would go to.
+        let written = if scan { result.size() } else { 0 };
+        let traffic = if scan { Traffic::Copies } else { Traffic::Reads };
+        let bytes = (x.len() * (x.item.size() + written)) as u64;
+        call.device = call.device.placement(traffic, bytes, &[x.item.dtype, result]).device;
+    }
+    let items = x.in_order(&call)?;
     let items = items.view();
     let report = if scan {
-        let out = scan::result_type(op, x.item).dtype;
-        call.run(py, |device| any::explain_scan(device, items, out, &Scan::inclusive(op)))?
+        call.run(py, |device| any::explain_scan(device, items, result, &Scan::inclusive(op)))?
     } else {
-        let item: ItemType = x.item;
-        let problem = Reduce { acc: reduce::kernel_type(op, item), ..Reduce::new(op) };
+        let problem = Reduce { acc: reduce::kernel_type(op, x.item), ..Reduce::new(op) };
         call.run(py, |device| any::explain_reduce(device, items, &problem))?
     };
     Ok(Report(report))

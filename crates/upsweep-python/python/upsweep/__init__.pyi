@@ -1,0 +1,345 @@
+import sys
+from typing import Any, Literal, Protocol, TypeAlias
+
+if sys.version_info >= (3, 12):
+    from collections.abc import Buffer
+else:
+    from typing_extensions import Buffer
+
+class _DLPack(Protocol):
+    def __dlpack__(self) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+
+class _OnCuda(Protocol):
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+
+_Array: TypeAlias = Buffer | _DLPack | _OnCuda
+# Of the library of the input: a number or an array of numpy's, a tensor of torch's, an upsweep.Array.
+_Result: TypeAlias = Any
+_Dtype: TypeAlias = Any
+_Number: TypeAlias = int | float
+_Axis: TypeAlias = int | tuple[int, ...] | None
+_Op: TypeAlias = Literal["sum", "prod", "product", "min", "max", "and", "or", "xor", "argmin", "argmax", "mean"]
+
+class Array:
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> str: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def __array_interface__(self) -> dict[str, Any]: ...
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]: ...
+    def item(self) -> bool | int | float: ...
+    def tolist(self) -> Any: ...
+    def numpy(self) -> Any: ...
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __release_buffer__(self, buffer: memoryview, /) -> None: ...
+    def __len__(self) -> int: ...
+    def __float__(self) -> float: ...
+    def __int__(self) -> int: ...
+    def __index__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+
+class DeviceInfo:
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def interface(self) -> str: ...
+    @property
+    def driver(self) -> str: ...
+    @property
+    def compute_units(self) -> int: ...
+    @property
+    def memory_bytes(self) -> int | None: ...
+    @property
+    def int64(self) -> bool: ...
+    @property
+    def float64(self) -> bool: ...
+
+class Report:
+    @property
+    def device(self) -> str: ...
+    @property
+    def primitive(self) -> str: ...
+    @property
+    def operator(self) -> str: ...
+    @property
+    def items(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def strategy(self) -> str: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def limit_seconds(self) -> float: ...
+    @property
+    def percent_of_limit(self) -> float | None: ...
+    @property
+    def bound(self) -> Literal["bandwidth", "latency", "launch", "arithmetic"]: ...
+
+def asarray(x: _Array, /, *, device: str = "cpu") -> Array: ...
+def devices() -> list[DeviceInfo]: ...
+def absent() -> dict[str, str]: ...
+def explain(x: _Array, op: _Op = "sum", /, *, scan: bool = False, device: str | None = None) -> Report: ...
+def sum(
+    x: _Array,
+    /,
+    axis: _Axis = None,
+    *,
+    dtype: _Dtype = None,
+    out: _Array | None = None,
+    keepdims: bool = False,
+    initial: _Number | None = None,
+    where: _Array | None = None,
+    device: str | None = None,
+) -> _Result: ...
+def prod(
+    x: _Array,
+    /,
+    axis: _Axis = None,
+    *,
+    dtype: _Dtype = None,
+    out: _Array | None = None,
+    keepdims: bool = False,
+    initial: _Number | None = None,
+    where: _Array | None = None,
+    device: str | None = None,
+) -> _Result: ...
+def min(
+    x: _Array,
+    /,
+    axis: _Axis = None,
+    *,
+    dtype: _Dtype = None,
+    out: _Array | None = None,
+    keepdims: bool = False,
+    initial: _Number | None = None,
+    where: _Array | None = None,
+    device: str | None = None,
+) -> _Result: ...
+def max(
+    x: _Array,
+    /,
+    axis: _Axis = None,
+    *,
+    dtype: _Dtype = None,
+    out: _Array | None = None,
+    keepdims: bool = False,
+    initial: _Number | None = None,
+    where: _Array | None = None,
+    device: str | None = None,
+) -> _Result: ...
+def reduce(
+    x: _Array,
+    op: _Op,
+    /,
+    axis: _Axis = None,
+    *,
+    dtype: _Dtype = None,
+    out: _Array | None = None,
+    keepdims: bool = False,
+    initial: _Number | None = None,
+    where: _Array | None = None,
+    device: str | None = None,
+) -> _Result: ...
+def mean(
+    x: _Array,
+    /,
+    axis: _Axis = None,
+    *,
+    dtype: _Dtype = None,
+    out: _Array | None = None,
+    keepdims: bool = False,
+    where: _Array | None = None,
+    device: str | None = None,
+) -> _Result: ...
+def argmin(
+    x: _Array,
+    /,
+    axis: _Axis = None,
+    *,
+    out: _Array | None = None,
+    keepdims: bool = False,
+    device: str | None = None,
+) -> _Result: ...
+def argmax(
+    x: _Array,
+    /,
+    axis: _Axis = None,
+    *,
+    out: _Array | None = None,
+    keepdims: bool = False,
+    device: str | None = None,
+) -> _Result: ...
+def all(
+    x: _Array,
+    /,
+    axis: _Axis = None,
+    *,
+    out: _Array | None = None,
+    keepdims: bool = False,
+    where: _Array | None = None,
+    device: str | None = None,
+) -> _Result: ...
+def any(
+    x: _Array,
+    /,
+    axis: _Axis = None,
+    *,
+    out: _Array | None = None,
+    keepdims: bool = False,
+    where: _Array | None = None,
+    device: str | None = None,
+) -> _Result: ...
+def count_nonzero(
+    x: _Array,
+    /,
+    axis: _Axis = None,
+    *,
+    keepdims: bool = False,
+    device: str | None = None,
+) -> _Result: ...
+def cumulative_sum(
+    x: _Array,
+    /,
+    axis: int | None = None,
+    *,
+    dtype: _Dtype = None,
+    out: _Array | None = None,
+    include_initial: bool = False,
+    device: str | None = None,
+) -> _Result: ...
+def cumulative_prod(
+    x: _Array,
+    /,
+    axis: int | None = None,
+    *,
+    dtype: _Dtype = None,
+    out: _Array | None = None,
+    include_initial: bool = False,
+    device: str | None = None,
+) -> _Result: ...
+def cumsum(
+    x: _Array,
+    /,
+    axis: int | None = None,
+    *,
+    dtype: _Dtype = None,
+    out: _Array | None = None,
+    include_initial: bool = False,
+    device: str | None = None,
+) -> _Result: ...
+def cumprod(
+    x: _Array,
+    /,
+    axis: int | None = None,
+    *,
+    dtype: _Dtype = None,
+    out: _Array | None = None,
+    include_initial: bool = False,
+    device: str | None = None,
+) -> _Result: ...
+def scan(
+    x: _Array,
+    op: _Op = "sum",
+    /,
+    axis: int | None = None,
+    *,
+    dtype: _Dtype = None,
+    out: _Array | None = None,
+    exclusive: bool = False,
+    reverse: bool = False,
+    initial: _Number | None = None,
+    device: str | None = None,
+) -> _Result: ...
+def select(
+    x: _Array,
+    mask: _Array | str,
+    /,
+    *,
+    device: str | None = None,
+) -> _Result: ...
+def partition(
+    x: _Array,
+    mask: _Array | str,
+    /,
+    *,
+    device: str | None = None,
+) -> tuple[_Result, int]: ...
+def nonzero(
+    x: _Array,
+    /,
+    *,
+    device: str | None = None,
+) -> tuple[_Result, ...]: ...
+def unique_consecutive(
+    x: _Array,
+    /,
+    *,
+    device: str | None = None,
+) -> _Result: ...
+def run_length_encode(
+    x: _Array,
+    /,
+    *,
+    device: str | None = None,
+) -> tuple[_Result, _Result]: ...
+def segmented_reduce(
+    x: _Array,
+    op: _Op = "sum",
+    /,
+    *,
+    offsets: _Array | None = None,
+    flags: _Array | None = None,
+    keys: _Array | None = None,
+    dtype: _Dtype = None,
+    initial: _Number | None = None,
+    device: str | None = None,
+) -> _Result: ...
+def segmented_scan(
+    x: _Array,
+    op: _Op = "sum",
+    /,
+    *,
+    offsets: _Array | None = None,
+    flags: _Array | None = None,
+    keys: _Array | None = None,
+    dtype: _Dtype = None,
+    exclusive: bool = False,
+    reverse: bool = False,
+    initial: _Number | None = None,
+    device: str | None = None,
+) -> _Result: ...
+def reduce_by_key(
+    keys: _Array,
+    x: _Array,
+    op: _Op = "sum",
+    /,
+    *,
+    dtype: _Dtype = None,
+    initial: _Number | None = None,
+    device: str | None = None,
+) -> tuple[_Result, _Result]: ...
