@@ -3,6 +3,7 @@
 mod bench;
 mod nvrtc;
 mod programs;
+mod python;
 mod shell;
 mod test;
 mod tools;
@@ -24,6 +25,7 @@ cargo xtask bench [OPTIONS]   measure, and write a record under benches/record/
                       comma-separated words
     --compare RECORD  say what became of each cell's part of the limit since a record (.csv) of
                       this machine; fails if one is slower
+cargo xtask python            build the Python package, install it under target/python, test it
 cargo xtask help              this text
 ";
 
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         ["test", "--exhaustive"] => test::full(test::Cells::All),
         ["test", "--quick"] => test::quick(),
         ["check"] => test::check(),
+        ["python"] => python::all(),
         ["bench", ref options @ ..] => bench::Options::parse(options).and_then(|o| bench::run(&o)),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");

@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::shell::{Result, exists, output, program, run, target_dir};
+use crate::shell::{Result, exists, output, program, root, run, target_dir};
 
 /// A Python with numpy, in a virtual environment under the target folder.
 pub(crate) fn python() -> Result<PathBuf> {
-    let folder = target_dir().join("python");
+    let folder = root().join(target_dir()).join("python");
     let python = folder.join("bin/python");
-    let mut has_numpy = program(&python);
-    has_numpy.args(["-c", "import numpy"]).stdout(Stdio::null()).stderr(Stdio::null());
-    if has_numpy.status().is_ok_and(|status| status.success()) {
+    if has_modules(&python, &["numpy"]) {
         return Ok(python);
     }
     println!("making a Python environment with numpy in {}", folder.display());
@@ -21,10 +19,26 @@ pub(crate) fn python() -> Result<PathBuf> {
         apt("python3-venv")?;
         run(&mut venv)?;
     }
-    let mut pip = program(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "numpy"]);
-    run(&mut pip).map_err(|why| format!("numpy, which results are compared with: {why}"))?;
+    packages(&python, &["numpy"])?;
     Ok(python)
+}
+
+/// Installs packages for a Python that lacks one of them.
+pub(crate) fn packages(python: &Path, names: &[&str]) -> Result<()> {
+    if has_modules(python, names) {
+        return Ok(());
+    }
+    let mut pip = program(python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(names);
+    run(&mut pip).map_err(|why| format!("packages for Python: {why}"))
+}
+
+/// Whether a Python is there and has these modules.
+fn has_modules(python: &Path, names: &[&str]) -> bool {
+    let mut import = program(python);
+    import.args(["-c", &format!("import {}", names.join(", "))]);
+    import.stdout(Stdio::null()).stderr(Stdio::null());
+    import.status().is_ok_and(|status| status.success())
 }
 
 /// valgrind, installed if need be.

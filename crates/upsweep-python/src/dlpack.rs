@@ -282,8 +282,11 @@ impl Lent {
 unsafe fn give_back(context: *mut c_void) {
     // SAFETY: as promised.
     let lent: Box<Lent> = unsafe { Box::from_raw(context.cast()) };
-    // A reference may only be dropped while attached to Python.
-    Python::attach(|_| drop(lent));
+    // A reference may only be dropped while attached to Python. What is left when Python has ended goes with the process.
+    let mut lent = Some(lent);
+    if Python::try_attach(|_| drop(lent.take())).is_none() {
+        core::mem::forget(lent);
+    }
 }
 
 unsafe extern "C" fn delete_plain(pointer: *mut Plain) {

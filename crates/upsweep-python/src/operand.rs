@@ -165,6 +165,8 @@ impl<'py> Operand<'py> {
         }
         let memory = Memory::Addressed { range, start, _lease: lease };
         let object = object.clone();
+        // Arrays of JAX never change, though its tensors do not say so.
+        let is_writable = is_writable && library != Library::Jax;
         Ok(Self { object, name, item, shape, strides, library, is_writable, memory })
     }
 
