@@ -40,7 +40,7 @@ pub(crate) struct Array {
 }
 
 /// Where the items are.
-enum Memory {
+pub(crate) enum Memory {
     Host(HostMemory),
     /// On a GPU. `pointer` is the address on one of CUDA's.
     Device {
@@ -77,6 +77,11 @@ impl Array {
         });
         let memory = Memory::Device { array, device: device.clone(), pointer };
         Ok(Self { memory: Arc::new(memory), item, shape })
+    }
+
+    /// The memory, for those that keep it.
+    pub(crate) fn memory(&self) -> Arc<Memory> {
+        Arc::clone(&self.memory)
     }
 
     pub(crate) fn item(&self) -> ItemType {
@@ -371,7 +376,7 @@ impl Array {
             return Err(PyBufferError::new_err(text));
         }
         let is_versioned = max_version.is_some_and(|(major, _)| major >= 1);
-        dlpack::lend(slf, range, array.item, is_versioned)
+        dlpack::lend(slf.py(), array, range, array.item, is_versioned)
     }
 
     fn __dlpack_device__(&self) -> PyResult<(i32, i32)> {

@@ -5,13 +5,14 @@
 
 use core::ffi::{CStr, c_void};
 use core::ptr::NonNull;
+use std::sync::Arc;
 
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use pyo3::{ffi, intern};
 
-use crate::array::Array;
+use crate::array::{Array, Memory};
 use crate::devices;
 use crate::dtype::{ItemType, Kind};
 use crate::memory::{Range, Space};
@@ -237,17 +238,17 @@ fn take(capsule: &Bound<'_, PyCapsule>, name: &str) -> PyResult<Borrowed> {
 /// What a tensor of ours keeps until its deleter is called.
 struct Lent {
     #[expect(dead_code, reason = "it is held, and not looked at")]
-    array: Py<Array>,
+    memory: Arc<Memory>,
     shape: Vec<i64>,
     strides: Vec<i64>,
 }
 
 impl Lent {
-    fn of(array: &Bound<'_, Array>) -> Box<Self> {
-        let shape = array.get().shape();
+    fn of(array: &Array) -> Box<Self> {
+        let shape = array.shape();
         let shape64 = shape.iter().map(|&len| len as i64).collect();
         let strides = packed_strides(shape).into_iter().map(|stride| stride as i64).collect();
-        Box::new(Self { array: array.clone().unbind(), shape: shape64, strides })
+        Box::new(Self { memory: array.memory(), shape: shape64, strides })
     }
 
     fn tensor(&mut self, range: Range, item: ItemType) -> DlTensor {
@@ -275,18 +276,15 @@ impl Lent {
     }
 }
 
-/// Drops what a tensor of ours has kept, from whatever thread.
+/// Drops what a tensor of ours has kept. Python is not needed for it: takers call deleters from any thread, without the GIL or with it, and
+/// when Python has ended.
 ///
 /// # Safety
 /// `context` is that of a tensor made by [`lend`], and was not given here before.
 unsafe fn give_back(context: *mut c_void) {
     // SAFETY: as promised.
     let lent: Box<Lent> = unsafe { Box::from_raw(context.cast()) };
-    // A reference may only be dropped while attached to Python. What is left when Python has ended goes with the process.
-    let mut lent = Some(lent);
-    if Python::try_attach(|_| drop(lent.take())).is_none() {
-        core::mem::forget(lent);
-    }
+    drop(lent);
 }
 
 unsafe extern "C" fn delete_plain(pointer: *mut Plain) {
@@ -313,7 +311,8 @@ unsafe extern "C" fn destroy(capsule: *mut ffi::PyObject) {
 
 /// A capsule with the tensor of an array of ours, for a taker that knows versions or not.
 pub(crate) fn lend<'py>(
-    array: &Bound<'py, Array>,
+    py: Python<'py>,
+    array: &Array,
     range: Range,
     item: ItemType,
     is_versioned: bool,
@@ -341,7 +340,7 @@ pub(crate) fn lend<'py>(
                 delete_plain(pointer.cast());
             }
         }
-        Bound::from_owned_ptr_or_err(array.py(), capsule)
+        Bound::from_owned_ptr_or_err(py, capsule)
     }
 }
 
