@@ -11,7 +11,7 @@ use upsweep::Device;
 use upsweep::any::{self, AnyArray, AnyView, Scalar};
 
 use crate::call::Call;
-use crate::devices::AUTO;
+use crate::devices::auto;
 use crate::dtype::{ItemType, number, shortened, with_number};
 use crate::error::raise;
 use crate::memory::{HostMemory, Range, Space};
@@ -119,7 +119,7 @@ impl Array {
     /// The device of the items.
     pub(crate) fn device(&self) -> &Device {
         match &*self.memory {
-            Memory::Host(_) => &AUTO,
+            Memory::Host(_) => auto(),
             Memory::Device { device, .. } => device,
         }
     }

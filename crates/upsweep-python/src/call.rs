@@ -31,7 +31,7 @@ impl Call {
             (Some(id), ..) => devices::open(id)?,
             (None, Some(number), _) => devices::cuda(number)?,
             (None, None, Some(array)) => array.get().device().clone(),
-            (None, None, None) => devices::AUTO.clone(),
+            (None, None, None) => devices::auto().clone(),
         };
         let waits = number.is_some();
         Ok(Self { device, waits })

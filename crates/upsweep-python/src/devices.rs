@@ -1,21 +1,63 @@
 //! Devices by their ids, and what can be said of them.
 
-use std::sync::LazyLock;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use upsweep::{Device, Limits};
+use upsweep::{CpuOptions, Device, Limits};
 
 use crate::error::raise;
 use crate::memory;
 
+/// How many processes that fork from one another have threads of their own. Those behind them share the last place.
+const GENERATIONS: usize = 16;
+
+/// How often this process was forked after its first call: the threads of a CPU, and what a GPU's driver has, do not come along.
+static GENERATION: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether there was a call.
+static IS_USED: AtomicBool = AtomicBool::new(false);
+
 /// The device of calls on arrays in host memory that name none.
-pub(crate) static AUTO: LazyLock<Device> = LazyLock::new(Device::auto);
+pub(crate) fn auto() -> &'static Device {
+    static DEVICES: [OnceLock<Device>; GENERATIONS] = [const { OnceLock::new() }; GENERATIONS];
+    IS_USED.store(true, Ordering::Relaxed);
+    let generation = GENERATION.load(Ordering::Relaxed);
+    let make = || match generation {
+        0 => Device::auto(),
+        _ => {
+            // Asked for by number, the threads are new ones.
+            let threads = Some(Device::cpu().limits().compute_units);
+            let options = CpuOptions { threads, ..CpuOptions::default() };
+            Device::cpu_with(options).unwrap_or_else(|_| Device::cpu())
+        }
+    };
+    DEVICES[generation.min(GENERATIONS - 1)].get_or_init(make)
+}
 
 /// The device with this id.
 pub(crate) fn open(id: &str) -> PyResult<Device> {
-    Device::open(id).map_err(raise)
+    if GENERATION.load(Ordering::Relaxed) == 0 {
+        IS_USED.store(true, Ordering::Relaxed);
+        return Device::open(id).map_err(raise);
+    }
+    if matches!(id, "cpu" | "auto") {
+        return Ok(auto().clone());
+    }
+    let text = format!(
+        "device '{id}' is not for a process that was forked after its parent's first call; multiprocessing's 'spawn' starts one that has it"
+    );
+    Err(PyRuntimeError::new_err(text))
+}
+
+/// Called in a process that was forked.
+#[pyfunction]
+pub(crate) fn _after_fork() {
+    if IS_USED.swap(false, Ordering::Relaxed) {
+        GENERATION.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// The GPU of CUDA's with this number.

@@ -30,7 +30,7 @@ mod _upsweep {
     #[pymodule_export]
     use crate::array::{Array, asarray};
     #[pymodule_export]
-    use crate::devices::{DeviceInfo, absent, devices};
+    use crate::devices::{_after_fork, DeviceInfo, absent, devices};
     #[pymodule_export]
     use crate::explain::{Report, explain};
     #[pymodule_export]

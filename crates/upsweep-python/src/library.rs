@@ -257,6 +257,7 @@ impl<'py> Output<'py> {
     /// The caller's own array, if it can take results of this shape and type.
     pub(crate) fn of_caller(
         out: &Bound<'py, PyAny>,
+        like: &Operand<'_>,
         shape: &[usize],
         item: ItemType,
     ) -> PyResult<Self> {
@@ -268,6 +269,10 @@ impl<'py> Output<'py> {
         }
         if out.shape != shape {
             let text = format!("out has shape {:?}, the result has {shape:?}", out.shape);
+            return Err(PyValueError::new_err(text));
+        }
+        if out.space() != like.space() {
+            let text = "out is in the memory of another device than x";
             return Err(PyValueError::new_err(text));
         }
         if !out.is_writable {

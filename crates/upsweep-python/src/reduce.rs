@@ -12,7 +12,7 @@ use upsweep::any::{
 use crate::arguments::{axes, operator, reduced};
 use crate::array::Array;
 use crate::call::Call;
-use crate::devices::AUTO;
+use crate::devices::auto;
 use crate::dtype::{ItemType, Kind, scalar, shortened};
 use crate::error::raise;
 use crate::library::{Library, Output, numpy};
@@ -89,7 +89,7 @@ fn whole(op: Op, item: ItemType) -> PyResult<&'static ReduceCall> {
         return Ok(call);
     }
     let problem = Reduce { acc: kernel_type(op, item), ..Reduce::new(op) };
-    let call = ReduceCall::new(&AUTO, item.dtype, &problem).map_err(raise)?;
+    let call = ReduceCall::new(auto(), item.dtype, &problem).map_err(raise)?;
     Ok(cell.get_or_init(|| call))
 }
 
@@ -118,8 +118,8 @@ fn plain<'py>(
     let (call, items, result) = (whole(op, x.item)?, x.flat()?, result_type(op, x.item));
     let is_short = items.len() * x.item.size() <= SHORT_BYTES;
     let found = match is_short {
-        true => call.run(&AUTO, items),
-        false => py.detach(|| call.run(&AUTO, items)),
+        true => call.run(auto(), items),
+        false => py.detach(|| call.run(auto(), items)),
     };
     let value = found.map_err(raise)?.unwrap_or(Scalar::new(u64::MAX));
     numpy.scalar(py, shortened(value, result.dtype), result).map(Some)
@@ -155,7 +155,7 @@ fn general<'py>(x: &Operand<'py>, arguments: &Arguments<'_, 'py>) -> PyResult<Bo
         check_some(op, of_each, initial.is_some())?;
     }
     let mut target = match out {
-        Some(out) => Some(Output::of_caller(out, &shape, item)?),
+        Some(out) => Some(Output::of_caller(out, x, &shape, item)?),
         None => None,
     };
     // Means of short floats are rounded behind the kernel.

@@ -76,7 +76,7 @@ fn scanned<'py>(
     shape[axis] += usize::from(include_initial);
     let rows = input.axis(axis as isize).map_err(raise)?;
     let mut target = match out {
-        Some(out) => Some(Output::of_caller(out, &shape, item)?),
+        Some(out) => Some(Output::of_caller(out, &x, &shape, item)?),
         None => None,
     };
     let into = |output: &mut Output<'py>| -> PyResult<()> {

@@ -3,10 +3,13 @@
 import array
 import ctypes
 import gc
+import os
+import signal
 import sys
 import threading
 import time
 import tracemalloc
+import warnings
 import weakref
 
 import ml_dtypes
@@ -343,6 +346,27 @@ def test_threads():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_forked_processes():
+    """A child has threads of its own, and no GPU of its parent's."""
+    x = np.ones(1 << 22, "float32")
+    wanted = upsweep.sum(x)
+    with warnings.catch_warnings():
+        # That there are threads, whose state a child must not rely on.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        good = upsweep.sum(x) == wanted and upsweep.sum(x, device="cpu") == wanted
+        try:
+            upsweep.sum(x, device="wgpu:0")
+        except RuntimeError as error:
+            good = good and "forked" in str(error)
+        else:
+            good = False
+        os._exit(0 if good else 1)
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_the_gil_is_released():

@@ -11,7 +11,10 @@ Examples
 array([  3, 203, 303], dtype=uint64)
 """
 
+import os as _os
+
 from ._upsweep import (
+    _after_fork,
     Array,
     DeviceInfo,
     Report,
@@ -44,6 +47,10 @@ from ._upsweep import (
     sum,
     unique_consecutive,
 )
+
+# The threads of a process do not come along when it is forked.
+if hasattr(_os, "register_at_fork"):
+    _os.register_at_fork(after_in_child=_after_fork)
 
 __all__ = [
     "Array",
