@@ -5,13 +5,15 @@ import doctest
 import importlib.resources
 import inspect
 import pathlib
+import re
 
 import pytest
 
 import upsweep
 
 STUBS = ast.parse(importlib.resources.files(upsweep).joinpath("__init__.pyi").read_text())
-README = pathlib.Path(__file__).parent.parent / "README.md"
+PACKAGE = pathlib.Path(__file__).parent.parent
+REPOSITORY = PACKAGE.parent.parent
 
 
 def run(text, name):
@@ -33,9 +35,12 @@ def test_examples_of_the_module():
     assert run(upsweep.__doc__, "upsweep")
 
 
-def test_examples_of_the_readme():
-    lines = README.read_text().splitlines()
-    assert run("\n".join(line for line in lines if not line.startswith("```")), "README") > 5
+@pytest.mark.parametrize("folder", [PACKAGE, REPOSITORY])
+def test_examples_of_readmes(folder, monkeypatch):
+    text = (folder / "README.md").read_text()
+    examples = "".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
+    monkeypatch.chdir(REPOSITORY)
+    assert run(examples, folder.name) >= 5
 
 
 def test_everything_has_a_stub():
