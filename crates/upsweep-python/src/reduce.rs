@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use upsweep::Dtype;
 use upsweep::any::{
     Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, copy_into, reduce_axes_into,
@@ -40,6 +41,12 @@ impl<'a, 'py> Arguments<'a, 'py> {
     fn new(op: Op, axis: Option<&'a Bound<'py, PyAny>>) -> Self {
         let (dtype, out, initial, mask, device) = (None, None, None, None, None);
         Self { op, axis, dtype, out, keepdims: false, initial, mask, device }
+    }
+
+    /// The same without `where=True`, which is numpy's default and leaves out nothing.
+    fn without_trivial_mask(self) -> Self {
+        let mask = self.mask.filter(|mask| !mask.is(PyBool::new(mask.py(), true)));
+        Self { mask, ..self }
     }
 
     /// Whether it is the reduction of all items, and nothing else was asked for.
@@ -131,6 +138,7 @@ fn reduction<'py>(
     arguments: &Arguments<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let x = Operand::take(x, "x")?;
+    let arguments = &arguments.without_trivial_mask();
     match plain(&x, arguments)? {
         Some(number) => Ok(number),
         None => general(&x, arguments),
@@ -261,6 +269,7 @@ fn of_truths<'py>(
     arguments: &Arguments<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
+    let arguments = &arguments.without_trivial_mask();
     let Arguments { device, .. } = *arguments;
     let call = Call::new(device, &[&x])?;
     let flags;

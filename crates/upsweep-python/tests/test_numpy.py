@@ -285,3 +285,31 @@ def test_scans_by_name():
     same(upsweep.scan(x, reverse=True), np.array([7, 4, 5]))
     same(upsweep.scan(x.reshape(1, 3), axis=0), x.reshape(1, 3).cumsum(axis=0))
     same(upsweep.reduce(x, "or"), np.bitwise_or.reduce(x))
+
+
+def test_many_dimensions(generator):
+    x = np.arange(1 << 12, dtype="float32").reshape((2,) * 12).transpose(generator.permutation(12))
+    for axis in ((0, 3, 5), (1,), (11, 2, 7, 4), ()):
+        same(upsweep.sum(x, axis=axis), np.sum(x, axis=axis))
+        same(upsweep.max(x, axis=axis), np.max(x, axis=axis))
+    same(upsweep.cumulative_sum(x, axis=5), np.cumulative_sum(x, axis=5))
+    one = np.zeros((1,) * 64)
+    same(upsweep.sum(one, axis=5), np.sum(one, axis=5))
+
+
+def test_repeated_items():
+    x = np.broadcast_to(np.int32(3), (100, 200))
+    same(upsweep.sum(x, axis=0), np.sum(x, axis=0))
+    same(upsweep.cumulative_sum(x, axis=1), np.cumulative_sum(x, axis=1))
+    same(upsweep.select(x, x > 2), x[x > 2])
+
+
+def test_means_of_nothing():
+    assert np.isnan(upsweep.mean(np.zeros(0)))
+    same(upsweep.mean(np.zeros((0, 2), "float16"), axis=0), np.full(2, np.nan, "float16"))
+
+
+def test_the_default_mask_of_numpy():
+    x = np.arange(6).reshape(2, 3)
+    same(upsweep.sum(x, axis=0, where=True), np.sum(x, axis=0, where=True))
+    same(upsweep.all(x, where=True), np.all(x, where=True))
