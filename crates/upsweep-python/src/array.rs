@@ -111,7 +111,7 @@ impl Array {
     /// The items of an array that has no addresses.
     pub(crate) fn opaque_view(&self) -> PyResult<AnyView<'_>> {
         match &*self.memory {
-            Memory::Host(memory) => memory.range().view(self.item.dtype),
+            Memory::Host(memory) => memory.view(self.item.dtype),
             Memory::Device { array, .. } => Ok(array.view()),
         }
     }
@@ -474,7 +474,7 @@ pub(crate) fn asarray(x: &Bound<'_, PyAny>, device: &str) -> PyResult<Array> {
     let mut host = Array::zeroed(&x.shape, x.item)?;
     let memory = Arc::get_mut(&mut host.memory);
     if let Some(Memory::Host(memory)) = memory {
-        let output = memory.range().view_mut(x.item.dtype)?.shape(&x.shape).map_err(raise)?;
+        let output = memory.view_mut(x.item.dtype)?.shape(&x.shape).map_err(raise)?;
         let view = x.view()?;
         own.run(py, |device| any::copy_into(device, view, output))?;
     }

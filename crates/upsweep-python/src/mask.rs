@@ -65,8 +65,8 @@ fn extreme<T: Constants>(largest: bool) -> T {
 /// The items in C order in memory of their own.
 fn packed(call: &Call, array: &Operand<'_>, shape: &[usize]) -> PyResult<HostMemory> {
     let strides = broadcast(array, shape)?;
-    let memory = HostMemory::zeroed(shape.iter().product::<usize>() * array.item.size())?;
-    let output = memory.range().view_mut(array.item.dtype)?.shape(shape).map_err(raise)?;
+    let mut memory = HostMemory::zeroed(shape.iter().product::<usize>() * array.item.size())?;
+    let output = memory.view_mut(array.item.dtype)?.shape(shape).map_err(raise)?;
     let input = array.view_at(shape, &strides)?;
     call.run(array.object.py(), |device| any::copy_into(device, input, output))?;
     Ok(memory)

@@ -68,7 +68,7 @@ impl Range {
     }
 
     /// The items, to read.
-    pub(crate) fn view<'a>(self, dtype: Dtype) -> PyResult<AnyView<'a>> {
+    pub(crate) fn view(&self, dtype: Dtype) -> PyResult<AnyView<'_>> {
         match self.space {
             _ if self.bytes == 0 => AnyView::from_bytes(dtype, &[]),
             Space::Host => {
@@ -88,7 +88,7 @@ impl Range {
     }
 
     /// The items, to overwrite.
-    pub(crate) fn view_mut<'a>(self, dtype: Dtype) -> PyResult<AnyViewMut<'a>> {
+    pub(crate) fn view_mut(&self, dtype: Dtype) -> PyResult<AnyViewMut<'_>> {
         match self.space {
             _ if self.bytes == 0 => AnyViewMut::from_bytes(dtype, &mut []),
             Space::Host => {
@@ -160,6 +160,16 @@ impl HostMemory {
     pub(crate) fn bytes(&self) -> &[u8] {
         // SAFETY: they were initialised, and are there as long as this value.
         unsafe { core::slice::from_raw_parts(self.pointer.as_ptr(), self.bytes) }
+    }
+
+    /// Items that begin where it does, to read.
+    pub(crate) fn view(&self, dtype: Dtype) -> PyResult<AnyView<'_>> {
+        AnyView::from_bytes(dtype, self.bytes()).map_err(raise)
+    }
+
+    /// Items that begin where it does, to overwrite.
+    pub(crate) fn view_mut(&mut self, dtype: Dtype) -> PyResult<AnyViewMut<'_>> {
+        AnyViewMut::from_bytes(dtype, self.bytes_mut()).map_err(raise)
     }
 
     /// Its bytes, to overwrite.

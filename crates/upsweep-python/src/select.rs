@@ -273,7 +273,7 @@ pub(crate) fn nonzero<'py>(
         return Err(PyValueError::new_err(text));
     }
     let mut positions = HostMemory::zeroed(8 * x.len())?;
-    let target = positions.range().view_mut(Dtype::U64)?;
+    let target = positions.view_mut(Dtype::U64)?;
     let counted = &mut count;
     call.run(py, |device| any::positions_into(device, items, target, counted))?;
     let numbers: &mut [u64] = bytemuck::cast_slice_mut(positions.bytes_mut());
