@@ -289,6 +289,14 @@ impl<'py> Output<'py> {
         }
     }
 
+    /// Whether items follow each other in C order.
+    pub(crate) fn is_packed(&self) -> bool {
+        match self {
+            Self::Array(operand) => operand.is_packed(),
+            Self::Device { .. } => true,
+        }
+    }
+
     /// Whether it has memory in common with an array.
     pub(crate) fn overlaps(&self, operand: &Operand<'_>) -> bool {
         match self {

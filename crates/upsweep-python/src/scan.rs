@@ -61,9 +61,8 @@ fn scanned<'py>(
         let text = format!("x has {} dimensions: name the axis", x.shape.len());
         return Err(PyValueError::new_err(text));
     }
-    let flat;
-    let (axis, input): (usize, AnyNdView<'_>) = if one {
-        flat = x.in_order(&call)?;
+    let flat = if one { Some(x.in_order(&call)?) } else { None };
+    let (axis, input): (usize, AnyNdView<'_>) = if let Some(flat) = &flat {
         (0, flat.view().shape([x.len()]).map_err(raise)?)
     } else {
         match axes(axis, x.shape.len())?[..] {
@@ -79,7 +78,17 @@ fn scanned<'py>(
         Some(out) => Some(Output::of_caller(out, &x, &shape, item)?),
         None => None,
     };
+    let line = match (shape.len(), include_initial, &flat) {
+        (1, false, Some(flat)) => Some(flat.view()),
+        (1, false, None) if x.is_packed() => Some(x.flat()?),
+        _ => None,
+    };
     let into = |output: &mut Output<'py>| -> PyResult<()> {
+        if let (Some(items), true) = (line, output.is_packed()) {
+            // Without rows the way is shorter, and the library may have measured that another device is faster.
+            let target = output.flat_mut(item.dtype)?;
+            return call.run(py, |device| any::scan_into(device, items, target, &problem));
+        }
         if include_initial {
             first_slice(&call, output, axis, item, &problem, py)?;
         }
