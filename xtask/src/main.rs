@@ -25,7 +25,8 @@ cargo xtask bench [OPTIONS]   measure, and write a record under benches/record/
                       comma-separated words
     --compare RECORD  say what became of each cell's part of the limit since a record (.csv) of
                       this machine; fails if one is slower
-cargo xtask python            build the Python package, install it under target/python, test it
+cargo xtask python [--quick]  build the Python package as pip does, install it under target/python
+                              and run its tests; --quick: compiled as tests are
 cargo xtask help              this text
 ";
 
@@ -37,7 +38,8 @@ fn main() -> ExitCode {
         ["test", "--exhaustive"] => test::full(test::Cells::All),
         ["test", "--quick"] => test::quick(),
         ["check"] => test::check(),
-        ["python"] => python::all(),
+        ["python"] => python::all(python::Build::Release),
+        ["python", "--quick"] => python::all(python::Build::Test),
         ["bench", ref options @ ..] => bench::Options::parse(options).and_then(|o| bench::run(&o)),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use serde::Deserialize;
 
-use crate::shell::{Result, cargo, output, program};
+use crate::shell::{Result, cargo, output, program, root, target_dir};
 
 /// How many programs run at once.
 const AT_ONCE: usize = 2;
@@ -88,6 +88,11 @@ pub(crate) fn made(wanted: Wanted) -> Result<Vec<Program>> {
         wanted == Wanted::All || !OF_GPUS.contains(&file_name(&program.folder).as_str())
     };
     Ok(made.filter(is_wanted).collect())
+}
+
+/// The module of the Python package, which cargo makes as an example, beside all other programs.
+pub(crate) fn python_module() -> PathBuf {
+    root().join(target_dir()).join("debug/examples/libmodule.so")
 }
 
 fn file_name(path: &Path) -> String {

@@ -1,48 +1,124 @@
 //! `cargo xtask python`: the Python package, built, installed and tested.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use crate::shell::{Result, Steps, cargo, output, program, root, run, run_and_keep, target_dir};
-use crate::tools;
+use crate::{programs, tools, vulkan};
 
 /// The folder of the package.
 const PACKAGE: &str = "crates/upsweep-python";
 
 /// What builds and tests the package, by the names of its modules.
-const NEEDED: [&str; 5] = ["hypothesis", "maturin", "ml_dtypes", "numpy", "pytest"];
+const NEEDED: [&str; 6] = ["hypothesis", "maturin", "ml_dtypes", "numpy", "pytest", "wheel"];
+
+/// How the module of the package is compiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Build {
+    /// As `pip install` does.
+    Release,
+    /// As tests are, in half the time.
+    Test,
+}
 
 /// Builds, installs and tests the package.
-pub(crate) fn all() -> Result<()> {
+pub(crate) fn all(build: Build) -> Result<()> {
     let mut steps = Steps::default();
     let mut python = PathBuf::new();
     steps.step("Python with what the package needs", || {
-        python = tools::python()?;
+        python = prepared(&tools::python()?)?;
         Ok(python.display().to_string())
     })?;
-    steps.step("the Python package", || tested(&python, None))?;
+    let mut wheel = PathBuf::new();
+    steps.step("wheel", || {
+        wheel = match build {
+            Build::Release => built(&python)?,
+            Build::Test => {
+                run(&mut cargo("test --package upsweep-python --no-run"))?;
+                packed(&python, &programs::python_module())?
+            }
+        };
+        Ok(wheel.display().to_string())
+    })?;
+    steps.step("tests", || tested(&python, &wheel, None))?;
     steps.summary();
     Ok(())
 }
 
-/// Builds the package with the profile of tests, whose dependencies are there already, installs it and runs its tests, which see these
-/// Vulkan drivers.
-pub(crate) fn tested(python: &Path, drivers: Option<&str>) -> Result<String> {
+/// Makes a wheel of the module that cargo has made with the tests of the workspace, installs it and runs its tests, which see these Vulkan
+/// drivers.
+pub(crate) fn of_tests(python: &Path, module: &Path, drivers: Option<&str>) -> Result<String> {
+    let wheel = packed(&prepared(python)?, module)?;
+    tested(python, &wheel, drivers)
+}
+
+/// A Python with what builds and tests the package.
+fn prepared(python: &Path) -> Result<PathBuf> {
     check_version(python)?;
     tools::packages(python, &NEEDED)?;
-    let wheels = target_dir().join("python-wheels");
-    // Not of an earlier version.
-    if wheels.exists() {
-        std::fs::remove_dir_all(&wheels).map_err(|why| format!("{}: {why}", wheels.display()))?;
+    Ok(python.to_path_buf())
+}
+
+/// An empty folder under the target folder.
+fn emptied(name: &str) -> Result<PathBuf> {
+    let folder = root().join(target_dir()).join(name);
+    let failed = |why: std::io::Error| format!("{}: {why}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(failed)?;
     }
+    fs::create_dir_all(&folder).map_err(failed)?;
+    Ok(folder)
+}
+
+/// The one wheel in a folder.
+fn wheel_in(folder: &Path) -> Result<PathBuf> {
+    let files = folder.read_dir().map_err(|why| format!("{}: {why}", folder.display()))?;
+    let mut paths = files.filter_map(|file| Some(file.ok()?.path()));
+    let wheel = paths.find(|path| path.extension().is_some_and(|extension| extension == "whl"));
+    wheel.ok_or_else(|| format!("there is no wheel in {}", folder.display()))
+}
+
+/// The wheel that `pip install` makes.
+fn built(python: &Path) -> Result<PathBuf> {
+    let folder = emptied("python-wheel")?;
     let mut build = program(python);
-    build.args(["-m", "maturin", "build", "--quiet", "--profile", "dev", "--manifest-path"]);
+    build.args(["-m", "maturin", "build", "--manifest-path"]);
     build.arg(root().join(PACKAGE).join("Cargo.toml")).arg("--interpreter").arg(python);
-    build.arg("--out").arg(&wheels).arg("--target-dir").arg(target_dir());
-    build.env("CARGO", cargo("").get_program());
-    run(&mut build)?;
-    let mut found = wheels.read_dir().map_err(|why| format!("{}: {why}", wheels.display()))?;
-    let wheel = found.find_map(|file| Some(file.ok()?.path()));
-    let wheel = wheel.ok_or_else(|| format!("maturin left no wheel in {}", wheels.display()))?;
+    build.arg("--out").arg(&folder).arg("--target-dir").arg(target_dir());
+    run(build.env("CARGO", cargo("").get_program()))?;
+    wheel_in(&folder)
+}
+
+/// A wheel of a module that is there already: maturin says what is said of it, and `wheel` packs it.
+fn packed(python: &Path, module: &Path) -> Result<PathBuf> {
+    let folder = emptied("python-wheel")?;
+    let content = folder.join("content");
+    let mut describe = program(python);
+    describe.args(["-m", "maturin", "pep517", "write-dist-info", "--metadata-directory"]);
+    describe.arg(&content).arg("--interpreter").arg(python);
+    run(describe.current_dir(root().join(PACKAGE)).stdout(Stdio::null()))?;
+    let package = content.join("upsweep");
+    let failed = |why: std::io::Error| format!("{}: {why}", package.display());
+    fs::create_dir_all(&package).map_err(failed)?;
+    for file in root().join(PACKAGE).join("python/upsweep").read_dir().map_err(failed)? {
+        let path = file.map_err(failed)?.path();
+        let is_source = ["py", "pyi", "typed"]
+            .iter()
+            .any(|known| path.extension().is_some_and(|extension| extension == *known));
+        if let (true, Some(name)) = (is_source, path.file_name()) {
+            fs::copy(&path, package.join(name)).map_err(failed)?;
+        }
+    }
+    fs::copy(module, package.join("_upsweep.abi3.so")).map_err(failed)?;
+    let mut pack = program(python);
+    pack.args(["-m", "wheel", "pack"]).arg(&content).arg("--dest-dir").arg(&folder);
+    run(pack.stdout(Stdio::null()))?;
+    wheel_in(&folder)
+}
+
+/// Installs a wheel and runs the package's tests, which see these Vulkan drivers.
+fn tested(python: &Path, wheel: &Path, drivers: Option<&str>) -> Result<String> {
     let mut install = program(python);
     install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
     run(install.args(["--no-deps", "--force-reinstall"]).arg(wheel))?;
@@ -50,7 +126,7 @@ pub(crate) fn tested(python: &Path, drivers: Option<&str>) -> Result<String> {
     tests.args(["-m", "pytest", "-q"]).current_dir(root().join(PACKAGE));
     tests.env("UPSWEEP_CACHE_DIR", root().join(target_dir()).join("cache"));
     if let Some(drivers) = drivers {
-        crate::vulkan::select(&mut tests, drivers);
+        vulkan::select(&mut tests, drivers);
         tests.env("UPSWEEP_TEST_REQUIRE", "wgpu");
     }
     let said = run_and_keep(&mut tests, |line| line.contains(" passed"))?;

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::programs::{self, Program, Wanted};
 use crate::shell::{Result, Steps, cargo, in_ci, program, root, run, run_and_keep, target_dir};
-use crate::{bench, nvrtc, python, tools, vulkan};
+use crate::{bench, nvrtc, python as python_package, tools, vulkan};
 
 /// Cargo projects outside the workspace, and the features they are looked at with.
 const OUTSIDE: [(&str, &str); 3] = [
@@ -89,7 +89,9 @@ pub(crate) fn full(cells: Cells) -> Result<()> {
     let made = test_programs(&mut steps, Wanted::All)?;
     let python_found = Some(python.as_path());
     steps.step("tests", || tests(&made, cells, python_found, drivers, needed, compiler))?;
-    steps.step("the Python package", || python::tested(&python, drivers))?;
+    steps.step("the Python package", || {
+        python_package::of_tests(&python, &programs::python_module(), drivers)
+    })?;
     steps.step("three steps in one submission", || example("one_submission", &made, drivers))?;
     steps.step("ten steps without a wait", || example("chain", &made, drivers))?;
     steps.step("GPU tests under the Khronos validation layer", || validation(&made, drivers))?;

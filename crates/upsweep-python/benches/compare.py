@@ -18,8 +18,8 @@ SIDE = 1 << 12
 
 
 def near(found, wanted):
-    """Whether results agree: floats that are added up in another order to some digits."""
-    np.testing.assert_allclose(np.asarray(found, "f8"), np.asarray(wanted, "f8"), rtol=1e-3, atol=1e-2)
+    """Whether results agree. numpy adds up one after another, which takes a scan of 2^22 float32 0.1 % away from the sum."""
+    np.testing.assert_allclose(np.asarray(found, "f8"), np.asarray(wanted, "f8"), rtol=5e-3, atol=1e-2)
 
 
 def measured(ours, theirs, turns):

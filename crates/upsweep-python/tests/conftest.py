@@ -1,5 +1,7 @@
 """What several tests use."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,11 @@ FLOATS = ["float16", "float32", "float64"]
 def other_devices():
     """The devices besides the CPU, on which results have the same bits."""
     return [device.id for device in upsweep.devices()[1:]]
+
+
+# Devices that must be here, separated by commas, as of the tests in Rust.
+for kind in filter(None, os.environ.get("UPSWEEP_TEST_REQUIRE", "").split(",")):
+    assert any(device.startswith(kind) for device in other_devices()), upsweep.absent()
 
 
 @pytest.fixture(params=["cpu", *other_devices()])
