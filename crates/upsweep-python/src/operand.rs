@@ -87,8 +87,13 @@ impl<'py> Operand<'py> {
             let lent = of_cuda_interface(object, &facts, name)?;
             return Self::lent(object, name, library, lent);
         }
-        match buffer::Borrowed::new(object) {
-            Ok(buffer) => Self::lent(object, name, library, of_buffer(object, buffer, name)?),
+        if let Ok(buffer) = buffer::Borrowed::new(object) {
+            return Self::lent(object, name, library, of_buffer(object, buffer, name)?);
+        }
+        match object.getattr(intern!(py, "__array_interface__")) {
+            Ok(facts) => {
+                Self::lent(object, name, library, of_interface(object, &facts, name, Space::Host)?)
+            }
             Err(_) => {
                 let text = format!(
                     "{name} is a {}, and no array; numpy.asarray makes one of it",
@@ -378,13 +383,31 @@ fn of_cuda_interface<'py>(
     facts: &Bound<'py, PyAny>,
     name: &str,
 ) -> PyResult<Lent<'py>> {
-    let facts = facts.cast::<PyDict>()?;
-    let fact = |key: &str| -> PyResult<Bound<'py, PyAny>> {
-        facts.get_item(key)?.ok_or_else(|| {
-            PyValueError::new_err(format!("the __cuda_array_interface__ of {name} has no '{key}'"))
-        })
-    };
-    let typestr: String = fact("typestr")?.extract()?;
+    let (address, _): (usize, bool) = fact(facts, name, "data")?.extract()?;
+    let number = devices::cuda_of_pointer(address)?;
+    let stream = facts.cast::<PyDict>()?.get_item("stream")?;
+    // Nothing says that nothing is left to do; before version 3 there was no such word.
+    if stream.is_none_or(|stream| !stream.is_none()) {
+        devices::wait_for_all(object.py(), number)?;
+    }
+    of_interface(object, facts, name, Space::Cuda(number))
+}
+
+/// What an array's interface says under a key.
+fn fact<'py>(facts: &Bound<'py, PyAny>, name: &str, key: &str) -> PyResult<Bound<'py, PyAny>> {
+    facts.cast::<PyDict>()?.get_item(key)?.ok_or_else(|| {
+        PyValueError::new_err(format!("the array interface of {name} has no '{key}'"))
+    })
+}
+
+/// What `__array_interface__` or `__cuda_array_interface__` says.
+fn of_interface<'py>(
+    object: &Bound<'py, PyAny>,
+    facts: &Bound<'py, PyAny>,
+    name: &str,
+    space: Space,
+) -> PyResult<Lent<'py>> {
+    let typestr: String = fact(facts, name, "typestr")?.extract()?;
     let mut letters = typestr.chars();
     let (order, letter) = (letters.next(), letters.next());
     let size = letters.as_str().parse().unwrap_or(0);
@@ -395,21 +418,28 @@ fn of_cuda_interface<'py>(
         Some('f') => Some(Kind::Float),
         _ => None,
     };
-    let kind = kind.filter(|_| matches!(order, Some('<' | '|' | '=')));
+    let native = if cfg!(target_endian = "little") { '<' } else { '>' };
+    let is_native = matches!(order, Some('|' | '=')) || order == Some(native);
+    let kind = kind.filter(|_| is_native);
     let item = kind.and_then(|kind| ItemType::of_kind(kind, size)).ok_or_else(|| {
         PyTypeError::new_err(format!("{name} has items of {typestr}, which are no numbers here"))
     })?;
-    let shape: Vec<usize> = fact("shape")?.extract()?;
-    let strides = match facts.get_item("strides")?.filter(|strides| !strides.is_none()) {
-        Some(strides) => item_strides(&strides.extract::<Vec<isize>>()?, item.size(), name)?,
-        None => packed_strides(&shape),
+    let shape: Vec<usize> = fact(facts, name, "shape")?.extract()?;
+    let strides = match facts.cast::<PyDict>()?.get_item("strides")? {
+        Some(strides) if !strides.is_none() => {
+            item_strides(&strides.extract::<Vec<isize>>()?, item.size(), name)?
+        }
+        _ => packed_strides(&shape),
     };
-    let (address, is_read_only): (usize, bool) = fact("data")?.extract()?;
-    let number = devices::cuda_of_pointer(address)?;
-    if facts.get_item("stream")?.is_none_or(|stream| !stream.is_none()) {
-        devices::wait_for_all(object.py(), number)?;
+    if strides.len() != shape.len() {
+        let text = format!("the array interface of {name} has not a stride for each dimension");
+        return Err(PyValueError::new_err(text));
     }
-    let (space, pointer) = (Space::Cuda(number), core::ptr::with_exposed_provenance_mut(address));
-    let lease = Lease::Object(object.clone());
-    Ok(Lent { item, shape, strides, space, is_writable: !is_read_only, pointer, lease })
+    let (address, is_read_only): (usize, bool) = fact(facts, name, "data")?.extract()?;
+    if address == 0 && !shape.contains(&0) {
+        return Err(PyValueError::new_err(format!("the array interface of {name} has no address")));
+    }
+    let pointer = core::ptr::with_exposed_provenance_mut(address);
+    let (is_writable, lease) = (!is_read_only, Lease::Object(object.clone()));
+    Ok(Lent { item, shape, strides, space, is_writable, pointer, lease })
 }

@@ -249,6 +249,25 @@ def test_short_brain_floats():
         memoryview(ours)
 
 
+def test_array_interface():
+    class Facts:
+        def __init__(self, x):
+            self.x = x
+
+        @property
+        def __array_interface__(self):
+            return self.x.__array_interface__
+
+    x = np.arange(12, dtype="uint16").reshape(3, 4)
+    for view in (x, x.T, x[::-1, ::2], x[:0]):
+        assert upsweep.sum(Facts(view), axis=0).tolist() == view.sum(axis=0).tolist()
+    room = np.zeros(4, "uint64")
+    upsweep.sum(x, axis=0, out=Facts(room))
+    np.testing.assert_array_equal(room, x.sum(axis=0))
+    with pytest.raises(TypeError, match="x has items of >i4"):
+        upsweep.sum(Facts(np.zeros(2, ">i4")))
+
+
 def test_interface_of_cuda_is_looked_at():
     class Elsewhere:
         __cuda_array_interface__ = {"shape": (2,), "typestr": "<f4", "data": (64, False), "version": 3}

@@ -1,10 +1,44 @@
 import sys
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, final
 
 if sys.version_info >= (3, 12):
     from collections.abc import Buffer
 else:
     from typing_extensions import Buffer
+
+__all__ = [
+    "Array",
+    "DeviceInfo",
+    "Report",
+    "absent",
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "asarray",
+    "count_nonzero",
+    "cumprod",
+    "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+    "devices",
+    "explain",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "partition",
+    "prod",
+    "reduce",
+    "reduce_by_key",
+    "run_length_encode",
+    "scan",
+    "segmented_reduce",
+    "segmented_scan",
+    "select",
+    "sum",
+    "unique_consecutive",
+]
 
 class _DLPack(Protocol):
     def __dlpack__(self) -> Any: ...
@@ -22,6 +56,7 @@ _Number: TypeAlias = int | float
 _Axis: TypeAlias = int | tuple[int, ...] | None
 _Op: TypeAlias = Literal["sum", "prod", "product", "min", "max", "and", "or", "xor", "argmin", "argmax", "mean"]
 
+@final
 class Array:
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -52,14 +87,16 @@ class Array:
         copy: bool | None = None,
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
-    def __buffer__(self, flags: int, /) -> memoryview: ...
-    def __release_buffer__(self, buffer: memoryview, /) -> None: ...
+    if sys.version_info >= (3, 12):
+        def __buffer__(self, flags: int, /) -> memoryview: ...
+        def __release_buffer__(self, buffer: memoryview, /) -> None: ...
     def __len__(self) -> int: ...
     def __float__(self) -> float: ...
     def __int__(self) -> int: ...
     def __index__(self) -> int: ...
     def __bool__(self) -> bool: ...
 
+@final
 class DeviceInfo:
     @property
     def id(self) -> str: ...
@@ -78,6 +115,7 @@ class DeviceInfo:
     @property
     def float64(self) -> bool: ...
 
+@final
 class Report:
     @property
     def device(self) -> str: ...
