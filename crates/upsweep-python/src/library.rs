@@ -305,6 +305,14 @@ impl<'py> Output<'py> {
         }
     }
 
+    /// Whether it is in the same bytes as an array.
+    pub(crate) fn is_at(&self, operand: &Operand<'_>) -> bool {
+        match self {
+            Self::Array(own) => own.is_at(operand),
+            Self::Device { .. } => false,
+        }
+    }
+
     /// The array, to overwrite as items of a type of the same size.
     pub(crate) fn view_mut(&mut self, dtype: Dtype) -> PyResult<AnyNdViewMut<'_>> {
         match self {

@@ -23,7 +23,7 @@ pub(crate) enum Space {
 }
 
 /// A range of memory, of whole items.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     space: Space,
     pointer: *mut u8,

@@ -217,6 +217,16 @@ impl<'py> Operand<'py> {
         }
     }
 
+    /// Whether two arrays are in the same bytes.
+    pub(crate) fn is_at(&self, other: &Self) -> bool {
+        match (&self.memory, &other.memory) {
+            (Memory::Addressed { range, .. }, Memory::Addressed { range: other, .. }) => {
+                range == other
+            }
+            _ => false,
+        }
+    }
+
     /// Whether items follow each other in C order.
     pub(crate) fn is_packed(&self) -> bool {
         let mut wanted = 1;

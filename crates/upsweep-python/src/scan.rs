@@ -55,6 +55,20 @@ fn scanned<'py>(
         None => None,
     };
     let problem = Scan { init, ..arguments.problem };
+    if let Some(out) = out
+        && is_line(&x)
+        && !include_initial
+        && item == x.item
+    {
+        axes(axis, 1)?;
+        let mut target = Output::of_caller(out, &x, &x.shape, item)?;
+        if target.is_packed() && target.is_at(&x) {
+            // Before there is any view of the array to read.
+            let data = target.flat_mut(item.dtype)?;
+            call.run(py, |device| any::scan_in_place(device, data, &problem))?;
+            return Ok(out.clone());
+        }
+    }
     // An array of one dimension, or what is scanned as one.
     let one = axis.is_none() && (x.shape.len() != 1);
     if one && !flattens && x.shape.len() > 1 {
@@ -80,7 +94,7 @@ fn scanned<'py>(
     };
     let line = match (shape.len(), include_initial, &flat) {
         (1, false, Some(flat)) => Some(flat.view()),
-        (1, false, None) if x.is_packed() => Some(x.flat()?),
+        (1, false, None) if is_line(&x) => Some(x.flat()?),
         _ => None,
     };
     let into = |output: &mut Output<'py>| -> PyResult<()> {
@@ -110,6 +124,11 @@ fn scanned<'py>(
         call.run(py, |device| any::copy_into(device, from, to))?;
     }
     out.cloned().ok_or_else(|| PyTypeError::new_err("out is no array"))
+}
+
+/// Whether an array has one dimension and its items follow each other.
+fn is_line(x: &Operand<'_>) -> bool {
+    x.shape.len() == 1 && x.is_packed()
 }
 
 /// Writes what scans start from: in front of the items, or behind them if they are scanned from the end.
