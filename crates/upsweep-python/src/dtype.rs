@@ -54,6 +54,16 @@ const NAMES: [(&str, ItemType); TYPES] = [
 ];
 
 impl ItemType {
+    /// Every type.
+    pub(crate) const ALL: [Self; TYPES] = {
+        let mut all = [Self::BOOL; TYPES];
+        let mut number = 0;
+        while number < TYPES {
+            all[number] = NAMES[number].1;
+            number += 1;
+        }
+        all
+    };
     pub(crate) const BOOL: Self = Self { dtype: Dtype::U8, is_bool: true };
     pub(crate) const INT64: Self = Self::of(Dtype::I64);
     pub(crate) const BFLOAT16: Self = Self::of(Dtype::Bf16);

@@ -21,6 +21,7 @@ mod reduce;
 mod scan;
 mod segmented;
 mod select;
+mod torch;
 
 use pyo3::prelude::*;
 

@@ -1,9 +1,11 @@
 //! Libraries of arrays: which one an array is of, and new arrays of it for results.
 
+use std::sync::Mutex;
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
+use pyo3::sync::{MutexExt, PyOnceLock};
 use pyo3::types::{PyDict, PySlice, PyTuple, PyType};
 use upsweep::Dtype;
 use upsweep::any::{AnyArray, AnyNdViewMut, AnyViewMut, Scalar};
@@ -15,6 +17,7 @@ use crate::dtype::{ItemType, TYPES, number};
 use crate::error::raise;
 use crate::memory::Space;
 use crate::operand::Operand;
+use crate::torch::{Tensor, torch};
 
 /// Whose array it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,8 +148,27 @@ impl Library {
         if object.is_instance_of::<Array>() {
             return Ok(Self::Own);
         }
-        for class in object.get_type().mro() {
-            let module = class.getattr(intern!(py, "__module__"))?;
+        // By classes, of which programs have few. Each is kept, so that no other has its address.
+        static KNOWN: Mutex<Vec<(Py<PyType>, Library)>> = Mutex::new(Vec::new());
+        let class = object.get_type();
+        if let Ok(known) = KNOWN.lock_py_attached(py)
+            && let Some((_, library)) = known.iter().find(|(known, _)| class.is(known))
+        {
+            return Ok(*library);
+        }
+        let library = Self::of_class(&class)?;
+        if library != Self::Own
+            && let Ok(mut known) = KNOWN.lock_py_attached(py)
+        {
+            known.push((class.unbind(), library));
+        }
+        Ok(library)
+    }
+
+    /// The library of a class, by the modules of it and of those that it is derived from.
+    fn of_class(class: &Bound<'_, PyType>) -> PyResult<Self> {
+        for class in class.mro() {
+            let module = class.getattr(intern!(class.py(), "__module__"))?;
             let Ok(module) = module.extract::<String>() else { continue };
             let root = module.split('.').next().unwrap_or_default();
             if let Some((_, library)) = MODULES.iter().find(|(name, _)| *name == root) {
@@ -169,15 +191,7 @@ impl Library {
                 Some(numpy) => numpy.empty(py, shape, item).map(Some),
                 None => Ok(None),
             },
-            Self::Torch => {
-                let torch = py.import(intern!(py, "torch"))?;
-                let options = PyDict::new(py);
-                options.set_item(intern!(py, "dtype"), torch.getattr(item.name())?)?;
-                let device = like.object.getattr(intern!(py, "device"))?;
-                options.set_item(intern!(py, "device"), device)?;
-                let shape = (PyTuple::new(py, shape)?,);
-                torch.call_method(intern!(py, "empty"), shape, Some(&options)).map(Some)
-            }
+            Self::Torch => torch(py)?.empty(&like.object, shape, item).map(Some),
             Self::Cupy => {
                 let cupy = py.import(intern!(py, "cupy"))?;
                 let device = like.object.getattr(intern!(py, "device"))?;
@@ -203,10 +217,7 @@ impl Library {
                 let numpy = numpy(py)?.ok_or_else(|| PyTypeError::new_err("numpy is not there"))?;
                 object.call_method1(intern!(py, "astype"), (numpy.dtype(py, item)?,))
             }
-            Self::Torch => {
-                let dtype = py.import(intern!(py, "torch"))?.getattr(item.name())?;
-                object.call_method1(intern!(py, "to"), (dtype,))
-            }
+            Self::Torch => object.call_method1(intern!(py, "to"), (torch(py)?.dtype(py, item)?,)),
             Self::Cupy | Self::Jax => object.call_method1(intern!(py, "astype"), (item.name(),)),
             Self::Own => {
                 let array = object.cast::<Array>()?.get().shortened(item)?;
@@ -234,6 +245,10 @@ impl<'py> Output<'py> {
     ) -> PyResult<Self> {
         let py = like.object.py();
         if let Some(object) = like.library.empty(like, shape, item)? {
+            if like.library == Library::Torch && like.is_on_host() {
+                let tensor = Tensor::new(&object, shape, item)?;
+                return Ok(Self::Array(Operand::of_torch(&object, "the result", tensor)?));
+            }
             return Ok(Self::Array(Operand::take(&object, "the result")?));
         }
         let library = like.library;

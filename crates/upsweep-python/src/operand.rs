@@ -16,6 +16,7 @@ use crate::dtype::{ItemType, Kind};
 use crate::error::raise;
 use crate::library::Library;
 use crate::memory::{Range, Space};
+use crate::torch::{Tensor, torch};
 
 /// An array whose memory is kept as long as this.
 pub(crate) struct Operand<'py> {
@@ -74,6 +75,11 @@ impl<'py> Operand<'py> {
             return Self::of_numpy(object, name);
         }
         let py = object.py();
+        if library == Library::Torch
+            && let Some(tensor) = torch(py)?.tensor(object, name)?
+        {
+            return Self::of_torch(object, name, tensor);
+        }
         if object.hasattr(intern!(py, "__dlpack__"))? {
             let tensor = dlpack::tensor(object, name)?;
             let lease = Lease::Tensor(tensor.borrowed);
@@ -123,6 +129,20 @@ impl<'py> Operand<'py> {
             }
         };
         Self::lent(object, name, Library::Numpy, of_buffer(object, buffer, name)?)
+    }
+
+    /// A tensor of torch's in host memory.
+    pub(crate) fn of_torch(
+        object: &Bound<'py, PyAny>,
+        name: &'static str,
+        tensor: Tensor,
+    ) -> PyResult<Self> {
+        let Tensor { item, shape, strides, address } = tensor;
+        let pointer = core::ptr::with_exposed_provenance_mut(address);
+        let (space, is_writable) = (Space::Host, true);
+        let lease = Lease::Object(object.clone());
+        let lent = Lent { item, shape, strides, space, is_writable, pointer, lease };
+        Self::lent(object, name, Library::Torch, lent)
     }
 
     /// An array of our own.

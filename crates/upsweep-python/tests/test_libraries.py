@@ -55,6 +55,26 @@ def test_torch(place, table):
 
 
 @pytest.mark.parametrize("place", torch_devices())
+def test_what_torch_does_not_lend(place):
+    import torch
+
+    x = torch.ones(3, device=place, requires_grad=True)
+    with pytest.raises((ValueError, BufferError), match="grad"):
+        upsweep.sum(x)
+    assert upsweep.sum(x.detach()).item() == 3
+    with pytest.raises((ValueError, TypeError, BufferError, RuntimeError)):
+        upsweep.sum(torch.ones(3, device=place, dtype=torch.complex64))
+    with pytest.raises((ValueError, TypeError, BufferError, RuntimeError)):
+        upsweep.sum(torch.ones(3, 3, device=place).to_sparse())
+    # The sign is not in memory yet.
+    negated = torch.ones(3, dtype=torch.complex64, device=place).mul(1j).conj().imag
+    try:
+        assert upsweep.sum(negated).item() == negated.sum().item()
+    except (ValueError, BufferError):
+        pass
+
+
+@pytest.mark.parametrize("place", torch_devices())
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float64", "bool"])
 def test_types_of_torch(place, dtype):
     import torch
