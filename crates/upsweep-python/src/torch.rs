@@ -57,11 +57,19 @@ impl Tensor {
 
 impl Torch {
     /// What a tensor says of itself, if it is a plain one in host memory; all others have DLPack.
+    ///
+    /// # Errors
+    /// `ValueError` for what neither way is right for.
     pub(crate) fn tensor(&self, object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Tensor>> {
         let py = object.py();
         let is = |attribute: &Bound<'_, pyo3::types::PyString>| -> PyResult<bool> {
             object.getattr(attribute)?.is_truthy()
         };
+        if object.call_method0(intern!(py, "is_neg"))?.is_truthy()? {
+            // DLPack would lend it all the same.
+            let text = format!("{name} has another sign in memory than it says; resolve_neg() it");
+            return Err(PyValueError::new_err(text));
+        }
         let is_plain = object.get_type().is(&self.tensor)
             && is(intern!(py, "is_cpu"))?
             && object.getattr(intern!(py, "layout"))?.is(&self.strided);
@@ -77,10 +85,6 @@ impl Torch {
         if is(intern!(py, "requires_grad"))? {
             let text = format!("{name} requires a gradient, which calls do not have; detach() it");
             return Err(PyValueError::new_err(text));
-        }
-        // Its numbers are those in memory with the other sign.
-        if object.call_method0(intern!(py, "is_neg"))?.is_truthy()? {
-            return Ok(None);
         }
         Ok(Some(Tensor {
             item: ItemType::ALL[number],
