@@ -125,7 +125,7 @@ impl Array {
     }
 
     /// The first items of an array of one dimension, in the same memory.
-    pub(crate) fn first(&self, len: usize) -> PyResult<Self> {
+    pub(crate) fn truncated(&self, len: usize) -> PyResult<Self> {
         if self.shape.len() != 1 || len > self.shape[0] || self.range().is_none() {
             return Err(PyValueError::new_err("an array has fewer items than are wanted"));
         }
@@ -196,7 +196,7 @@ impl Array {
     }
 
     /// The items from number `start` on as nested lists, along the axes from `axis` on.
-    fn listed<'py>(
+    fn nested_list<'py>(
         &self,
         py: Python<'py>,
         axis: usize,
@@ -210,7 +210,7 @@ impl Array {
             return number(py, value, self.item.is_bool);
         };
         let step: usize = self.shape[axis + 1..].iter().product();
-        let rows = (0..len).map(|row| self.listed(py, axis + 1, start + row * step));
+        let rows = (0..len).map(|row| self.nested_list(py, axis + 1, start + row * step));
         Ok(PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?.into_any())
     }
 }
@@ -264,7 +264,7 @@ impl Array {
             return Err(PyValueError::new_err(text));
         }
         let one = Self { shape: Vec::new(), ..self.to_host(py)? };
-        one.listed(py, 0, 0)
+        one.nested_list(py, 0, 0)
     }
 
     /// The one item of an array that has no other.
@@ -293,7 +293,7 @@ impl Array {
 
     /// The items as nested lists of Python's numbers.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.to_host(py)?.listed(py, 0, 0)
+        self.to_host(py)?.nested_list(py, 0, 0)
     }
 
     /// The items as an array of numpy's: the same memory, or a copy of what is on a GPU.
@@ -339,7 +339,7 @@ impl Array {
     fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         match self.range().map(|range| range.place()) {
             Some((Space::Host, pointer)) => self.interface(py, pointer.expose_provenance(), 3),
-            _ => Err(not_there("__array_interface__", self.py_device())),
+            _ => Err(no_attribute("__array_interface__", self.py_device())),
         }
     }
 
@@ -352,7 +352,7 @@ impl Array {
                 facts.set_item(intern!(py, "stream"), py.None())?;
                 Ok(facts)
             }
-            _ => Err(not_there("__cuda_array_interface__", self.py_device())),
+            _ => Err(no_attribute("__cuda_array_interface__", self.py_device())),
         }
     }
 
@@ -376,7 +376,7 @@ impl Array {
             return Err(PyBufferError::new_err(text));
         }
         let is_versioned = max_version.is_some_and(|(major, _)| major >= 1);
-        dlpack::lend(slf.py(), array, range, array.item, is_versioned)
+        dlpack::export(slf.py(), array, range, array.item, is_versioned)
     }
 
     fn __dlpack_device__(&self) -> PyResult<(i32, i32)> {
@@ -441,7 +441,7 @@ impl Array {
 }
 
 /// That there is no such attribute, as `hasattr` wants to hear it.
-fn not_there(attribute: &str, device: &str) -> PyErr {
+fn no_attribute(attribute: &str, device: &str) -> PyErr {
     let text = format!("an array on {device} has no {attribute}");
     pyo3::exceptions::PyAttributeError::new_err(text)
 }

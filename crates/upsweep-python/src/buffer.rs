@@ -14,14 +14,14 @@ use crate::dtype::ItemType;
 use crate::memory::HostMemory;
 
 /// Memory that an object lends, until this is dropped. PyO3's own refuses arrays without dimensions.
-pub(crate) struct Borrowed<'py> {
+pub(crate) struct ForeignBuffer<'py> {
     /// In a place of its own: its lengths may be within it.
     view: Box<ffi::Py_buffer>,
     /// It is released while attached to Python.
     _attached: PhantomData<Python<'py>>,
 }
 
-impl<'py> Borrowed<'py> {
+impl<'py> ForeignBuffer<'py> {
     /// Asks an object for its memory, with all that is known of it.
     pub(crate) fn new(object: &Bound<'py, PyAny>) -> PyResult<Self> {
         let mut view = Box::new(ffi::Py_buffer::new());
@@ -88,7 +88,7 @@ impl<'py> Borrowed<'py> {
     }
 }
 
-impl Drop for Borrowed<'_> {
+impl Drop for ForeignBuffer<'_> {
     fn drop(&mut self) {
         // SAFETY: it was filled by Python, and is released once, attached to it.
         unsafe { ffi::PyBuffer_Release(&raw mut *self.view) };

@@ -77,12 +77,12 @@ struct Versioned {
 }
 
 /// A tensor that was taken out of its capsule, and is given back when this is dropped.
-pub(crate) enum Borrowed {
+pub(crate) enum ManagedTensor {
     Plain(NonNull<c_void>),
     Versioned(NonNull<c_void>),
 }
 
-impl Drop for Borrowed {
+impl Drop for ManagedTensor {
     fn drop(&mut self) {
         // SAFETY: the pointer was taken out of a capsule of this kind, once, and its deleter is called once, attached to Python as deleters
         // of Python's libraries expect.
@@ -107,7 +107,7 @@ impl Drop for Borrowed {
 
 /// What a tensor says of itself.
 pub(crate) struct Tensor {
-    pub(crate) borrowed: Borrowed,
+    pub(crate) managed: ManagedTensor,
     pub(crate) item: ItemType,
     pub(crate) shape: Vec<usize>,
     pub(crate) strides: Vec<isize>,
@@ -145,12 +145,12 @@ pub(crate) fn tensor(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Tensor> 
         other => other?,
     };
     let capsule = capsule.cast::<PyCapsule>()?;
-    let borrowed = take(capsule, name)?;
+    let managed = take_from_capsule(capsule, name)?;
     // SAFETY: the producer wrote the tensor, which is there until its deleter is called.
     let (tensor, is_writable) = unsafe {
-        match &borrowed {
-            Borrowed::Plain(pointer) => (&pointer.cast::<Plain>().as_ref().tensor, true),
-            Borrowed::Versioned(pointer) => {
+        match &managed {
+            ManagedTensor::Plain(pointer) => (&pointer.cast::<Plain>().as_ref().tensor, true),
+            ManagedTensor::Versioned(pointer) => {
                 let found = pointer.cast::<Versioned>().as_ref();
                 if found.major != VERSION.0 {
                     let text = format!(
@@ -201,7 +201,7 @@ pub(crate) fn tensor(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Tensor> 
     };
     let offset = usize::try_from(tensor.byte_offset).unwrap_or(0);
     let pointer = tensor.data.cast::<u8>().wrapping_add(offset);
-    Ok(Tensor { item, shape, strides, space, is_writable, pointer, borrowed })
+    Ok(Tensor { item, shape, strides, space, is_writable, pointer, managed })
 }
 
 /// The strides of items in C order.
@@ -214,7 +214,7 @@ pub(crate) fn packed_strides(shape: &[usize]) -> Vec<isize> {
 }
 
 /// Takes the tensor out of a capsule.
-fn take(capsule: &Bound<'_, PyCapsule>, name: &str) -> PyResult<Borrowed> {
+fn take_from_capsule(capsule: &Bound<'_, PyCapsule>, name: &str) -> PyResult<ManagedTensor> {
     // SAFETY: the calls look at the capsule's name, which decides what its pointer points to, and rename it, as DLPack says.
     unsafe {
         let raw = capsule.as_ptr();
@@ -231,19 +231,23 @@ fn take(capsule: &Bound<'_, PyCapsule>, name: &str) -> PyResult<Borrowed> {
         if ffi::PyCapsule_SetName(raw, used.as_ptr()) != 0 {
             return Err(PyErr::fetch(capsule.py()));
         }
-        Ok(if own == VERSIONED { Borrowed::Versioned(pointer) } else { Borrowed::Plain(pointer) })
+        Ok(if own == VERSIONED {
+            ManagedTensor::Versioned(pointer)
+        } else {
+            ManagedTensor::Plain(pointer)
+        })
     }
 }
 
 /// What a tensor of ours keeps until its deleter is called.
-struct Lent {
+struct ExportContext {
     #[expect(dead_code, reason = "it is held, and not looked at")]
     memory: Arc<Memory>,
     shape: Vec<i64>,
     strides: Vec<i64>,
 }
 
-impl Lent {
+impl ExportContext {
     fn of(array: &Array) -> Box<Self> {
         let shape = array.shape();
         let shape64 = shape.iter().map(|&len| len as i64).collect();
@@ -280,25 +284,25 @@ impl Lent {
 /// when Python has ended.
 ///
 /// # Safety
-/// `context` is that of a tensor made by [`lend`], and was not given here before.
-unsafe fn give_back(context: *mut c_void) {
+/// `context` is that of a tensor made by [`export`], and was not given here before.
+unsafe fn drop_context(context: *mut c_void) {
     // SAFETY: as promised.
-    let lent: Box<Lent> = unsafe { Box::from_raw(context.cast()) };
-    drop(lent);
+    let exported: Box<ExportContext> = unsafe { Box::from_raw(context.cast()) };
+    drop(exported);
 }
 
 unsafe extern "C" fn delete_plain(pointer: *mut Plain) {
     // SAFETY: a tensor of ours, which its taker deletes once.
-    unsafe { give_back(Box::from_raw(pointer).context) };
+    unsafe { drop_context(Box::from_raw(pointer).context) };
 }
 
 unsafe extern "C" fn delete_versioned(pointer: *mut Versioned) {
     // SAFETY: as above.
-    unsafe { give_back(Box::from_raw(pointer).context) };
+    unsafe { drop_context(Box::from_raw(pointer).context) };
 }
 
 /// Deletes the tensor of a capsule that nobody took.
-unsafe extern "C" fn destroy(capsule: *mut ffi::PyObject) {
+unsafe extern "C" fn destroy_capsule(capsule: *mut ffi::PyObject) {
     // SAFETY: Python destroys a capsule of ours; its name says whether the tensor is there still, and of which kind it is.
     unsafe {
         if ffi::PyCapsule_IsValid(capsule, VERSIONED.as_ptr()) == 1 {
@@ -310,16 +314,16 @@ unsafe extern "C" fn destroy(capsule: *mut ffi::PyObject) {
 }
 
 /// A capsule with the tensor of an array of ours, for a taker that knows versions or not.
-pub(crate) fn lend<'py>(
+pub(crate) fn export<'py>(
     py: Python<'py>,
     array: &Array,
     range: Range,
     item: ItemType,
     is_versioned: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut lent = Lent::of(array);
-    let tensor = lent.tensor(range, item);
-    let context = Box::into_raw(lent).cast();
+    let mut exported = ExportContext::of(array);
+    let tensor = exported.tensor(range, item);
+    let context = Box::into_raw(exported).cast();
     let (pointer, name): (*mut c_void, _) = if is_versioned {
         let (major, minor) = VERSION;
         let deleter = Some(delete_versioned as unsafe extern "C" fn(*mut Versioned));
@@ -330,9 +334,9 @@ pub(crate) fn lend<'py>(
         let managed = Plain { tensor, context, deleter };
         (Box::into_raw(Box::new(managed)).cast(), PLAIN)
     };
-    // SAFETY: the capsule has the pointer and the name that `destroy` and takers expect; without a capsule the tensor is deleted here.
+    // SAFETY: the capsule has the pointer and the name that `destroy_capsule` and takers expect; without a capsule the tensor is deleted here.
     unsafe {
-        let capsule = ffi::PyCapsule_New(pointer, name.as_ptr(), Some(destroy));
+        let capsule = ffi::PyCapsule_New(pointer, name.as_ptr(), Some(destroy_capsule));
         if capsule.is_null() {
             if is_versioned {
                 delete_versioned(pointer.cast());

@@ -378,7 +378,8 @@ impl<'py> Output<'py> {
                 (object, library)
             }
             Self::Device { array, shape, item, library } => {
-                let array = array.ok_or_else(gone)?.into_bits_of(item.dtype).map_err(raise)?;
+                let array =
+                    array.ok_or_else(missing_memory)?.into_bits_of(item.dtype).map_err(raise)?;
                 let array = Array::on_device(array, shape, item, &call.device)?;
                 (Bound::new(py, array)?.into_any(), library)
             }
@@ -391,7 +392,7 @@ impl<'py> Output<'py> {
     }
 
     /// The first items of an array of one dimension that has as many and more, which is given up.
-    pub(crate) fn finish_first(
+    pub(crate) fn finish_truncated(
         self,
         call: &Call,
         py: Python<'py>,
@@ -420,7 +421,7 @@ impl<'py> Output<'py> {
         }
         match object.cast::<Array>() {
             Ok(array) => {
-                let first = Bound::new(py, array.get().first(len)?)?.into_any();
+                let first = Bound::new(py, array.get().truncated(len)?)?.into_any();
                 let first = Operand::take(&first, "the result")?.with_library(library);
                 Self::Array(first).finish(call, py)
             }
@@ -431,12 +432,12 @@ impl<'py> Output<'py> {
 
 /// An array on a GPU, to overwrite as items of a type of the same size.
 fn device_view(array: &mut Option<AnyArray>, dtype: Dtype) -> PyResult<AnyViewMut<'_>> {
-    let own = array.take().ok_or_else(gone)?;
+    let own = array.take().ok_or_else(missing_memory)?;
     Ok(array.insert(own.into_bits_of(dtype).map_err(raise)?).view_mut())
 }
 
 /// The error for a result that an earlier error has taken away.
-fn gone() -> PyErr {
+fn missing_memory() -> PyErr {
     PyTypeError::new_err("the result has no memory")
 }
 

@@ -129,13 +129,17 @@ pub(crate) fn filled(
 }
 
 /// How many items of each row a mask keeps: an array of booleans of the items' shape.
-pub(crate) fn spread(call: &Call, items: &Operand<'_>, mask: &Operand<'_>) -> PyResult<Array> {
+pub(crate) fn broadcast_flags(
+    call: &Call,
+    items: &Operand<'_>,
+    mask: &Operand<'_>,
+) -> PyResult<Array> {
     let memory = packed(call, mask, &items.shape)?;
     Ok(Array::on_host(memory, &items.shape, ItemType::BOOL))
 }
 
 /// Which items are not 0, as booleans.
-pub(crate) fn truths(call: &Call, items: &Operand<'_>) -> PyResult<Array> {
+pub(crate) fn nonzero_flags(call: &Call, items: &Operand<'_>) -> PyResult<Array> {
     if !items.is_on_host() {
         let (name, item) = (items.name, items.item.name());
         let text =

@@ -44,13 +44,13 @@ enum Memory<'py> {
 /// What keeps memory that has an address.
 #[expect(dead_code, reason = "a lease is held, and not looked at")]
 enum Lease<'py> {
-    Buffer(buffer::Borrowed<'py>),
-    Tensor(dlpack::Borrowed),
+    Buffer(buffer::ForeignBuffer<'py>),
+    Tensor(dlpack::ManagedTensor),
     Object(Bound<'py, PyAny>),
 }
 
-/// An array as it is lent.
-struct Lent<'py> {
+/// An array as it is description.
+struct Description<'py> {
     item: ItemType,
     shape: Vec<usize>,
     strides: Vec<isize>,
@@ -82,24 +82,28 @@ impl<'py> Operand<'py> {
         }
         if object.hasattr(intern!(py, "__dlpack__"))? {
             let tensor = dlpack::tensor(object, name)?;
-            let lease = Lease::Tensor(tensor.borrowed);
+            let lease = Lease::Tensor(tensor.managed);
             let (shape, strides) = (tensor.shape, tensor.strides);
             let (item, space, pointer) = (tensor.item, tensor.space, tensor.pointer);
             let is_writable = tensor.is_writable;
-            let lent = Lent { item, shape, strides, space, is_writable, pointer, lease };
-            return Self::lent(object, name, library, lent);
+            let description =
+                Description { item, shape, strides, space, is_writable, pointer, lease };
+            return Self::from_description(object, name, library, description);
         }
         if let Ok(facts) = object.getattr(intern!(py, "__cuda_array_interface__")) {
-            let lent = of_cuda_interface(object, &facts, name)?;
-            return Self::lent(object, name, library, lent);
+            let description = of_cuda_interface(object, &facts, name)?;
+            return Self::from_description(object, name, library, description);
         }
-        if let Ok(buffer) = buffer::Borrowed::new(object) {
-            return Self::lent(object, name, library, of_buffer(object, buffer, name)?);
+        if let Ok(buffer) = buffer::ForeignBuffer::new(object) {
+            return Self::from_description(object, name, library, of_buffer(object, buffer, name)?);
         }
         match object.getattr(intern!(py, "__array_interface__")) {
-            Ok(facts) => {
-                Self::lent(object, name, library, of_interface(object, &facts, name, Space::Host)?)
-            }
+            Ok(facts) => Self::from_description(
+                object,
+                name,
+                library,
+                of_interface(object, &facts, name, Space::Host)?,
+            ),
             Err(_) => {
                 let text = format!(
                     "{name} is a {}, and no array; numpy.asarray makes one of it",
@@ -113,7 +117,7 @@ impl<'py> Operand<'py> {
     /// An array of numpy's, of which the buffer protocol tells all but short floats.
     fn of_numpy(object: &Bound<'py, PyAny>, name: &'static str) -> PyResult<Self> {
         let py = object.py();
-        let buffer = match buffer::Borrowed::new(object) {
+        let buffer = match buffer::ForeignBuffer::new(object) {
             Ok(buffer) => buffer,
             Err(_) => {
                 let dtype = object.getattr(intern!(py, "dtype"))?;
@@ -128,7 +132,7 @@ impl<'py> Operand<'py> {
                 return Ok(Self { item, object: object.clone(), ..operand });
             }
         };
-        Self::lent(object, name, Library::Numpy, of_buffer(object, buffer, name)?)
+        Self::from_description(object, name, Library::Numpy, of_buffer(object, buffer, name)?)
     }
 
     /// A tensor of torch's in host memory.
@@ -141,8 +145,8 @@ impl<'py> Operand<'py> {
         let pointer = core::ptr::with_exposed_provenance_mut(address);
         let (space, is_writable) = (Space::Host, true);
         let lease = Lease::Object(object.clone());
-        let lent = Lent { item, shape, strides, space, is_writable, pointer, lease };
-        Self::lent(object, name, Library::Torch, lent)
+        let description = Description { item, shape, strides, space, is_writable, pointer, lease };
+        Self::from_description(object, name, Library::Torch, description)
     }
 
     /// An array of our own.
@@ -163,13 +167,13 @@ impl<'py> Operand<'py> {
         Ok(Self { object, name, item, shape, strides, library, is_writable, memory })
     }
 
-    fn lent(
+    fn from_description(
         object: &Bound<'py, PyAny>,
         name: &'static str,
         library: Library,
-        lent: Lent<'py>,
+        description: Description<'py>,
     ) -> PyResult<Self> {
-        let Lent { item, shape, strides, space, is_writable, pointer, lease } = lent;
+        let Description { item, shape, strides, space, is_writable, pointer, lease } = description;
         let reach = |negative: bool| -> isize {
             let axes = shape.iter().zip(&strides).filter(|(_, stride)| (**stride < 0) == negative);
             axes.map(|(&len, &stride)| (len as isize - 1).wrapping_mul(stride)).sum()
@@ -371,9 +375,9 @@ impl InOrder<'_> {
 /// What the buffer protocol says.
 fn of_buffer<'py>(
     object: &Bound<'py, PyAny>,
-    buffer: buffer::Borrowed<'py>,
+    buffer: buffer::ForeignBuffer<'py>,
     name: &str,
-) -> PyResult<Lent<'py>> {
+) -> PyResult<Description<'py>> {
     let (size, format) = (buffer.item_size(), buffer.format());
     let Some(item) = ItemType::of_format(format, size) else {
         let dtype = object.getattr(intern!(object.py(), "dtype"));
@@ -393,7 +397,7 @@ fn of_buffer<'py>(
     };
     let (pointer, is_writable) = (buffer.pointer(), !buffer.is_read_only());
     let lease = Lease::Buffer(buffer);
-    Ok(Lent { item, shape, strides, space: Space::Host, is_writable, pointer, lease })
+    Ok(Description { item, shape, strides, space: Space::Host, is_writable, pointer, lease })
 }
 
 /// Strides in items, of strides in bytes.
@@ -412,7 +416,7 @@ fn of_cuda_interface<'py>(
     object: &Bound<'py, PyAny>,
     facts: &Bound<'py, PyAny>,
     name: &str,
-) -> PyResult<Lent<'py>> {
+) -> PyResult<Description<'py>> {
     let (address, _): (usize, bool) = fact(facts, name, "data")?.extract()?;
     let number = devices::cuda_of_pointer(address)?;
     let stream = facts.cast::<PyDict>()?.get_item("stream")?;
@@ -436,7 +440,7 @@ fn of_interface<'py>(
     facts: &Bound<'py, PyAny>,
     name: &str,
     space: Space,
-) -> PyResult<Lent<'py>> {
+) -> PyResult<Description<'py>> {
     let typestr: String = fact(facts, name, "typestr")?.extract()?;
     let mut letters = typestr.chars();
     let (order, letter) = (letters.next(), letters.next());
@@ -471,5 +475,5 @@ fn of_interface<'py>(
     }
     let pointer = core::ptr::with_exposed_provenance_mut(address);
     let (is_writable, lease) = (!is_read_only, Lease::Object(object.clone()));
-    Ok(Lent { item, shape, strides, space, is_writable, pointer, lease })
+    Ok(Description { item, shape, strides, space, is_writable, pointer, lease })
 }

@@ -112,7 +112,7 @@ fn check_some(op: Op, count: usize, has_initial: bool) -> PyResult<()> {
 }
 
 /// The number of numpy's that a whole array in host memory comes to, if nothing but that is asked for.
-fn plain<'py>(
+fn reduce_whole<'py>(
     x: &Operand<'py>,
     arguments: &Arguments<'_, 'py>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
@@ -139,13 +139,16 @@ fn reduction<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let x = Operand::take(x, "x")?;
     let arguments = &arguments.without_trivial_mask();
-    match plain(&x, arguments)? {
+    match reduce_whole(&x, arguments)? {
         Some(number) => Ok(number),
-        None => general(&x, arguments),
+        None => reduce_general(&x, arguments),
     }
 }
 
-fn general<'py>(x: &Operand<'py>, arguments: &Arguments<'_, 'py>) -> PyResult<Bound<'py, PyAny>> {
+fn reduce_general<'py>(
+    x: &Operand<'py>,
+    arguments: &Arguments<'_, 'py>,
+) -> PyResult<Bound<'py, PyAny>> {
     let Arguments { op, axis, dtype, out, keepdims, initial, mask, device } = *arguments;
     let py = x.object.py();
     let call = Call::new(device, &[x])?;
@@ -175,7 +178,7 @@ fn general<'py>(x: &Operand<'py>, arguments: &Arguments<'_, 'py>) -> PyResult<Bo
     };
     let problem = Reduce { op, acc: Some(combined), init };
     let hidden = match mask {
-        Some(mask) => Some(without_masked(&call, x, mask, &axes, &problem)?),
+        Some(mask) => Some(filled_input(&call, x, mask, &axes, &problem)?),
         None => None,
     };
     let (read, axes) = match &hidden {
@@ -224,19 +227,19 @@ fn into(
 }
 
 /// What is reduced in the place of an array with a mask.
-struct Masked<'py> {
+struct FilledInput<'py> {
     items: Operand<'py>,
     axes: Vec<usize>,
 }
 
 /// The array with the identity where a mask leaves items out; for means, the means themselves.
-fn without_masked<'py>(
+fn filled_input<'py>(
     call: &Call,
     x: &Operand<'py>,
     mask: &Bound<'py, PyAny>,
     axes: &[usize],
     problem: &Reduce,
-) -> PyResult<Masked<'py>> {
+) -> PyResult<FilledInput<'py>> {
     let Reduce { op, init, .. } = *problem;
     let (py, mask) = (x.object.py(), mask::mask(mask, x, "where")?);
     if matches!(op, Op::Min | Op::Max) && init.is_none() {
@@ -246,10 +249,13 @@ fn without_masked<'py>(
     let filled = mask::filled(call, x, &mask, mask::identity(op, x.item.dtype))?;
     let filled = Operand::take(&Bound::new(py, filled)?.into_any(), "x")?;
     if op != Op::Mean {
-        return Ok(Masked { items: filled, axes: axes.to_vec() });
+        return Ok(FilledInput { items: filled, axes: axes.to_vec() });
     }
     let shape = reduced(&x.shape, axes, true);
-    let kept = Operand::take(&Bound::new(py, mask::spread(call, x, &mask)?)?.into_any(), "where")?;
+    let kept = Operand::take(
+        &Bound::new(py, mask::broadcast_flags(call, x, &mask)?)?.into_any(),
+        "where",
+    )?;
     let of_each = |items: &Operand<'py>, acc: Dtype| {
         let mut found = Output::ours(py, &shape, ItemType::of(acc))?;
         into(call, items, axes, &mut found, &Reduce::new(Op::Sum).acc(acc))?;
@@ -260,11 +266,11 @@ fn without_masked<'py>(
     let means = sums.cast::<Array>()?.get().divided_by(counts.cast::<Array>()?.get())?;
     // Each mean is the one item of its row.
     let items = Operand::take(&Bound::new(py, means)?.into_any(), "x")?;
-    Ok(Masked { items, axes: axes.to_vec() })
+    Ok(FilledInput { items, axes: axes.to_vec() })
 }
 
 /// Booleans, of the items themselves or of whether they are not 0.
-fn of_truths<'py>(
+fn reduce_flags<'py>(
     x: &Bound<'py, PyAny>,
     arguments: &Arguments<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -276,7 +282,7 @@ fn of_truths<'py>(
     let read = if x.item.kind() == Kind::Bool {
         &x
     } else {
-        let array = Bound::new(py, mask::truths(&call, &x)?)?.into_any();
+        let array = Bound::new(py, mask::nonzero_flags(&call, &x)?)?.into_any();
         flags = Operand::take(&array, "x")?.with_library(x.library);
         &flags
     };
@@ -285,7 +291,7 @@ fn of_truths<'py>(
         Op::Max => Some(0u8.into_pyobject(py)?.into_any()),
         _ => None,
     };
-    general(read, &Arguments { initial: start.as_ref(), ..*arguments })
+    reduce_general(read, &Arguments { initial: start.as_ref(), ..*arguments })
 }
 
 /// Defines reductions with all arguments.
@@ -520,7 +526,7 @@ macro_rules! truths {
             device: Option<&str>,
         ) -> PyResult<Bound<'py, PyAny>> {
             let arguments = Arguments::new($op, axis);
-            of_truths(x, &Arguments { out, keepdims, mask: r#where, device, ..arguments })
+            reduce_flags(x, &Arguments { out, keepdims, mask: r#where, device, ..arguments })
         }
     )*};
 }
@@ -580,5 +586,5 @@ pub(crate) fn count_nonzero<'py>(
     device: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let arguments = Arguments::new(Op::Sum, axis);
-    of_truths(x, &Arguments { keepdims, device, ..arguments })
+    reduce_flags(x, &Arguments { keepdims, device, ..arguments })
 }

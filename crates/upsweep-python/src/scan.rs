@@ -35,7 +35,7 @@ pub(crate) fn result_type(op: Op, item: ItemType) -> ItemType {
     }
 }
 
-fn scanned<'py>(
+fn run_scan<'py>(
     x: &Bound<'py, PyAny>,
     arguments: &Arguments<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -175,7 +175,7 @@ macro_rules! scans {
             device: Option<&str>,
         ) -> PyResult<Bound<'py, PyAny>> {
             let (problem, initial, flattens) = (Scan::inclusive($op), None, $flattens);
-            scanned(x, &Arguments { problem, axis, dtype, out, initial, include_initial, device, flattens })
+            run_scan(x, &Arguments { problem, axis, dtype, out, initial, include_initial, device, flattens })
         }
     )*};
 }
@@ -283,7 +283,7 @@ pub(crate) fn scan<'py>(
     let (include_initial, flattens) = (false, false);
     let arguments =
         Arguments { problem, axis, dtype, out, initial, include_initial, device, flattens };
-    scanned(x, &arguments)
+    run_scan(x, &arguments)
 }
 
 /// The scan that these flags say.

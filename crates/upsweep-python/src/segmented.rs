@@ -14,22 +14,22 @@ use crate::operand::{InOrder, Operand};
 use crate::scan;
 
 /// How the caller says where segments begin.
-enum By {
+enum SegmentsBy {
     Offsets,
     Flags,
     Keys,
 }
 
 /// The one array that says where segments begin.
-fn cut<'py>(
+fn segments_argument<'py>(
     offsets: Option<&Bound<'py, PyAny>>,
     flags: Option<&Bound<'py, PyAny>>,
     keys: Option<&Bound<'py, PyAny>>,
-) -> PyResult<(By, Operand<'py>)> {
+) -> PyResult<(SegmentsBy, Operand<'py>)> {
     let (by, array) = match (offsets, flags, keys) {
-        (Some(offsets), None, None) => (By::Offsets, Operand::take(offsets, "offsets")?),
-        (None, Some(flags), None) => (By::Flags, Operand::take(flags, "flags")?),
-        (None, None, Some(keys)) => (By::Keys, Operand::take(keys, "keys")?),
+        (Some(offsets), None, None) => (SegmentsBy::Offsets, Operand::take(offsets, "offsets")?),
+        (None, Some(flags), None) => (SegmentsBy::Flags, Operand::take(flags, "flags")?),
+        (None, None, Some(keys)) => (SegmentsBy::Keys, Operand::take(keys, "keys")?),
         _ => {
             let text = "segments are said by one of offsets=, flags= and keys=";
             return Err(PyTypeError::new_err(text));
@@ -48,11 +48,11 @@ fn check_line(array: &Operand<'_>) -> PyResult<()> {
     Err(pyo3::exceptions::PyValueError::new_err(text))
 }
 
-fn segments<'a>(by: &By, array: &'a InOrder<'_>) -> PyResult<Segments<'a>> {
+fn segments<'a>(by: &SegmentsBy, array: &'a InOrder<'_>) -> PyResult<Segments<'a>> {
     match by {
-        By::Offsets => any::segments_by_offsets(array.view()),
-        By::Flags => any::segments_by_flags(array.view()),
-        By::Keys => any::segments_by_keys(array.view()),
+        SegmentsBy::Offsets => any::segments_by_offsets(array.view()),
+        SegmentsBy::Flags => any::segments_by_flags(array.view()),
+        SegmentsBy::Keys => any::segments_by_keys(array.view()),
     }
     .map_err(raise)
 }
@@ -86,7 +86,7 @@ fn reduction(
 }
 
 /// An array of the library's as one of the input's.
-fn delivered<'py>(
+fn to_library<'py>(
     call: &Call,
     like: &Operand<'py>,
     found: AnyArray,
@@ -147,13 +147,13 @@ pub(crate) fn segmented_reduce<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
     check_line(&x)?;
-    let (by, array) = cut(offsets, flags, keys)?;
+    let (by, array) = segments_argument(offsets, flags, keys)?;
     let call = Call::new(device, &[&x, &array])?;
     let (problem, item) = reduction(&x, op, dtype, initial)?;
     let (items, cuts) = (x.in_order(&call)?, array.in_order(&call)?);
     let (items, segments) = (items.view(), segments(&by, &cuts)?);
     let found = call.run(py, |device| any::segmented_reduce(device, items, &segments, &problem))?;
-    delivered(&call, &x, found, item)
+    to_library(&call, &x, found, item)
 }
 
 /// A scan of each segment.
@@ -192,7 +192,7 @@ pub(crate) fn segmented_scan<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
     check_line(&x)?;
-    let (by, array) = cut(offsets, flags, keys)?;
+    let (by, array) = segments_argument(offsets, flags, keys)?;
     let call = Call::new(device, &[&x, &array])?;
     let op = operator(op)?;
     let item = match dtype {
@@ -209,7 +209,7 @@ pub(crate) fn segmented_scan<'py>(
     if !x.is_on_host() {
         let found =
             call.run(py, |device| any::segmented_scan(device, items, &segments, out, &problem))?;
-        return delivered(&call, &x, found, item);
+        return to_library(&call, &x, found, item);
     }
     let mut output = Output::new(&call, &x, &x.shape, item)?;
     let target = output.flat_mut(out)?;
@@ -261,5 +261,5 @@ pub(crate) fn reduce_by_key<'py>(
     let (of_keys, items) = (own.view(), items.view());
     let (unique, results) =
         call.run(py, |device| any::reduce_by_key(device, of_keys, items, &problem))?;
-    Ok((delivered(&call, &keys, unique, keys.item)?, delivered(&call, &x, results, item)?))
+    Ok((to_library(&call, &keys, unique, keys.item)?, to_library(&call, &x, results, item)?))
 }

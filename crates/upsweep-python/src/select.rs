@@ -15,12 +15,12 @@ use crate::memory::HostMemory;
 use crate::operand::{InOrder, Operand};
 
 /// Which items are kept, as the caller said it.
-enum Wanted<'py> {
+enum Condition<'py> {
     Mask(Operand<'py>),
     Where(Where),
 }
 
-impl<'py> Wanted<'py> {
+impl<'py> Condition<'py> {
     fn parse(mask: &Bound<'py, PyAny>, x: &Operand<'py>) -> PyResult<Self> {
         if let Ok(text) = mask.cast::<PyString>() {
             let condition = Where::parse(&text.to_cow()?, x.item.dtype);
@@ -98,16 +98,16 @@ pub(crate) fn select<'py>(
     device: Option<&str>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
-    let wanted = Wanted::parse(mask, &x)?;
-    let call = wanted.call(device, &x)?;
-    let (items, flags) = (x.in_order(&call)?, wanted.in_order(&call)?);
-    let (items, keep) = (items.view(), wanted.keep(flags.as_ref())?);
+    let condition = Condition::parse(mask, &x)?;
+    let call = condition.call(device, &x)?;
+    let (items, flags) = (x.in_order(&call)?, condition.in_order(&call)?);
+    let (items, keep) = (items.view(), condition.keep(flags.as_ref())?);
     let mut output = Output::new(&call, &x, &[x.len()], x.item)?;
     let mut count = [0u64];
     let target = output.flat_mut(x.item.dtype)?;
     let counted = &mut count;
     call.run(py, |device| any::select_into(device, items, keep, target, counted))?;
-    output.finish_first(&call, py, found(count))
+    output.finish_truncated(&call, py, found(count))
 }
 
 /// All items, those that a mask keeps in front of the others, both in their order.
@@ -137,10 +137,10 @@ pub(crate) fn partition<'py>(
     device: Option<&str>,
 ) -> PyResult<(Bound<'py, PyAny>, usize)> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
-    let wanted = Wanted::parse(mask, &x)?;
-    let call = wanted.call(device, &x)?;
-    let (items, flags) = (x.in_order(&call)?, wanted.in_order(&call)?);
-    let (items, keep) = (items.view(), wanted.keep(flags.as_ref())?);
+    let condition = Condition::parse(mask, &x)?;
+    let call = condition.call(device, &x)?;
+    let (items, flags) = (x.in_order(&call)?, condition.in_order(&call)?);
+    let (items, keep) = (items.view(), condition.keep(flags.as_ref())?);
     let mut output = Output::new(&call, &x, &[x.len()], x.item)?;
     let mut count = [0u64];
     let target = output.flat_mut(x.item.dtype)?;
@@ -181,7 +181,7 @@ pub(crate) fn unique_consecutive<'py>(
     let target = output.flat_mut(x.item.dtype)?;
     let counted = &mut count;
     call.run(py, |device| any::unique_into(device, items, target, counted))?;
-    output.finish_first(&call, py, found(count))
+    output.finish_truncated(&call, py, found(count))
 }
 
 /// The first item of each run of neighbours that are the same, bit for bit, and how long each run is.
@@ -220,7 +220,7 @@ pub(crate) fn run_length_encode<'py>(
     let runs = &mut number;
     call.run(py, |device| any::run_length_encode_into(device, items, firsts, counts, runs))?;
     let len = found(number);
-    Ok((values.finish_first(&call, py, len)?, lengths.finish_first(&call, py, len)?))
+    Ok((values.finish_truncated(&call, py, len)?, lengths.finish_truncated(&call, py, len)?))
 }
 
 /// The indices of the items that are not 0.
@@ -254,7 +254,7 @@ pub(crate) fn nonzero<'py>(
     // The bits of −0 are not 0, but the number is.
     let flags;
     let read = if x.item.dtype.is_float() {
-        flags = Operand::take(&Bound::new(py, mask::truths(&call, &x)?)?.into_any(), "x")?;
+        flags = Operand::take(&Bound::new(py, mask::nonzero_flags(&call, &x)?)?.into_any(), "x")?;
         &flags
     } else {
         &x
@@ -266,7 +266,7 @@ pub(crate) fn nonzero<'py>(
         let target = output.flat_mut(Dtype::U64)?;
         let counted = &mut count;
         call.run(py, |device| any::positions_into(device, items, target, counted))?;
-        return PyTuple::new(py, [output.finish_first(&call, py, found(count))?]);
+        return PyTuple::new(py, [output.finish_truncated(&call, py, found(count))?]);
     }
     if !x.is_on_host() {
         let text = "x has several dimensions on a GPU; search it as one of one dimension";
