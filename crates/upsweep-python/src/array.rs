@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 use pyo3::{ffi, intern};
 use upsweep::Device;
-use upsweep::any::{self, AnyArray, AnyView, Scalar};
+use upsweep::any::{AnyArray, AnyView, Scalar};
 
 use crate::call::Call;
 use crate::devices::auto;
@@ -476,7 +476,7 @@ pub(crate) fn asarray(x: &Bound<'_, PyAny>, device: &str) -> PyResult<Array> {
     if let Some(Memory::Host(memory)) = memory {
         let output = memory.view_mut(x.item.dtype)?.shape(&x.shape).map_err(raise)?;
         let view = x.view()?;
-        own.run(py, |device| any::copy_into(device, view, output))?;
+        own.copy(py, view, output)?;
     }
     if device == "cpu" {
         return Ok(host);

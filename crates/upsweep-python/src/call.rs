@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyValueError;
 
 use pyo3::prelude::*;
+use upsweep::any::{self, AnyNdArray, AnyNdView, AnyNdViewMut};
 use upsweep::{Device, Result};
 
 use crate::devices;
@@ -13,6 +14,8 @@ use crate::operand::Operand;
 /// Where a call runs.
 pub(crate) struct Call {
     pub(crate) device: Device,
+    /// Where the arrays are, and copies of them are made.
+    home: Device,
     /// Whether the host must wait for the device before what was written there is used by others.
     waits: bool,
 }
@@ -33,8 +36,33 @@ impl Call {
             (None, None, Some(array)) => array.get().device().clone(),
             (None, None, None) => devices::auto().clone(),
         };
-        let waits = number.is_some();
-        Ok(Self { device, waits })
+        let (waits, is_elsewhere) = (number.is_some(), number.is_some() || opaque.is_some());
+        let home = if is_elsewhere { device.clone() } else { devices::auto().clone() };
+        Ok(Self { device, home, waits })
+    }
+
+    /// Whether the device has integers of 64 bits.
+    pub(crate) fn has_int64(&self) -> bool {
+        self.device.limits().int64
+    }
+
+    /// Copies every item to its place, where the arrays are.
+    pub(crate) fn copy(
+        &self,
+        py: Python<'_>,
+        from: AnyNdView<'_>,
+        to: AnyNdViewMut<'_>,
+    ) -> PyResult<()> {
+        let copied = py.detach(|| {
+            any::copy_into(&self.home, from, to)?;
+            if self.waits { self.home.wait() } else { Ok(()) }
+        });
+        copied.map_err(raise)
+    }
+
+    /// A packed copy of an array, where it is.
+    pub(crate) fn packed(&self, py: Python<'_>, array: AnyNdView<'_>) -> PyResult<AnyNdArray> {
+        py.detach(|| any::copy(&self.home, array)).map_err(raise)
     }
 
     /// Runs work without the GIL, and waits for what it has left to a GPU in memory that others see.

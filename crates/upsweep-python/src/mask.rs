@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use upsweep::Dtype;
-use upsweep::any::{self, AnyNdView, Op, Scalar};
+use upsweep::any::{AnyNdView, Op, Scalar};
 
 use crate::array::Array;
 use crate::call::Call;
@@ -68,7 +68,7 @@ fn packed(call: &Call, array: &Operand<'_>, shape: &[usize]) -> PyResult<HostMem
     let mut memory = HostMemory::zeroed(shape.iter().product::<usize>() * array.item.size())?;
     let output = memory.view_mut(array.item.dtype)?.shape(shape).map_err(raise)?;
     let input = array.view_at(shape, &strides)?;
-    call.run(array.object.py(), |device| any::copy_into(device, input, output))?;
+    call.copy(array.object.py(), input, output)?;
     Ok(memory)
 }
 

@@ -351,9 +351,7 @@ impl<'py> Operand<'py> {
         if self.is_packed() {
             return Ok(InOrder::InPlace(self.flat()?));
         }
-        let (view, device) = (self.view()?, &call.device);
-        let packed = self.object.py().detach(|| upsweep::any::copy(device, view));
-        Ok(InOrder::Packed(packed.map_err(raise)?))
+        Ok(InOrder::Packed(call.packed(self.object.py(), self.view()?)?))
     }
 }
 

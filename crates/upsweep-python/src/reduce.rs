@@ -6,9 +6,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use upsweep::Dtype;
-use upsweep::any::{
-    Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, copy_into, reduce_axes_into,
-};
+use upsweep::any::{Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, reduce_axes_into};
 
 use crate::arguments::{axes, operator, reduced};
 use crate::array::Array;
@@ -199,7 +197,7 @@ fn reduce_general<'py>(
         let Some(target) = &mut target else { return Ok(found) };
         let from = Operand::take(&found, "the result")?;
         let (from, to) = (from.view()?, target.view_mut(item.dtype)?);
-        call.run(py, |device| copy_into(device, from, to))?;
+        call.copy(py, from, to)?;
     }
     out.cloned().ok_or_else(|| PyTypeError::new_err("out is no array"))
 }

@@ -121,7 +121,7 @@ fn run_scan<'py>(
         let Some(target) = &mut target else { return Ok(found) };
         let from = Operand::take(&found, "the result")?;
         let (from, to) = (from.view()?, target.view_mut(item.dtype)?);
-        call.run(py, |device| any::copy_into(device, from, to))?;
+        call.copy(py, from, to)?;
     }
     out.cloned().ok_or_else(|| PyTypeError::new_err("out is no array"))
 }
@@ -157,7 +157,7 @@ fn first_slice<'py>(
     }
     // The same item for every row.
     let everywhere = AnyNdView::strided(one, &shape, &vec![0; shape.len()], 0).map_err(raise)?;
-    call.run(py, |device| any::copy_into(device, everywhere, part))
+    call.copy(py, everywhere, part)
 }
 
 /// Defines scans.

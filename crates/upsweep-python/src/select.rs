@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use upsweep::Dtype;
-use upsweep::any::{self, Keep, Where};
+use upsweep::any::{self, AnyView, AnyViewMut, Keep, Where};
 
 use crate::call::Call;
 use crate::dtype::{ItemType, Kind};
@@ -196,7 +196,7 @@ pub(crate) fn unique_consecutive<'py>(
 /// values : array
 ///     Of one dimension.
 /// counts : array of int64
-///     As many.
+///     As many. On a GPU without integers of 64 bits, arrays of our own are of ``uint32``.
 ///
 /// Examples
 /// --------
@@ -214,13 +214,56 @@ pub(crate) fn run_length_encode<'py>(
     let items = x.in_order(&call)?;
     let items = items.view();
     let mut values = Output::new(&call, &x, &[x.len()], x.item)?;
-    let mut lengths = Output::new(&call, &x, &[x.len()], ItemType::INT64)?;
-    let mut number = [0u64];
-    let (firsts, counts) = (values.flat_mut(x.item.dtype)?, lengths.flat_mut(Dtype::U64)?);
-    let runs = &mut number;
-    call.run(py, |device| any::run_length_encode_into(device, items, firsts, counts, runs))?;
-    let len = found(number);
-    Ok((values.finish_truncated(&call, py, len)?, lengths.finish_truncated(&call, py, len)?))
+    let firsts = values.flat_mut(x.item.dtype)?;
+    let (lengths, len) = numbers(&call, &x, |counts| {
+        let mut number = [0u64];
+        let runs = &mut number;
+        call.run(py, |device| any::run_length_encode_into(device, items, firsts, counts, runs))?;
+        Ok(found(number))
+    })?;
+    Ok((values.finish_truncated(&call, py, len)?, lengths))
+}
+
+/// An array of as many numbers of items as `write` says that it has written, and how many these are: ``int64``, which a GPU without such
+/// integers writes as ``uint32``.
+fn numbers<'py>(
+    call: &Call,
+    x: &Operand<'py>,
+    write: impl FnOnce(AnyViewMut<'_>) -> PyResult<usize>,
+) -> PyResult<(Bound<'py, PyAny>, usize)> {
+    let py = x.object.py();
+    if x.is_on_host() && !call.has_int64() {
+        let (wide, len) = host_numbers(call, x.len(), write)?;
+        let mut output = Output::new(call, x, &[len], ItemType::INT64)?;
+        let from = AnyView::from_bytes(Dtype::U64, &wide.bytes()[..8 * len]).map_err(raise)?;
+        call.copy(py, from.shape([len]).map_err(raise)?, output.view_mut(Dtype::U64)?)?;
+        return Ok((output.finish(call, py)?, len));
+    }
+    let (item, dtype) = match call.has_int64() {
+        true => (ItemType::INT64, Dtype::U64),
+        false => (ItemType::of(Dtype::U32), Dtype::U32),
+    };
+    let mut output = Output::new(call, x, &[x.len()], item)?;
+    let len = write(output.flat_mut(dtype)?)?;
+    Ok((output.finish_truncated(call, py, len)?, len))
+}
+
+/// Numbers of items in host memory, of 64 bits whatever the device writes, and how many they are.
+fn host_numbers(
+    call: &Call,
+    most: usize,
+    write: impl FnOnce(AnyViewMut<'_>) -> PyResult<usize>,
+) -> PyResult<(HostMemory, usize)> {
+    let mut wide = HostMemory::zeroed(8 * most)?;
+    if call.has_int64() {
+        let len = write(wide.view_mut(Dtype::U64)?)?;
+        return Ok((wide, len));
+    }
+    let mut short = HostMemory::zeroed(4 * most)?;
+    let len = write(short.view_mut(Dtype::U32)?)?;
+    let (from, to) = (&short.bytes()[..4 * len], &mut wide.bytes_mut()[..8 * len]);
+    any::convert(Dtype::U32, from, false, Dtype::U64, to).map_err(raise)?;
+    Ok((wide, len))
 }
 
 /// The indices of the items that are not 0.
@@ -233,7 +276,7 @@ pub(crate) fn run_length_encode<'py>(
 /// Returns
 /// -------
 /// tuple of array of int64
-///     For each dimension the indices along it, in C order.
+///     For each dimension the indices along it, in C order; types as of :func:`run_length_encode`.
 ///
 /// Examples
 /// --------
@@ -260,24 +303,23 @@ pub(crate) fn nonzero<'py>(
         &x
     };
     let items = read.in_order(&call)?;
-    let (items, mut count) = (items.view(), [0u64]);
-    if x.shape.len() == 1 {
-        let mut output = Output::new(&call, &x, &[x.len()], ItemType::INT64)?;
-        let target = output.flat_mut(Dtype::U64)?;
+    let items = items.view();
+    let write = |target: AnyViewMut<'_>| {
+        let mut count = [0u64];
         let counted = &mut count;
         call.run(py, |device| any::positions_into(device, items, target, counted))?;
-        return PyTuple::new(py, [output.finish_truncated(&call, py, found(count))?]);
+        Ok(found(count))
+    };
+    if x.shape.len() == 1 {
+        return PyTuple::new(py, [numbers(&call, &x, write)?.0]);
     }
     if !x.is_on_host() {
         let text = "x has several dimensions on a GPU; search it as one of one dimension";
         return Err(PyValueError::new_err(text));
     }
-    let mut positions = HostMemory::zeroed(8 * x.len())?;
-    let target = positions.view_mut(Dtype::U64)?;
-    let counted = &mut count;
-    call.run(py, |device| any::positions_into(device, items, target, counted))?;
+    let (mut positions, count) = host_numbers(&call, x.len(), write)?;
     let numbers: &mut [u64] = bytemuck::cast_slice_mut(positions.bytes_mut());
-    let numbers = &mut numbers[..found(count)];
+    let numbers = &mut numbers[..count];
     // From the last axis on: the index along it, and the number of what is left.
     let mut indices = Vec::with_capacity(x.shape.len());
     let mut along = HostMemory::zeroed(8 * numbers.len())?;
@@ -287,10 +329,10 @@ pub(crate) fn nonzero<'py>(
             (*index, *number) = (*number % len as u64, *number / len as u64);
         }
         let mut output = Output::new(&call, &x, &[numbers.len()], ItemType::INT64)?;
-        let from = any::AnyView::from_bytes(Dtype::U64, along.bytes()).map_err(raise)?;
+        let from = AnyView::from_bytes(Dtype::U64, along.bytes()).map_err(raise)?;
         let (from, to) =
             (from.shape([numbers.len()]).map_err(raise)?, output.view_mut(Dtype::U64)?);
-        call.run(py, |device| any::copy_into(device, from, to))?;
+        call.copy(py, from, to)?;
         indices.push(output.finish(&call, py)?);
     }
     indices.reverse();

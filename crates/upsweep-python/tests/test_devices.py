@@ -81,6 +81,10 @@ def test_masks_on_a_gpu(other, generator):
     mask = x > 0
     there = upsweep.asarray(x, device=other)
     found = upsweep.select(there, upsweep.asarray(mask, device=other))
+    np.testing.assert_array_equal(upsweep.nonzero(x, device=other)[0], np.nonzero(x)[0])
+    np.testing.assert_array_equal(upsweep.run_length_encode(x, device=other)[1], upsweep.run_length_encode(x)[1])
+    square = x.reshape(20, 25)
+    np.testing.assert_array_equal(upsweep.nonzero(square, device=other), np.nonzero(square))
     np.testing.assert_array_equal(found.numpy(), x[mask])
     np.testing.assert_array_equal(upsweep.nonzero(there)[0].numpy(), np.nonzero(x)[0])
     with pytest.raises(ValueError, match="where= is for arrays in host memory"):
