@@ -194,7 +194,7 @@ pub(crate) fn tensor(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Tensor> 
         let shape: Vec<usize> =
             shape.iter().map(|&len| usize::try_from(len).unwrap_or(0)).collect();
         let strides = match strides {
-            Some(strides) => strides.iter().map(|&stride| stride as isize).collect(),
+            Some(strides) => strides.iter().map(|&stride| in_items(stride, item.size())).collect(),
             None => packed_strides(&shape),
         };
         (shape, strides)
@@ -202,6 +202,16 @@ pub(crate) fn tensor(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Tensor> 
     let offset = usize::try_from(tensor.byte_offset).unwrap_or(0);
     let pointer = tensor.data.cast::<u8>().wrapping_add(offset);
     Ok(Tensor { item, shape, strides, space, is_writable, pointer, managed })
+}
+
+/// A stride in items of so many bytes. CuPy 14 divides its strides in bytes as if they had no sign: what is left of a negative one is more than an
+/// address space has, and is that stride again when it is multiplied.
+fn in_items(stride: i64, size: usize) -> isize {
+    let size = size as i64;
+    match stride.checked_mul(size) {
+        Some(_) => stride as isize,
+        None => (stride.wrapping_mul(size) / size) as isize,
+    }
 }
 
 /// The strides of items in C order.

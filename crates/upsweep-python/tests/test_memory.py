@@ -413,3 +413,31 @@ def test_the_gil_is_released():
         sys.setswitchinterval(old)
         thread.join()
     assert during > 0
+
+
+class WithoutSign:
+    """Lends an array whose negative strides were divided as if they had no sign, as CuPy's are."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        capsule = self.x.__dlpack__()
+        pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+        pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+        tensor = pointer_of(capsule, b"dltensor")
+        # Behind the data's address, the device, the number of dimensions, the type and the shape.
+        strides = ctypes.cast(tensor + 32, ctypes.POINTER(ctypes.POINTER(ctypes.c_uint64))).contents
+        for axis, stride in enumerate(self.x.strides):
+            strides[axis] = (stride % 2**64) // self.x.itemsize
+        return capsule
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "int32", "float64"])
+def test_strides_that_lost_their_sign(dtype):
+    x = np.arange(60).astype(dtype).reshape(5, 12)[::-1, ::-3]
+    found = upsweep.cumulative_sum(WithoutSign(x), axis=1)
+    np.testing.assert_array_equal(np.asarray(found), x.cumsum(axis=1))
