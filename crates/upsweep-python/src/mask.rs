@@ -14,6 +14,11 @@ use crate::operand::Operand;
 
 /// The value that changes nothing when it is combined.
 pub(crate) fn identity(op: Op, dtype: Dtype) -> Scalar {
+    if op == Op::And
+        && let Some(ones) = Scalar::from_bytes(dtype, &[u8::MAX; 8][..dtype.size()])
+    {
+        return ones;
+    }
     with_number!(dtype, T => Scalar::new(match op {
         Op::Product => one::<T>(),
         Op::Min => extreme::<T>(true),

@@ -175,21 +175,18 @@ fn reduce_general<'py>(
         None => None,
     };
     let problem = Reduce { op, acc: Some(combined), init };
-    let hidden = match mask {
+    let filled = match mask {
         Some(mask) => Some(filled_input(&call, x, mask, &axes, &problem)?),
         None => None,
     };
-    let (read, axes) = match &hidden {
-        Some(hidden) => (&hidden.items, &hidden.axes),
-        None => (x, &axes),
-    };
+    let read = filled.as_ref().unwrap_or(x);
     if let (Some(target), true) = (&mut target, made == item)
         && !target.overlaps(read)
     {
-        into(&call, read, axes, target, &problem)?;
+        into(&call, read, &axes, target, &problem)?;
     } else {
         let mut output = Output::new(&call, x, &shape, made)?;
-        into(&call, read, axes, &mut output, &problem)?;
+        into(&call, read, &axes, &mut output, &problem)?;
         let mut found = output.finish(&call, py)?;
         if made != item {
             found = x.library.shortened(&found, item)?;
@@ -224,12 +221,6 @@ fn into(
     call.run(py, |device| reduce_axes_into(device, &rows, target, &problem))
 }
 
-/// What is reduced in the place of an array with a mask.
-struct FilledInput<'py> {
-    items: Operand<'py>,
-    axes: Vec<usize>,
-}
-
 /// The array with the identity where a mask leaves items out; for means, the means themselves.
 fn filled_input<'py>(
     call: &Call,
@@ -237,7 +228,7 @@ fn filled_input<'py>(
     mask: &Bound<'py, PyAny>,
     axes: &[usize],
     problem: &Reduce,
-) -> PyResult<FilledInput<'py>> {
+) -> PyResult<Operand<'py>> {
     let Reduce { op, init, .. } = *problem;
     let (py, mask) = (x.object.py(), mask::mask(mask, x, "where")?);
     if matches!(op, Op::Min | Op::Max) && init.is_none() {
@@ -247,7 +238,7 @@ fn filled_input<'py>(
     let filled = mask::filled(call, x, &mask, mask::identity(op, x.item.dtype))?;
     let filled = Operand::take(&Bound::new(py, filled)?.into_any(), "x")?;
     if op != Op::Mean {
-        return Ok(FilledInput { items: filled, axes: axes.to_vec() });
+        return Ok(filled);
     }
     let shape = reduced(&x.shape, axes, true);
     let kept = Operand::take(
@@ -263,8 +254,7 @@ fn filled_input<'py>(
     let counts = of_each(&kept, Dtype::U64)?;
     let means = sums.cast::<Array>()?.get().divided_by(counts.cast::<Array>()?.get())?;
     // Each mean is the one item of its row.
-    let items = Operand::take(&Bound::new(py, means)?.into_any(), "x")?;
-    Ok(FilledInput { items, axes: axes.to_vec() })
+    Operand::take(&Bound::new(py, means)?.into_any(), "x")
 }
 
 /// Booleans, of the items themselves or of whether they are not 0.

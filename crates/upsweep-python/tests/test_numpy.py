@@ -277,6 +277,17 @@ def test_segments(generator):
     same(found, np.array([start + row.argmin() for start, row in zip(starts, kept)]))
 
 
+@given(st.data(), arrays(dtypes=INTEGERS))
+def test_masks_of_bits(data, x):
+    mask = data.draw(hnp.arrays(bool, x.shape))
+    axis = axes_of(data.draw, x)
+    for name, theirs in [("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor)]:
+        if axis is None and x.ndim == 0:
+            continue
+        wanted = theirs.reduce(x, axis=axis, where=mask)
+        same(upsweep.reduce(x, name, axis=axis, where=mask), wanted)
+
+
 def test_scans_by_name():
     x = np.array([3, -1, 5], "int32")
     same(upsweep.scan(x, "max"), np.maximum.accumulate(x))
