@@ -1,7 +1,7 @@
 //! Devices by their ids, and what can be said of them.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -37,11 +37,21 @@ pub(crate) fn auto() -> &'static Device {
     DEVICES[generation.min(GENERATIONS - 1)].get_or_init(make)
 }
 
-/// The device with this id.
+/// The device with this id. Each is opened once: what was measured on it is looked for in files then.
 pub(crate) fn open(id: &str) -> PyResult<Device> {
+    static OPENED: Mutex<Vec<Device>> = Mutex::new(Vec::new());
     if GENERATION.load(Ordering::Relaxed) == 0 {
         IS_USED.store(true, Ordering::Relaxed);
-        return Device::open(id).map_err(raise);
+        let mut opened = OPENED.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(device) = opened.iter().find(|device| device.id() == id) {
+            return Ok(device.clone());
+        }
+        let device = Device::open(id).map_err(raise)?;
+        // Where calls go that leave it to the library is no device with that name.
+        if device.id() == id && id != "auto" {
+            opened.push(device.clone());
+        }
+        return Ok(device);
     }
     if matches!(id, "cpu" | "auto") {
         return Ok(auto().clone());

@@ -28,6 +28,13 @@ use pyo3::prelude::*;
 /// The native module of the package, whose names the package has.
 #[pymodule]
 mod _upsweep {
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+
     #[pymodule_export]
     use crate::array::{Array, asarray};
     #[pymodule_export]

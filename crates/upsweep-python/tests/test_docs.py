@@ -2,6 +2,7 @@
 
 import ast
 import doctest
+import importlib.metadata
 import importlib.resources
 import inspect
 import pathlib
@@ -41,6 +42,10 @@ def test_examples_of_readmes(folder, monkeypatch):
     examples = "".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
     monkeypatch.chdir(REPOSITORY)
     assert run(examples, folder.name) >= 5
+
+
+def test_the_version_is_that_of_the_package():
+    assert upsweep.__version__ == importlib.metadata.version("upsweep")
 
 
 def test_everything_has_a_stub():

@@ -14,6 +14,7 @@ array([  3, 203, 303], dtype=uint64)
 import os as _os
 
 from ._upsweep import (
+    __version__,
     _after_fork,
     Array,
     DeviceInfo,

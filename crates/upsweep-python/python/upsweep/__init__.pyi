@@ -6,6 +6,8 @@ if sys.version_info >= (3, 12):
 else:
     from typing_extensions import Buffer
 
+__version__: str
+
 __all__ = [
     "Array",
     "DeviceInfo",
