@@ -147,9 +147,16 @@ impl Blocks {
             let start =
                 [(run.start - range.start) * block.width, block.start[1].wrapping_add_signed(to)];
             let step = self.others.along.last().map_or(0, |axis| axis.output);
-            let along = RowAxis { len: run.len(), input: block.width as isize, output: step };
+            let width = block.width as isize;
+            // Without gaps it is one copy.
+            let axes = if columns.output == 1 && step == width {
+                let len = run.len() * block.width;
+                [RowAxis { len: 1, input: 0, output: 0 }, RowAxis { len, ..columns }]
+            } else {
+                [RowAxis { len: run.len(), input: width, output: step }, columns]
+            };
             // SAFETY: the caller's.
-            unsafe { copy_strided(level, values, output, &[along, columns], start) };
+            unsafe { copy_strided(level, values, output, &axes, start) };
         }
     }
 

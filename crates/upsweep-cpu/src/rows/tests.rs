@@ -74,6 +74,7 @@ fn layouts() -> Vec<(Layout, Vec<usize>)> {
     }
     packed(&[2, 70_000], &[1]);
     packed(&[70_000, 2], &[0]);
+    packed(&[131_300, 16], &[0]);
     packed(&[131_073], &[0]);
     packed(&[100, 8], &[1]);
     packed(&[8, 100], &[0]);
