@@ -224,6 +224,8 @@ where
     }
 }
 
+/// Sixteen columns at a time go down a line, with the tree of its groups on the stack: what comes into a group is what comes into the line and
+/// the tree so far, and nothing is called for any level.
 struct ScanLine<'a, T, A, U, O> {
     operator: O,
     line: Group<'a, T, A, U>,

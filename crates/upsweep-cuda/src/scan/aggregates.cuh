@@ -11,6 +11,9 @@
 //   publisher    folds the workers' totals to the chunk's
 //   controllers  LAG warps that take turns: one folds the totals of all chunks in front, and says what comes into each tile
 //
+// Several arrays at equal distances are scanned as one is: their chunks are counted through, and what comes into a chunk begins anew with each
+// array (`StridedBatch`).
+//
 // All workgroups must run at once, so the launch is cooperative. Every wait for another is bounded.
 //
 // Source: our own. The hand-over of totals: D. Merrill, M. Garland, Single-pass Parallel Prefix Scan with Decoupled

@@ -11,6 +11,7 @@
 // LOOKS_BACK is whether there may be more chunks than run at once. If not, the launch is cooperative, and a chunk's number is its
 // workgroup's. If there may, workgroups take numbers in the order in which they begin, so that they wait only for others that
 // began before them; what comes into windows is published too, and folding begins at the newest window of which that is known.
+// Of several arrays (`StridedBatch`) chunks are counted through, and each looks at those of its own array.
 // Totals are folded in the same order in any case, so that nothing can be seen of who was first. Every wait for another is
 // bounded.
 //
