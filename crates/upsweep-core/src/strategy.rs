@@ -156,6 +156,8 @@ named! {
         Across "across",
         /// All workgroups take one row after another, whose items are neighbours in memory.
         EachRow "each-row",
+        /// One launch of the single-pass scan, to which each row is an array of its own: rows whose items are neighbours in memory.
+        Batched "batched",
     }
 }
 

@@ -274,7 +274,7 @@ pub trait BindSelect: GpuDevice {
 /// Calls on the rows of n-dimensional arrays, bound to them. Input and output lie apart, and every place of the rows is within them.
 /// The way that threads lie is chosen if it is not given; across rows there is an axis.
 pub trait BindRows: GpuDevice {
-    /// A reduction of each row into its place of the output; of rows without items, the start value or the identity.
+    /// A reduction of each row into its place of the output; of rows without items, the start value or the identity; of no rows, nothing.
     ///
     /// # Errors
     /// As [`bind_reduction`](BindReduce::bind_reduction).
@@ -287,7 +287,7 @@ pub trait BindRows: GpuDevice {
         output: Self::Slice<'a>,
     ) -> Result<Self::Bound<'a>>;
 
-    /// A scan of each row, of which there is at least one with an item, into its places of the output.
+    /// A scan of each row into its places of the output; of no items, nothing.
     ///
     /// # Errors
     /// As [`bind_scanning`](BindScan::bind_scanning).
@@ -301,7 +301,8 @@ pub trait BindRows: GpuDevice {
     ) -> Result<Self::Bound<'a>>;
 
     /// The same of rows whose items are neighbours in memory, as are those of the output, in one launch in which each row is an array of its own:
-    /// the job's first array and the output begin with the first row. `None` if other ways are as good, or the device has no such launch.
+    /// the job's first array and the output begin with the first row. `None` if the device has no such launch, or if other ways are as good and
+    /// nobody asks for this one.
     ///
     /// # Errors
     /// As [`bind_scanning`](BindScan::bind_scanning).
@@ -310,7 +311,7 @@ pub trait BindRows: GpuDevice {
         _workspace: &mut Self::Workspace,
         _job: Job<'_, 'a, Self>,
         _rows: &Rows,
-        _form: Form,
+        _form_and_is_asked: (Form, bool),
         _output: &Self::Slice<'a>,
     ) -> Result<Option<Self::Bound<'a>>> {
         Ok(None)

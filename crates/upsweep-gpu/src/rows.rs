@@ -397,22 +397,23 @@ pub fn bind_scan<'a, G: Primitives>(
     check_axes(&rows)?;
     let words = types.values.handed();
     let is_plain = rows.step() == Some([1, 1]);
-    let way = way(gpu, &rows, options, is_plain)?;
     let row = |[from, to]: [usize; 2]| {
         let own = input.part(types.item, from..from + rows.items());
         (own, output.part(types.output, to..to + rows.items()))
     };
+    let is_asked = options.rows == Some(RowsStrategy::Batched);
     let is_free = options.rows.is_none() && options.scan == ScanOptions::default();
-    if is_plain && is_free && rows.count() > 1 {
+    if is_plain && rows.count() > 1 && (is_free || is_asked) {
         let (first, output) = row(rows.start);
         let first = [first];
         let inputs = Inputs::of(&first, &words);
         let job = Job { types: types.clone(), inputs, init: problem.init };
-        let form = Form::new(problem);
+        let form = (Form::new(problem), is_asked);
         if let Some(all) = gpu.bind_batch_scan(workspace, job, &rows, form, &output)? {
             return Ok(all);
         }
     }
+    let way = way(gpu, &rows, options, is_plain)?;
     if way == Some(RowsStrategy::EachRow) {
         return each_row::<G>(&rows, |begin, own| {
             let (row, output) = row(begin);
@@ -441,12 +442,17 @@ fn way<G: Primitives>(
         reason: reason.to_owned(),
     };
     match options.rows {
+        Some(RowsStrategy::EachRow) if rows.count() == 0 => Ok(None),
         Some(asked @ RowsStrategy::EachRow) if !is_plain => {
             Err(refused(asked, "items of a row are not neighbours in memory, or are converted"))
         }
         Some(asked @ RowsStrategy::Across) if rows.across.is_empty() => {
             Err(refused(asked, "there is one row"))
         }
+        Some(asked @ RowsStrategy::Batched) => Err(refused(
+            asked,
+            "CUDA has it, for scans of several rows whose items are neighbours in memory and which lie evenly apart",
+        )),
         Some(asked) => Ok(Some(asked)),
         None => {
             let is_few = (1..=FEW_ROWS).contains(&rows.count()) && rows.items() >= LONG_ROW;

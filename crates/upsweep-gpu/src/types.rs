@@ -200,6 +200,11 @@ impl<S: Syntax> Types<S> {
         self.op.is_exact(self.acc)
     }
 
+    /// Whether operands must keep their order, since they commute but for rounding.
+    pub fn is_ordered(&self) -> bool {
+        matches!(&self.op, Op::Custom(own) if !own.exact)
+    }
+
     /// Whether what is written is not one value for each item: values of segments, or items that are selected.
     pub fn emits(&self) -> bool {
         self.selects() || self.cut.as_ref().is_some_and(|cut| cut.reduces)

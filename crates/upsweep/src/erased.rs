@@ -66,6 +66,14 @@ pub(crate) type NewReduceState<'a> = &'a dyn Fn() -> Box<dyn ErasedReduceState>;
 /// What makes the state of a scan that a GPU takes in pieces.
 pub(crate) type NewScanState<'a> = &'a dyn Fn() -> Box<dyn ErasedScanState>;
 
+/// A call on rows that is bound to arrays.
+pub(crate) enum RowsCall<'a> {
+    Reduce(&'a ErasedReduce),
+    Scan(&'a ErasedScan),
+    /// Of numbers of this type.
+    Position(Dtype, Extreme),
+}
+
 /// A CPU, which has an instance for each pair of types, or a GPU, which has one for all.
 pub(crate) enum Erased<'a> {
     Cpu(&'a Cpu),
@@ -238,6 +246,15 @@ pub(crate) trait ErasedGpu {
         output: ErasedItemsMut<'_>,
         problem: &ErasedScan,
     ) -> Result<()>;
+
+    /// The calls on rows of arrays of the device's, to be run as often as wanted.
+    fn bind_rows(
+        &self,
+        call: &RowsCall<'_>,
+        input: ErasedItems<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+    ) -> Result<Recording>;
 
     /// The value of each row of items that are made as they are read. The problem's items are of the type that they are combined in.
     fn reduce_rows_made(

@@ -16,6 +16,7 @@ use upsweep_gpu::{ErasedReduce, ErasedScan, ErasedType, SelectOutputs, Selecting
 use crate::backend::{Record, ViewBackend};
 use crate::erased::{
     ErasedChunks, ErasedGpu, ErasedItems, ErasedItemsMut, NewReduceState, NewScanState, Packed,
+    RowsCall,
 };
 use crate::explain::Launch;
 use crate::memory::Range;
@@ -148,6 +149,16 @@ impl ErasedGpu for NoGpu {
         _: ErasedItemsMut<'_>,
         _: &ErasedScan,
     ) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn bind_rows(
+        &self,
+        _: &RowsCall<'_>,
+        _: ErasedItems<'_>,
+        _: &Rows,
+        _: ErasedItemsMut<'_>,
+    ) -> Result<Recording> {
         match self.0 {}
     }
 

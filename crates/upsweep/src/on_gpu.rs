@@ -10,10 +10,13 @@ use upsweep_gpu::{
     Selecting, Signature, Source, Stored, Target, rows, segmented, select, value_of,
 };
 
-use self::record::{erased_ranges, no_host, record_made, record_reduce, record_scan, written};
+use self::record::{
+    erased_ranges, no_host, record_made, record_pair, record_reduce, record_scan, written,
+};
 use crate::backend::ViewBackend;
 use crate::erased::{
     ErasedChunks, ErasedGpu, ErasedItems, ErasedItemsMut, NewReduceState, NewScanState, Packed,
+    RowsCall,
 };
 use crate::memory::Range;
 use crate::view::{Items, ItemsMut};
@@ -457,6 +460,32 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         let (input, output) = (source(self, input)?, target(self, output)?);
         let (mut workspace, options) = (G::Workspace::default(), self.options().into());
         rows::scan(self.gpu(), &mut workspace, input, rows, output, problem, &options)
+    }
+
+    fn bind_rows(
+        &self,
+        call: &RowsCall<'_>,
+        input: ErasedItems<'_>,
+        rows: &Rows,
+        output: ErasedItemsMut<'_>,
+    ) -> Result<Recording> {
+        let ranges = erased_ranges(self, input, output)?;
+        let (gpu, options, workspace) =
+            (self.gpu(), self.options().into(), &mut G::Workspace::default());
+        record_pair(self, ranges, &mut |slices| {
+            slices[0].check_apart(&slices[1])?;
+            match *call {
+                RowsCall::Reduce(problem) => {
+                    rows::bind_reduce(gpu, workspace, slices, rows, problem, &options)
+                }
+                RowsCall::Scan(problem) => {
+                    rows::bind_scan(gpu, workspace, slices, rows, problem, &options)
+                }
+                RowsCall::Position(item, extreme) => {
+                    rows::bind_position(gpu, workspace, slices, rows, (item, extreme), &options)
+                }
+            }
+        })
     }
 
     fn reduce_rows_made(

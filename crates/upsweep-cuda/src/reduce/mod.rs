@@ -219,7 +219,7 @@ impl Reads {
             // An access is an item.
             return Self { width: asked, skewed: false };
         }
-        if is_ordered(types) {
+        if types.is_ordered() {
             return Self { width: asked.min(input.width()), skewed: false };
         }
         Self { width: asked, skewed: input.width() < asked }
@@ -237,11 +237,6 @@ impl Reads {
         let before = u64::from(self.width) / types.item.size() as u64 - 1;
         items + if self.skewed && types.is_exact() { before } else { 0 }
     }
-}
-
-/// Whether operands must keep their order, since they commute but for rounding.
-pub(crate) fn is_ordered(types: &Types) -> bool {
-    matches!(&types.op, Op::Custom(own) if !own.exact)
 }
 
 /// Accesses of a thread that looks through their items for a position.
@@ -363,7 +358,7 @@ impl Reduction {
                 ("BLOCKED", u64::from(blocked)),
                 ("CHECKED", u64::from(strategy.load.tail == Tail::Checked)),
                 ("EXACT", u64::from(types.is_exact())),
-                ("ORDERED", u64::from(is_ordered(types))),
+                ("ORDERED", u64::from(types.is_ordered())),
                 ("SKEWED", u64::from(skewed)),
                 ("FINDS", u64::from(finds)),
                 ("SUMS_BYTES", u64::from(policy::sums_bytes(types, width))),

@@ -18,7 +18,7 @@ use crate::device::Gpu;
 use crate::launch::{Arguments, Kernel, Launch, Ready};
 use crate::memory::Buffer;
 use crate::record::Bound;
-use crate::reduce::{is_ordered, of_inputs, with_init};
+use crate::reduce::{of_inputs, with_init};
 use crate::scan::{self, StridedBatch};
 use crate::shader::{Constants, SUBGROUP, Shader, Types};
 use crate::slice::Slice;
@@ -70,7 +70,7 @@ fn constants(
         ("FOLD_THREADS", FOLD_THREADS.into()),
         ("WORKGROUPS_OF_MULTIPROCESSOR", u64::from((threads_at_once / shape.threads).max(1))),
         ("COMMUTES", u64::from(!shape.in_order)),
-        ("ORDERED", u64::from(is_ordered(types))),
+        ("ORDERED", u64::from(types.is_ordered())),
         ("SUMS_WORDS", 0),
         ("REVERSE", u64::from(is_reversed)),
         ("LONG", u64::from(shape.is_long)),
@@ -279,6 +279,9 @@ impl BindRows for Gpu {
     ) -> Result<Bound<'a>> {
         let Job { types, inputs, init } = job;
         let arrays = inputs.all().chain([&output]);
+        if rows.count() == 0 {
+            return Ok(Bound::new(None, None, arrays));
+        }
         let is_empty = rows.items() == 0;
         let one = [RowAxis { len: 1, input: 1, output: 0 }];
         let of_one = Rows { along: one.to_vec(), ..rows.clone() };
@@ -327,7 +330,7 @@ impl BindRows for Gpu {
         workspace: &mut Workspace,
         job: Job<'_, 'a>,
         rows: &Rows,
-        form: Form,
+        (form, is_asked): (Form, bool),
         output: &Slice<'a>,
     ) -> Result<Option<Bound<'a>>> {
         let (types, [input], [across]) = (&job.types, job.inputs.arrays, &rows.across[..]) else {
@@ -336,7 +339,7 @@ impl BindRows for Gpu {
         let policy = scan::policy::policy_of_batch(rows.items() as u64, types).or_else(|| {
             // Fewer than there are threads for are read twice otherwise.
             let shape = scan_shape(types, rows, input.pointer(), None);
-            (shape.parts > 1).then_some(scan::policy::smallest_of_batch(types))
+            (is_asked || shape.parts > 1).then_some(scan::policy::smallest_of_batch(types))
         });
         let Some(policy) = policy else { return Ok(None) };
         let batch = StridedBatch {
@@ -356,6 +359,9 @@ impl BindRows for Gpu {
         output: Slice<'a>,
     ) -> Result<Bound<'a>> {
         let Job { types, inputs, init } = job;
+        if rows.count() == 0 || rows.items() == 0 {
+            return Ok(Bound::new(None, None, inputs.all().chain([&output])));
+        }
         let is_reversed = form.direction == Direction::Reverse;
         let rows = &if is_reversed { rows.clone().from_the_end() } else { rows.clone() };
         let shape = scan_shape(&types, rows, address(&types, &inputs), way);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use upsweep_core::reference::rows as expected;
 use upsweep_core::{
-    Element, Extreme, Language, Layout, Max, Number, Operator, Reduce, Rows, RowsStrategy, Scan,
-    Sum, Widen, bf16, f16,
+    Element, Error, Extreme, Language, Layout, Max, Number, Operator, Reduce, Rows, RowsStrategy,
+    Scan, Sum, Widen, bf16, f16,
 };
 use upsweep_gpu::{ErasedReduce, ErasedScan, ErasedSource, ErasedTarget, RowsOptions, rows};
 use upsweep_testing::{Input, Joined, LargestStretch, Pair, Recurrence, Recurs, Sample, Stretch};
@@ -42,6 +42,15 @@ fn options(number: usize, rows: &Rows) -> RowsOptions {
     let is_there =
         asked != Some(RowsStrategy::Across) || rows.across.iter().any(|axis| axis.len > 1);
     RowsOptions { rows: asked.filter(|_| is_there), ..RowsOptions::default() }
+}
+
+/// What is asked for of a scan.
+#[derive(Clone, Copy)]
+enum Asked {
+    Nothing,
+    /// What `options` have for the case of this number.
+    Any(usize),
+    Batched,
 }
 
 /// Few rows and many, short and long ones, along memory, across it and neither.
@@ -156,16 +165,16 @@ where
     U: Sample + Element + PartialEq,
     O: Operator<U::Acc>,
 {
-    let cases = some_cases(call).enumerate().map(|(number, case)| (Some(number), case));
+    let cases = some_cases(call).enumerate().map(|(number, case)| (Asked::Any(number), case));
     check_scans::<T, U, O>(gpu, problem, input, cases);
 }
 
-/// Checks scans one after another in one workspace, each as the options of its number ask for, or without any.
+/// Checks scans one after another in one workspace, with the options of each.
 fn check_scans<T, U, O>(
     gpu: &Arc<Gpu>,
     problem: &Scan<U::Acc, O>,
     input: Input,
-    cases: impl Iterator<Item = (Option<usize>, Case)>,
+    cases: impl Iterator<Item = (Asked, Case)>,
 ) where
     T: Sample + Element + Widen<U::Acc>,
     U: Sample + Element + PartialEq,
@@ -173,7 +182,7 @@ fn check_scans<T, U, O>(
 {
     let erased = ErasedScan::of::<T, U::Acc, U, O>(problem, Language::Cuda);
     let mut workspace = Workspace::default();
-    for (number, case) in cases {
+    for (asked, case) in cases {
         let (output, room) = spread(&case.input.shape(), case.gap);
         let rows = Rows::scanned(&case.input, case.along, &output);
         let items: Vec<T> = items_of(input, &case);
@@ -189,7 +198,13 @@ fn check_scans<T, U, O>(
             &rows,
             ErasedTarget::Host(&mut target, all),
             &erased,
-            &number.map_or_else(RowsOptions::default, |number| options(number, &rows)),
+            &match asked {
+                Asked::Nothing => RowsOptions::default(),
+                Asked::Any(number) => options(number, &rows),
+                Asked::Batched => {
+                    RowsOptions { rows: Some(RowsStrategy::Batched), ..RowsOptions::default() }
+                }
+            },
         )
         .unwrap_or_else(|error| panic!("{:?} along {:?}: {error}", case.input, case.along));
         assert_rows(
@@ -204,38 +219,51 @@ fn check_scans<T, U, O>(
 #[test]
 fn rows_are_reduced_as_if_alone() {
     let Some(gpu) = testing::gpu() else { return };
-    check_reduce::<f32, f32, _>(&gpu, Sum, Input::Mixed, None, 1);
-    check_reduce::<u32, u32, _>(&gpu, Sum, Input::Full, Some(7), 2);
-    check_reduce::<u8, u64, _>(&gpu, Sum, Input::Full, None, 3);
-    check_reduce::<f16, f16, _>(&gpu, Sum, Input::Mixed, None, 4);
-    check_reduce::<f64, f64, _>(&gpu, Sum, Input::Mixed, Some(0.5), 5);
-    check_reduce::<i16, i16, _>(&gpu, Max, Input::Full, None, 6);
-    check_reduce::<bf16, f32, _>(&gpu, Sum, Input::Mixed, None, 7);
+    at_once(&[
+        &|| check_reduce::<f32, f32, _>(&gpu, Sum, Input::Mixed, None, 1),
+        &|| check_reduce::<u32, u32, _>(&gpu, Sum, Input::Full, Some(7), 2),
+        &|| check_reduce::<u8, u64, _>(&gpu, Sum, Input::Full, None, 3),
+        &|| check_reduce::<f16, f16, _>(&gpu, Sum, Input::Mixed, None, 4),
+        &|| check_reduce::<f64, f64, _>(&gpu, Sum, Input::Mixed, Some(0.5), 5),
+        &|| check_reduce::<i16, i16, _>(&gpu, Max, Input::Full, None, 6),
+        &|| check_reduce::<bf16, f32, _>(&gpu, Sum, Input::Mixed, None, 7),
+    ]);
 }
 
 #[test]
 fn rows_are_reduced_in_order() {
     let Some(gpu) = testing::gpu() else { return };
-    check_reduce::<Pair, Pair, _>(&gpu, Joined, Input::Full, None, 8);
-    check_reduce::<Recurrence, Recurrence, _>(&gpu, Recurs, Input::Mixed, None, 9);
-    check_reduce::<Stretch, Stretch, _>(&gpu, LargestStretch, Input::Full, None, 10);
+    at_once(&[
+        &|| check_reduce::<Pair, Pair, _>(&gpu, Joined, Input::Full, None, 8),
+        &|| check_reduce::<Recurrence, Recurrence, _>(&gpu, Recurs, Input::Mixed, None, 9),
+        &|| check_reduce::<Stretch, Stretch, _>(&gpu, LargestStretch, Input::Full, None, 10),
+    ]);
 }
 
 #[test]
 fn rows_are_scanned_as_if_alone() {
     let Some(gpu) = testing::gpu() else { return };
-    check_scan::<f32, f32, _>(&gpu, &Scan::inclusive(Sum), Input::Mixed, 11);
-    check_scan::<f32, f32, _>(&gpu, &Scan::exclusive(Sum).reverse(), Input::Mixed, 12);
-    check_scan::<u8, u64, _>(&gpu, &Scan::exclusive(Sum), Input::Full, 13);
-    check_scan::<f16, f16, _>(&gpu, &Scan::inclusive(Sum), Input::Mixed, 14);
-    check_scan::<f64, f64, _>(&gpu, &Scan::inclusive(Sum).init(0.25), Input::Mixed, 15);
-    check_scan::<Recurrence, Recurrence, _>(&gpu, &Scan::inclusive(Recurs), Input::Mixed, 16);
-    check_scan::<Pair, Pair, _>(&gpu, &Scan::exclusive(Joined).reverse(), Input::Full, 17);
+    at_once(&[
+        &|| check_scan::<f32, f32, _>(&gpu, &Scan::inclusive(Sum), Input::Mixed, 11),
+        &|| check_scan::<f32, f32, _>(&gpu, &Scan::exclusive(Sum).reverse(), Input::Mixed, 12),
+        &|| check_scan::<u8, u64, _>(&gpu, &Scan::exclusive(Sum), Input::Full, 13),
+        &|| check_scan::<f16, f16, _>(&gpu, &Scan::inclusive(Sum), Input::Mixed, 14),
+        &|| check_scan::<f64, f64, _>(&gpu, &Scan::inclusive(Sum).init(0.25), Input::Mixed, 15),
+        &|| {
+            check_scan::<Recurrence, Recurrence, _>(
+                &gpu,
+                &Scan::inclusive(Recurs),
+                Input::Mixed,
+                16,
+            )
+        },
+        &|| check_scan::<Pair, Pair, _>(&gpu, &Scan::exclusive(Joined).reverse(), Input::Full, 17),
+    ]);
 }
 
 /// Few long rows, which a launch takes together: whole chunks and parts of them, beside one another and apart, begun anywhere.
-fn few_long_rows() -> impl Iterator<Item = (Option<usize>, Case)> {
-    [
+fn few_long_rows() -> impl Iterator<Item = (Asked, Case)> {
+    let chosen = [
         case(&[40, 30_001], &[1]),
         case(&[3, 1 << 17], &[1]),
         strided(&[7, 50_000], &[50_016, 1], 4, &[1]),
@@ -244,25 +272,77 @@ fn few_long_rows() -> impl Iterator<Item = (Option<usize>, Case)> {
         case(&[200, 50_004], &[1]),
         case(&[2, 5_000], &[1]),
         case(&[40, 30_001], &[1]),
-    ]
-    .into_iter()
-    .map(|case| (None, Case { gap: 1, ..case }))
+    ];
+    let asked_for = [case(&[37, 100], &[1]), case(&[5, 3], &[1]), case(&[3, 20_000], &[1])];
+    let chosen = chosen.map(|case| (Asked::Nothing, case));
+    let asked_for = asked_for.map(|case| (Asked::Batched, case));
+    chosen.into_iter().chain(asked_for)
+}
+
+/// Runs checks side by side: nearly every case compiles a kernel.
+fn at_once(checks: &[&(dyn Fn() + Sync)]) {
+    std::thread::scope(|threads| checks.iter().for_each(|check| drop(threads.spawn(check))));
 }
 
 #[test]
 fn few_long_rows_are_scanned_as_if_alone() {
     let Some(gpu) = testing::gpu() else { return };
     let (sums, sums_before) = (Scan::inclusive(Sum), Scan::exclusive(Sum));
-    check_scans::<f32, f32, _>(&gpu, &sums, Input::Mixed, few_long_rows());
-    check_scans::<f32, f32, _>(&gpu, &sums_before.reverse(), Input::Mixed, few_long_rows());
-    check_scans::<u8, u8, _>(&gpu, &Scan::exclusive(Sum), Input::Full, few_long_rows());
-    check_scans::<u8, u8, _>(&gpu, &Scan::inclusive(Sum).reverse(), Input::Full, few_long_rows());
-    check_scans::<u32, u64, _>(&gpu, &Scan::inclusive(Sum).init(9), Input::Full, few_long_rows());
-    check_scans::<f64, f64, _>(&gpu, &Scan::exclusive(Sum), Input::Mixed, few_long_rows());
     let joined = Scan::exclusive(Joined).reverse();
-    check_scans::<Pair, Pair, _>(&gpu, &joined, Input::Full, few_long_rows());
     let recurs = Scan::inclusive(Recurs);
-    check_scans::<Recurrence, Recurrence, _>(&gpu, &recurs, Input::Mixed, few_long_rows());
+    at_once(&[
+        &|| check_scans::<f32, f32, _>(&gpu, &sums, Input::Mixed, few_long_rows()),
+        &|| check_scans::<f32, f32, _>(&gpu, &sums_before.reverse(), Input::Mixed, few_long_rows()),
+        &|| check_scans::<u8, u8, _>(&gpu, &Scan::exclusive(Sum), Input::Full, few_long_rows()),
+        &|| {
+            check_scans::<u8, u8, _>(
+                &gpu,
+                &Scan::inclusive(Sum).reverse(),
+                Input::Full,
+                few_long_rows(),
+            )
+        },
+        &|| {
+            check_scans::<u32, u64, _>(
+                &gpu,
+                &Scan::inclusive(Sum).init(9),
+                Input::Full,
+                few_long_rows(),
+            )
+        },
+        &|| check_scans::<f64, f64, _>(&gpu, &Scan::exclusive(Sum), Input::Mixed, few_long_rows()),
+        &|| check_scans::<Pair, Pair, _>(&gpu, &joined, Input::Full, few_long_rows()),
+        &|| check_scans::<Recurrence, Recurrence, _>(&gpu, &recurs, Input::Mixed, few_long_rows()),
+    ]);
+}
+
+#[test]
+fn what_no_launch_does_is_refused() {
+    let Some(gpu) = testing::gpu() else { return };
+    let items = [1.0f32; 60];
+    let (source, mut found) = (&items[..], items);
+    let options = RowsOptions { rows: Some(RowsStrategy::Batched), ..RowsOptions::default() };
+    let layout = Layout::packed(&[5, 12]).expect("a shape");
+    let [columns, of_rows] = [
+        Rows::scanned(&layout, &[0], &layout),
+        Rows::reduced(&layout, &[1], &Layout::packed(&[5]).expect("a shape")),
+    ];
+    let input = || ErasedSource::Host(&source, 0..60);
+    let mut workspace = Workspace::default();
+    let scan = ErasedScan::of::<f32, f32, f32, Sum>(&Scan::inclusive(Sum), Language::Cuda);
+    let reduce = ErasedReduce::of::<f32, f32, Sum>(&Reduce::new(Sum), Language::Cuda);
+    let mut target = &mut found[..];
+    let to = ErasedTarget::Host(&mut target, 0..60);
+    let scanned = rows::scan(&gpu, &mut workspace, input(), &columns, to, &scan, &options);
+    let mut target = &mut found[..5];
+    let to = ErasedTarget::Host(&mut target, 0..5);
+    let reduced = rows::reduce(&gpu, &mut workspace, input(), &of_rows, to, &reduce, &options);
+    for refused in [scanned, reduced] {
+        assert!(
+            matches!(&refused, Err(Error::StrategyRefused { strategy, .. }) if strategy == "batched"),
+            "{refused:?}"
+        );
+    }
 }
 
 /// Where the first extreme is; a NaN beats every number.
@@ -316,9 +396,11 @@ fn check_position<T: Number + Sample>(gpu: &Arc<Gpu>, extreme: Extreme) {
 #[test]
 fn extremes_are_found_in_each_row() {
     let Some(gpu) = testing::gpu() else { return };
-    check_position::<f32>(&gpu, Extreme::Largest);
-    check_position::<u8>(&gpu, Extreme::Smallest);
-    check_position::<i64>(&gpu, Extreme::Largest);
+    at_once(&[
+        &|| check_position::<f32>(&gpu, Extreme::Largest),
+        &|| check_position::<u8>(&gpu, Extreme::Smallest),
+        &|| check_position::<i64>(&gpu, Extreme::Largest),
+    ]);
 }
 
 #[test]

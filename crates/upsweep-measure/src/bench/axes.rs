@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use bytemuck::cast_slice;
 use upsweep::any::{self, AnyArray, AnyNdViewMut, AnyView, AnyViewMut, Scalar};
-use upsweep::{Device, Dtype, Result};
+use upsweep::{Device, Dtype, Recording, Result};
 
 use super::gpu_job::{bound, shortest_if_slow, slow_words};
 use super::job::{self, Run, measured};
@@ -154,6 +154,21 @@ impl<'a> Axes<'a> {
         any::reduce_axes_into(device, &rows, output, &self.workload.reduction())
     }
 
+    fn bind(
+        &self,
+        device: &Device,
+        items: AnyView<'_>,
+        output: AnyViewMut<'_>,
+    ) -> Result<Recording> {
+        let (shape, axis) = self.shape();
+        let rows = items.shape(shape)?.axis(axis)?;
+        if self.scans() {
+            return any::bind_scan_axes(device, &rows, output.shape(shape)?, &self.workload.scan());
+        }
+        let output = output.shape([self.count])?;
+        any::bind_reduce_axes(device, &rows, output, &self.workload.reduction())
+    }
+
     /// Whether the rows that are compared are those of the reference.
     fn is_right(&self, output: &[u8]) -> bool {
         let size = self.written().size();
@@ -201,10 +216,11 @@ impl<'a> Axes<'a> {
             true => (any::bind_probe_copy(device, &items, &mut output)?, 2 * copied),
             false => (any::bind_probe_read(device, &items)?, copied),
         };
-        let mut measure = || {
+        let job = self.bind(device, items.view(), output.view_mut())?;
+        let measure = || {
             wake(device, self.bytes())?;
             in_turns(2, effort.samples, &mut |which, runs| match which {
-                0 => self.seconds(device, &items, &mut output, runs),
+                0 => seconds(device, &job, runs),
                 _ => seconds(device, &limit, runs),
             })
         };
@@ -238,23 +254,6 @@ impl<'a> Axes<'a> {
             outcome.checked = slow_words(&times, shortest);
         }
         Ok(outcome)
-    }
-
-    /// Seconds of a call by the host's clock, of so many one behind another the mean: no recording holds such calls.
-    fn seconds(
-        &self,
-        device: &Device,
-        items: &AnyArray,
-        output: &mut AnyArray,
-        runs: u32,
-    ) -> Result<Vec<f64>> {
-        device.wait()?;
-        let start = Instant::now();
-        for _ in 0..runs {
-            self.call(device, items.view(), output.view_mut())?;
-        }
-        device.wait()?;
-        Ok(vec![start.elapsed().as_secs_f64() / f64::from(runs)])
     }
 }
 

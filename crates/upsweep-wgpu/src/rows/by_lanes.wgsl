@@ -30,29 +30,22 @@ fn add_lines(folded: ptr<function, Folded>, held: Held, first: u32, line: u32, t
     }
 }
 
-/// The value of a tile, for the team's first member: first lanes that lie in one member in several accesses, then those of members, then
-/// those of one access.
-fn value_of_tile(folded: ptr<function, Folded>, thread: u32) -> Acc {
-    var lanes = *folded;
+/// Folds lanes that lie in one member in several accesses.
+fn fold_accesses(lanes: ptr<function, Folded>) {
     for (var half = LANES / 2u; half >= VECTOR; half /= 2u) { // unrolled
         for (var p = 0u; p < half; p++) { // unrolled
-            lanes[p] = combine(lanes[p], lanes[p + half]);
+            (*lanes)[p] = combine((*lanes)[p], (*lanes)[p + half]);
         }
     }
-    for (var apart = TEAM / 2u; apart >= SUBGROUP; apart /= 2u) {
-        for (var v = 0u; v < VECTOR; v++) { // unrolled
-            lanes[v] = combine(lanes[v], from_thread(lanes[v], thread, thread ^ apart));
-        }
-    }
-    for (var apart = min(TEAM, SUBGROUP) / 2u; apart > 0u; apart /= 2u) {
-        for (var v = 0u; v < VECTOR; v++) { // unrolled
-            lanes[v] = combine(lanes[v], shuffled_xor(lanes[v], apart));
-        }
-    }
+}
+
+/// Lanes of one access.
+fn fold_access(lanes: Folded) -> Acc {
+    var own = lanes;
     for (var half = VECTOR / 2u; half > 0u; half /= 2u) { // unrolled
         for (var p = 0u; p < half; p++) { // unrolled
-            lanes[p] = combine(lanes[p], lanes[p + half]);
+            own[p] = combine(own[p], own[p + half]);
         }
     }
-    return lanes[0];
+    return own[0];
 }

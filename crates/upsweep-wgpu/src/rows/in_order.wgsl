@@ -47,8 +47,18 @@ fn add_lines(folded: ptr<function, Folded>, held: Held, first: u32, line: u32, t
     (*folded).count = count + LINES_HELD;
 }
 
-/// The value of a tile, for the team's first member.
-fn value_of_tile(folded: ptr<function, Folded>, thread: u32) -> Acc {
-    var lines = (*folded).lines;
-    return total(&lines, (*folded).count)[0];
+/// Values that a member is left with: those of all UNITS tiles, which the team's first member writes.
+const LEFT = UNITS;
+
+struct Found { first: u32, writes: bool, values: array<Acc, LEFT> }
+
+/// The values of UNITS tiles.
+fn fold_tiles(tiles: ptr<function, array<Folded, UNITS>>, thread: u32) -> Found {
+    var found: Found;
+    for (var k = 0u; k < UNITS; k++) { // unrolled
+        var lines = (*tiles)[k].lines;
+        found.values[k] = total(&lines, (*tiles)[k].count)[0];
+    }
+    found.writes = thread % TEAM == 0u;
+    return found;
 }

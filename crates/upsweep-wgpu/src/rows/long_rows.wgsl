@@ -24,7 +24,8 @@ fn run_reduce_rows(workgroup: u32, thread: u32) {
         for (var line = 0u; line < LINES; line += LINES_HELD) {
             add_lines(&folded, read_lines(begin, first, line, thread % TEAM), first, line, thread);
         }
-        let value = value_of_tile(&folded, thread);
+        var own = array<Folded, 1>(folded);
+        let value = fold_tiles(&own, thread).values[0];
         if (tile < tiles) {
             push(&of_part, Values(value), count);
             count++;

@@ -33,6 +33,9 @@ const MOST_THREADS_OF_SCAN: u32 = 128;
 /// Words of a thread's values in the memory of its workgroup, at least those of four columns of two words.
 const LEAST_WORDS: u32 = 8;
 
+/// Values that a thread holds in registers while members of a team hand tiles to each other.
+const MOST_LANES_HANDED: u32 = 64;
+
 /// Threads of a workgroup that goes through parts.
 const FOLD_THREADS: u32 = 128;
 
@@ -94,15 +97,20 @@ pub(crate) fn shader(
     };
     let mut constants = constants(rows, is_reversed);
     constants.extend(constants_of(facts, types, shape));
-    constants.push(("LEVELS", levels));
+    constants.extend([("LEVELS", levels), ("ORDERED", u32::from(types.is_ordered()))]);
     let mut parts = read(types, shape.vector).to_vec();
     parts.extend([include_str!("rows.wgsl"), include_str!("tree.wgsl"), cell(types)]);
     parts.push(if shape.parts > 1 { PARTS } else { include_str!("one_part.wgsl") });
     parts.extend(match (shape.way, shape.in_order) {
-        (RowsStrategy::Along, false) => [WORKGROUP, include_str!("by_lanes.wgsl")],
-        (RowsStrategy::Along, true) => [WORKGROUP, include_str!("in_order.wgsl")],
-        (_, false) => [COLUMNS, include_str!("columns_by_lanes.wgsl")],
-        (_, true) => [COLUMNS, include_str!("columns_in_order.wgsl")],
+        (RowsStrategy::Along, false) => {
+            let lanes = shape.units * shape.accesses * shape.vector;
+            let hands_over = shape.team <= facts.subgroup && lanes <= MOST_LANES_HANDED;
+            let tiles = if hands_over { TILES_OF_SUBGROUP } else { TILES_ONE_BY_ONE };
+            [WORKGROUP, include_str!("by_lanes.wgsl"), tiles]
+        }
+        (RowsStrategy::Along, true) => [WORKGROUP, include_str!("in_order.wgsl"), ""],
+        (_, false) => [COLUMNS, include_str!("columns_by_lanes.wgsl"), ""],
+        (_, true) => [COLUMNS, include_str!("columns_in_order.wgsl"), ""],
     });
     parts.extend(match (shape.way, shape.tiles) {
         (RowsStrategy::Along, 0) => [TEAMS, include_str!("short_rows.wgsl")],
@@ -211,6 +219,10 @@ const PARTS: &str = include_str!("parts.wgsl");
 const TEAMS: &str = include_str!("teams.wgsl");
 const SCAN_TEAMS: &str = include_str!("scan_teams.wgsl");
 const COLUMNS: &str = include_str!("columns.wgsl");
+
+/// How a team folds several tiles, each of which has lanes.
+const TILES_OF_SUBGROUP: &str = include_str!("tiles_of_subgroup.wgsl");
+const TILES_ONE_BY_ONE: &str = include_str!("tiles_one_by_one.wgsl");
 
 /// Rows in front of those of a workgroup.
 const FRONT: &str = include_str!("front.wgsl");
@@ -723,6 +735,9 @@ impl BindRows for Gpu {
         output: Slice<'a>,
     ) -> Result<Bound> {
         let Job { types, inputs, init } = job;
+        if rows.count() == 0 || rows.items() == 0 {
+            return Ok(Bound(Recording::of_nothing()));
+        }
         let is_reversed = form.direction == Direction::Reverse;
         let rows = &if is_reversed { rows.clone().from_the_end() } else { rows.clone() };
         let call = Call::new(self, &types, rows, (&inputs, init), (output, types.output))?;

@@ -65,14 +65,6 @@ fn leave_row_totals(thread: u32, held: ptr<function, Held>) {
     workgroupBarrier();
 }
 
-/// The second if `is_second`.
-fn chosen(first: Acc, second: Acc, is_second: bool) -> Acc {
-    if (is_second) {
-        return second;
-    }
-    return first;
-}
-
 /// The total by a tree over `row_totals`, for the subgroup that looks.
 fn total_of_rows() -> Acc {
     var totals: array<Acc, LANE_ROWS>;

@@ -21,3 +21,11 @@ fn from_first(word: u32, thread: u32) -> u32 {
     }
     return workgroupUniformLoad(&word_for_all);
 }
+
+/// The second if `is_second`.
+fn chosen(first: Acc, second: Acc, is_second: bool) -> Acc {
+    if (is_second) {
+        return second;
+    }
+    return first;
+}

@@ -11,9 +11,9 @@ use super::reduce::mean_of;
 use super::segmented::mapped;
 use super::view::{AnyView, AnyViewMut, on_host, on_host_mut};
 use super::{Op, Reduce, Scalar, Scan, unsigned, with_dtype, with_unsigned};
-use crate::erased::Erased;
+use crate::erased::{Erased, RowsCall};
 use crate::nd::axes;
-use crate::{Device, Dtype, Error, Result};
+use crate::{Device, Dtype, Error, Recording, Result};
 
 /// The kernel for rows, and what is done behind it.
 struct RowsKernel {
@@ -189,6 +189,11 @@ fn reduced_into(
     copied_into(home, values.view(), output)
 }
 
+/// The extreme whose position is looked for.
+fn extreme_of(op: Op) -> Extreme {
+    if op == Op::ArgMax { Extreme::Largest } else { Extreme::Smallest }
+}
+
 /// Writes the first position of an extreme in each row.
 fn positions_into(
     device: &Device,
@@ -196,7 +201,7 @@ fn positions_into(
     output: AnyNdViewMut<'_>,
     op: Op,
 ) -> Result<()> {
-    let extreme = if op == Op::ArgMax { Extreme::Largest } else { Extreme::Smallest };
+    let extreme = extreme_of(op);
     let AnyNdView { items, layout } = &rows.array;
     let to_rows = rows.axes.reduced(layout, &output.layout)?;
     let mut output = output.items;
@@ -288,6 +293,93 @@ fn scanned_into(
             gpu.scan_rows(items.erased(), &to_rows, output.erased(), &problem)
         }
     }
+}
+
+/// Binds a reduction of rows to arrays of a GPU, to be run as often as wanted: see [`Along::bind_reduce`](crate::Along::bind_reduce).
+///
+/// # Errors
+/// Those of [`reduce_axes_into`]; [`Error::NoCommands`] on a CPU; [`Error::OperatorElement`] for a mean, and for types of which the host makes
+/// something before or behind the kernel.
+pub fn bind_reduce_axes<'b>(
+    device: &Device,
+    rows: &AnyAlong<'_>,
+    output: impl Into<AnyNdViewMut<'b>>,
+    problem: &Reduce,
+) -> Result<Recording> {
+    bound_reduce(device, rows, output.into(), problem)
+}
+
+fn bound_reduce(
+    device: &Device,
+    rows: &AnyAlong<'_>,
+    output: AnyNdViewMut<'_>,
+    problem: &Reduce,
+) -> Result<Recording> {
+    let (AnyNdView { items, layout }, item) = (&rows.array, rows.dtype());
+    problem.check(item)?;
+    let (found, wanted) = (output.dtype(), problem.result(item));
+    if found != wanted {
+        return Err(Error::WrongDtype { found, wanted });
+    }
+    let to_rows = rows.axes.reduced(layout, &output.layout)?;
+    let home = device.at_home(|| items.home().or_else(|| output.items.home()));
+    let Erased::Gpu(gpu) = home.kind().erased() else {
+        return Err(Error::NoCommands { device: "cpu".to_owned() });
+    };
+    let mut output = output.items;
+    if problem.op.is_position() {
+        let call = RowsCall::Position(item, extreme_of(problem.op));
+        return gpu.bind_rows(&call, items.erased(), &to_rows, output.erased());
+    }
+    let kernel = RowsKernel::new(problem, item, &home)?;
+    if !kernel.gives_results(problem.op) || kernel.kernel.widened_to != item {
+        return Err(Error::OperatorElement { operator: problem.op.name(), dtype: item });
+    }
+    let mut output = output.bits_as(kernel.to);
+    let problem = kernel.code.problem(kernel.kernel.init(problem.init), gpu.language());
+    let (call, items) = (RowsCall::Reduce(&problem), items.bits_as(kernel.kernel.from));
+    gpu.bind_rows(&call, items.erased(), &to_rows, output.erased())
+}
+
+/// Binds a scan of rows to arrays of a GPU, to be run as often as wanted: see [`Along::bind_scan`](crate::Along::bind_scan).
+///
+/// # Errors
+/// Those of [`scan_axes_into`]; [`Error::NoCommands`] on a CPU; [`Error::OperatorElement`] for items that are widened first.
+pub fn bind_scan_axes<'b>(
+    device: &Device,
+    rows: &AnyAlong<'_>,
+    output: impl Into<AnyNdViewMut<'b>>,
+    problem: &Scan,
+) -> Result<Recording> {
+    bound_scan(device, rows, output.into(), problem)
+}
+
+fn bound_scan(
+    device: &Device,
+    rows: &AnyAlong<'_>,
+    output: AnyNdViewMut<'_>,
+    problem: &Scan,
+) -> Result<Recording> {
+    let AnyNdView { items, layout } = &rows.array;
+    let (item, out) = (items.dtype(), output.dtype());
+    problem.check(item, out)?;
+    let to_rows = rows.axes.scanned(layout, &output.layout)?;
+    let home = device.at_home(|| items.home().or_else(|| output.items.home()));
+    let ScanKernel { widened_to: wide, from, to, .. } = ScanKernel::new(problem.op, item, out)?;
+    let missing = || Error::OperatorElement { operator: problem.op.name(), dtype: item };
+    let code =
+        pairs::rows_scan(problem.op, from, to).filter(|_| wide == item).ok_or_else(missing)?;
+    let Erased::Gpu(gpu) = home.kind().erased() else {
+        return Err(Error::NoCommands { device: "cpu".to_owned() });
+    };
+    let mut output = output.items.bits_as(to);
+    let problem = code.problem(problem, gpu.language());
+    gpu.bind_rows(
+        &RowsCall::Scan(&problem),
+        items.bits_as(from).erased(),
+        &to_rows,
+        output.erased(),
+    )
 }
 
 /// The items with the dimensions the other way round, in C order: see [`transpose`](crate::transpose).

@@ -61,7 +61,8 @@ mod within;
 
 pub use array::AnyArray;
 pub use axes::{
-    copy, copy_into, reduce_axes, reduce_axes_into, scan_axes, scan_axes_into, transpose,
+    bind_reduce_axes, bind_scan_axes, copy, copy_into, reduce_axes, reduce_axes_into, scan_axes,
+    scan_axes_into, transpose,
 };
 pub use bind::{
     bind_probe_copy, bind_probe_read, bind_reduce, bind_reduce_up_to, bind_scan, bind_scan_up_to,

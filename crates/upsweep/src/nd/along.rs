@@ -3,11 +3,12 @@
 use upsweep_core::Extreme;
 
 use super::axes::Axes;
-use super::{NdArray, NdItems, NdViewMut};
+use super::{NdArray, NdItems, NdViewMut, rows};
 use crate::backend::Kind;
 use crate::select::room;
 use crate::{
-    Array, Device, Element, Fused, Mean, Number, Operator, Reduce, Result, Scan, Sum, Widen,
+    Array, Device, Element, Fused, Mean, Number, Operator, Recording, Reduce, Result, Scan, Sum,
+    View, Widen,
 };
 
 /// The rows of an array along some of its axes, of [`NdItems::axis`] and [`NdItems::axes`].
@@ -304,6 +305,111 @@ impl<'a, E: Fused<'a, Item: Element>> Along<E> {
         let mut output = NdArray::new(items, self.array.shape())?;
         self.scan_into(device, &mut output, problem)?;
         Ok(output)
+    }
+}
+
+/// Recordings: calls that are bound to arrays in the memory of a GPU, to be begun as often as wanted. Everything that they need is made
+/// here.
+impl<T: Element> Along<View<'_, T>> {
+    /// [`reduce_into`](Along::reduce_into), from an array in a GPU's memory to another.
+    ///
+    /// # Errors
+    /// Those of [`reduce_into`](Along::reduce_into) and of [`ReducePlan::bind`](crate::ReducePlan::bind).
+    ///
+    /// # Examples
+    /// ```
+    /// use upsweep::{Array, Device, Reduce, Result, Sum};
+    ///
+    /// /// The sums of the columns of tables with three columns, one after another.
+    /// fn sums_of_columns(device: &Device, tables: &[[f32; 12]]) -> Result<Vec<Vec<f32>>> {
+    ///     let mut table = Array::filled(device, 12, 0.0f32)?;
+    ///     let mut sums = Array::filled(device, 3, 0.0f32)?;
+    ///     let columns = table.view().shape([4, 3])?.axis(0)?;
+    ///     let output = sums.view_mut().shape([3])?;
+    ///     let recording = columns.bind_reduce(device, output, &Reduce::new(Sum))?;
+    ///     let mut all = Vec::new();
+    ///     for own in tables {
+    ///         table.copy_from_slice(own)?;
+    ///         recording.submit()?;
+    ///         all.push(sums.to_vec()?);
+    ///     }
+    ///     Ok(all)
+    /// }
+    /// # // A CPU has no recordings.
+    /// # assert!(sums_of_columns(&Device::cpu(), &[]).is_err());
+    /// ```
+    pub fn bind_reduce<'b, U, O>(
+        &self,
+        device: &Device,
+        output: impl Into<NdViewMut<'b, U>>,
+        problem: &Reduce<U::Acc, O>,
+    ) -> Result<Recording>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let NdViewMut { items, layout } = output.into();
+        let to_rows = self.axes.reduced(&self.array.layout, &layout)?;
+        rows::bind_reduce(device, self.array.items, &to_rows, items, problem)
+    }
+
+    /// [`scan_into`](Along::scan_into), likewise.
+    ///
+    /// # Errors
+    /// Those of [`scan_into`](Along::scan_into) and of [`ReducePlan::bind`](crate::ReducePlan::bind).
+    pub fn bind_scan<'b, U, O>(
+        &self,
+        device: &Device,
+        output: impl Into<NdViewMut<'b, U>>,
+        problem: &Scan<U::Acc, O>,
+    ) -> Result<Recording>
+    where
+        T: Widen<U::Acc>,
+        U: Element,
+        O: Operator<U::Acc>,
+    {
+        let NdViewMut { items, layout } = output.into();
+        let to_rows = self.axes.scanned(&self.array.layout, &layout)?;
+        rows::bind_scan(device, self.array.items, &to_rows, items, problem)
+    }
+}
+
+/// Likewise, of numbers.
+impl<T: Number> Along<View<'_, T>> {
+    /// [`argmin_into`](Along::argmin_into), from an array in a GPU's memory to another.
+    ///
+    /// # Errors
+    /// Those of [`argmin_into`](Along::argmin_into) and of [`ReducePlan::bind`](crate::ReducePlan::bind).
+    pub fn bind_argmin<'b>(
+        &self,
+        device: &Device,
+        output: impl Into<NdViewMut<'b, u64>>,
+    ) -> Result<Recording> {
+        self.bind_positions(device, output.into(), Extreme::Smallest)
+    }
+
+    /// [`argmax_into`](Along::argmax_into), likewise.
+    ///
+    /// # Errors
+    /// As [`bind_argmin`](Along::bind_argmin).
+    pub fn bind_argmax<'b>(
+        &self,
+        device: &Device,
+        output: impl Into<NdViewMut<'b, u64>>,
+    ) -> Result<Recording> {
+        self.bind_positions(device, output.into(), Extreme::Largest)
+    }
+
+    fn bind_positions(
+        &self,
+        device: &Device,
+        output: NdViewMut<'_, u64>,
+        extreme: Extreme,
+    ) -> Result<Recording> {
+        let NdViewMut { items, layout } = output;
+        let to_rows = self.axes.reduced(&self.array.layout, &layout)?;
+        rows::bind_position(device, self.array.items, &to_rows, items, extreme)
     }
 }
 

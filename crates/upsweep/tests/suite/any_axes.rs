@@ -303,3 +303,50 @@ fn operators_and_types_that_do_not_fit_are_refused() {
         Err(Error::Accumulator { item: Dtype::F32, acc: Dtype::U8, .. })
     ));
 }
+
+#[test]
+fn recordings_and_what_cannot_be_bound() {
+    let (ones, mut sums) = ([1.0f32; 12], [0.0f32; 3]);
+    let rows = AnyView::from(&ones).shape([3, 4]).and_then(|all| all.axis(1)).expect("rows");
+    for_each_device_of(Selection::Representative, |device| {
+        let of = &device.device;
+        let to = AnyViewMut::from(&mut sums).shape([3]).expect("a shape");
+        let bound = any::bind_reduce_axes(of, &rows, to, &Reduce::new(Op::Sum));
+        let is_refused = matches!(bound, Err(Error::NoCommands { .. } | Error::WrongDevice { .. }));
+        assert!(is_refused, "{device}: {bound:?}");
+        if !device.is_gpu() {
+            return;
+        }
+        let mut found = Vec::new();
+        let resident = Array::from_slice(of, &ones).expect("memory");
+        let of_array = AnyView::from(&resident).shape([3, 4]).expect("a shape");
+        let rows = of_array.axis(1).expect("an axis");
+        for op in [Op::Sum, Op::ArgMin] {
+            let problem = Reduce::new(op);
+            let mut room = if op == Op::Sum {
+                AnyArray::from(Array::filled(of, 3, 7.0f32).expect("memory"))
+            } else {
+                AnyArray::from(Array::filled(of, 3, 7u64).expect("memory"))
+            };
+            let to = room.view_mut().shape([3]).expect("a shape");
+            let bound = any::bind_reduce_axes(of, &rows, to, &problem).expect("a reduction");
+            bound.submit().expect("a run");
+            let wanted = any::reduce_axes(of, &rows, &problem).expect("values");
+            found.push(
+                room.to_bytes().expect("values") == wanted.into_array().to_bytes().expect("values"),
+            );
+        }
+        let mut room = Array::filled(of, 12, 7.0f32).expect("memory");
+        let to = AnyViewMut::from(&mut room).shape([3, 4]).expect("a shape");
+        let scan = Scan::inclusive(Op::Max);
+        any::bind_scan_axes(of, &rows, to, &scan).and_then(|own| own.submit()).expect("a scan");
+        let wanted = any::scan_axes(of, &rows, Dtype::F32, &scan).expect("prefixes");
+        found.push(room.to_vec().expect("prefixes") == items::<f32>(wanted));
+        assert_eq!(found, [true; 3], "{device}");
+        // The host makes means.
+        let mut room = Array::filled(of, 3, 0.0f32).expect("memory");
+        let to = AnyViewMut::from(&mut room).shape([3]).expect("a shape");
+        let bound = any::bind_reduce_axes(of, &rows, to, &Reduce::new(Op::Mean));
+        assert!(matches!(bound, Err(Error::OperatorElement { .. })), "{device}: {bound:?}");
+    });
+}

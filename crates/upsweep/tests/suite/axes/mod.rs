@@ -7,6 +7,7 @@ mod copies;
 mod fused;
 mod mistakes;
 mod positions;
+mod recordings;
 
 use upsweep::{Array, Device, Element, Error, Kind, NdView, View};
 use upsweep_testing::{Selection, TestDevice, for_each_device_of};
