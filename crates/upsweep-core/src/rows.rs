@@ -299,6 +299,17 @@ impl Rows {
         self.along.iter().map(|axis| axis.len).product()
     }
 
+    /// The last places in the input and in the output that belong to rows, if these have items.
+    pub fn last_places(&self) -> [usize; 2] {
+        let mut last = self.start;
+        for axis in self.across.iter().chain(&self.along) {
+            for (place, stride) in last.iter_mut().zip([axis.input, axis.output]) {
+                *place += axis.len.saturating_sub(1) * stride.max(0) as usize;
+            }
+        }
+        last
+    }
+
     /// Whether each row has one place of the output, and not each of its items.
     pub fn reduces(&self) -> bool {
         self.along.iter().all(|axis| axis.output == 0)

@@ -77,7 +77,7 @@ pub use primitives::{
     SelectOutputs,
 };
 pub use refused::show_refused;
-pub use rows_shape::{RowsFacts, RowsShape};
+pub use rows_shape::{RowsFacts, RowsShape, is_long};
 pub use select::Selecting;
 pub use syntax::Syntax;
 pub use typed::{Calls, Results};

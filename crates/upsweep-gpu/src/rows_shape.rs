@@ -69,7 +69,7 @@ pub struct RowsShape {
     pub parts: u64,
     /// Workgroups of the first launch.
     pub workgroups: u64,
-    /// Whether numbers of rows, items and parts take more than 32 bits.
+    /// Whether numbers of rows, items and parts, or places in the input or the output, take more than 32 bits.
     pub is_long: bool,
     /// Whether neighbours are folded first, and not lanes: for operators that do not commute, and totals of scans.
     pub in_order: bool,
@@ -193,6 +193,14 @@ impl RowsShape {
     }
 }
 
+/// Whether numbers of rows and items, or places in the input or the output, take more than 32 bits: the last, and those behind it that threads
+/// count to without reading them.
+pub fn is_long(rows: &Rows) -> bool {
+    let [input, output] = rows.last_places();
+    let most = u64::from(u32::MAX) - (1 << 16);
+    [rows.count(), rows.items(), input, output].iter().any(|&n| n as u64 > most)
+}
+
 struct Sizes<'a> {
     rows: &'a Rows,
     /// Bytes of an item, and words of a value.
@@ -211,7 +219,7 @@ struct Sizes<'a> {
 
 impl<'a> Sizes<'a> {
     fn new<S: Syntax>(types: &Types<S>, rows: &'a Rows, facts: RowsFacts, in_order: bool) -> Self {
-        let is_long = [rows.count(), rows.items()].iter().any(|&n| u32::try_from(n).is_err());
+        let is_long = is_long(rows);
         let (size, words) = (types.item.size() as u64, types.words());
         let most_words = MOST_WORDS_OF_ACCESS;
         let bytes_held = if words == 1 { BYTES_HELD } else { BYTES_HELD / 2 };

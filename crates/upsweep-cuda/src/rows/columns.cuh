@@ -52,7 +52,7 @@ __forceinline__ void fold_lines(const Access (&held)[LINES], u64 item, u32 apart
 }
 
 /// What a slice has of its columns in the tile whose first item is number `first`.
-__forceinline__ void fold_slice(const Rows& rows, i64 begin, u64 first, u32 slice, bool is_there, Acc (&value)[ACCESS_ITEMS]) {
+__forceinline__ void fold_slice(const Rows& rows, Place begin, u64 first, u32 slice, bool is_there, Acc (&value)[ACCESS_ITEMS]) {
     Tree<LOG_LANES + 1, ACCESS_ITEMS> lanes;
     lanes.clear();
 #pragma unroll 1
@@ -108,12 +108,12 @@ __forceinline__ void fold_slices(Acc (&value)[ACCESS_ITEMS], u32 side, u32 slice
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) reduce_columns(const Rows rows) {
     take_given(rows.inputs);
     const u32 side = threadIdx.x % TEAM, slice = threadIdx.x / TEAM;
-    const u64 columns = rows.across[ACROSS - 1].len, blocks = (columns + COLUMNS - 1) / COLUMNS;
-    const u64 outer = rows.count / columns, number = blockIdx.x / blocks;
-    const Index part = Index(number / outer), front = Index(number % outer);
-    const u64 column = blockIdx.x % blocks * COLUMNS + side * ACCESS_ITEMS;
+    const Index columns = Index(rows.across[ACROSS - 1].len), blocks = (columns + COLUMNS - 1) / COLUMNS;
+    const Index outer = Index(rows.count) / columns, number = blockIdx.x / blocks;
+    const Index part = number / outer, front = number % outer;
+    const Index column = blockIdx.x % blocks * COLUMNS + side * ACCESS_ITEMS;
     const bool is_there = column < columns;
-    const i64 begin = i64(rows.first_in) + distance<ACROSS - 1, false>(rows.across, front) + i64(column) * rows.across[ACROSS - 1].input;
+    const Place begin = Place(rows.first_in) + distance<ACROSS - 1, false>(rows.across, front) + column * Place(rows.across[ACROSS - 1].input);
     Tree<LEVELS, ACCESS_ITEMS> tiles;
     tiles.clear();
     Acc value[ACCESS_ITEMS];
@@ -132,7 +132,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
         tiles.total(count, value);
 #pragma unroll
         for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
-            leave_part(rows, Index(front * columns + column + v), part, value[v]);
+            leave_part(rows, front * columns + column + v, part, value[v]);
         }
     }
 }

@@ -11,14 +11,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) copy_items(const Rows rows
     for (u32 k = 0; k < COPIED; ++k) {
         const u64 number = first + k * THREADS;
         if (number < accesses) {
-            held[k] = fetch_at(rows, i64(rows.first_in) + distance<ACROSS, false>(rows.across, Index(number * ACCESS_ITEMS)));
+            held[k] = fetch_at(rows, Place(rows.first_in) + distance<ACROSS, false>(rows.across, Index(number * ACCESS_ITEMS)));
         }
     }
 #pragma unroll
     for (u32 k = 0; k < COPIED; ++k) {
         const u64 number = first + k * THREADS;
         if (number < accesses) {
-            const i64 at = i64(rows.first_out) + distance<ACROSS, true>(rows.across, Index(number * ACCESS_ITEMS));
+            const Place at = Place(rows.first_out) + distance<ACROSS, true>(rows.across, Index(number * ACCESS_ITEMS));
             *(Access*)(rows.output + at) = held[k];
         }
     }

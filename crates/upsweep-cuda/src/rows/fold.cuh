@@ -36,6 +36,6 @@ extern "C" __global__ void __launch_bounds__(FOLD_THREADS) fill_rows(const Rows 
     const u64 row = u64(blockIdx.x) * FOLD_THREADS + threadIdx.x;
     if (row < rows.count) {
         const Acc value = rows.has_init ? init(rows.init) : value_of_nothing();
-        rows.output[i64(rows.first_out) + distance<ACROSS, true>(rows.across, Index(row))] = cell_of(value);
+        rows.output[Place(rows.first_out) + distance<ACROSS, true>(rows.across, Index(row))] = cell_of(value);
     }
 }

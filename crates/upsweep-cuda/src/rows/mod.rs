@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use upsweep_core::summation::TILES;
 use upsweep_core::{Bounds, Direction, Result, RowAxis, Rows, RowsStrategy};
-use upsweep_gpu::{BindRows, Copying, Form, Init, Op, RowsFacts, RowsShape};
+use upsweep_gpu::{BindRows, Copying, Form, Init, Op, RowsFacts, RowsShape, is_long};
 
 use crate::backend::{Inputs, Job, Workspace};
 use crate::device::Gpu;
@@ -433,7 +433,7 @@ pub(crate) fn copy_shader(types: &Types, copying: &Copying) -> Shader {
         ("THREADS", u64::from(THREADS)),
         ("SUMS_WORDS", 0),
         ("REVERSE", 0),
-        ("LONG", u64::from(u32::try_from(rows.count()).is_err())),
+        ("LONG", u64::from(is_long(rows))),
         ("ACROSS", rows.across.len() as u64),
         ("ALONG", 0),
     ];

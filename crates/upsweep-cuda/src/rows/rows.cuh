@@ -29,6 +29,8 @@ template <bool IS_LONG> struct IndexOf { using Type = u32; };
 template <> struct IndexOf<true> { using Type = u64; };
 /// The number of a row, an item or a part.
 using Index = IndexOf<LONG != 0>::Type;
+/// A place in the input or the output, or how far two of them are apart, counted modulo 2^32 or 2^64, so that strides may be negative.
+using Place = Index;
 
 /// Two values, the earlier one first; a scan from the end meets the later one first.
 inline Acc then(const Acc& earlier, const Acc& later) { return REVERSE ? combine(later, earlier) : combine(earlier, later); }
@@ -37,24 +39,24 @@ inline Acc then(const Acc& earlier, const Acc& later) { return REVERSE ? combine
 constexpr u32 TILE_LANES = 128, TILE_LINES = 16, TILE_ITEMS = TILE_LANES * TILE_LINES;
 
 /// How far place `number` is from the first, the last of `AXES` axes counting fastest.
-template <u32 AXES, bool OUTPUT> inline i64 distance(const RowAxis* axes, Index number) {
-    i64 at = 0;
+template <u32 AXES, bool OUTPUT> inline Place distance(const RowAxis* axes, Index number) {
+    Place at = 0;
     if constexpr (AXES > 1) {
 #pragma unroll
         for (u32 k = AXES - 1; k > 0; --k) {
             const Index len = Index(axes[k].len), place = number % len;
             number /= len;
-            at += i64(place) * (OUTPUT ? axes[k].output : axes[k].input);
+            at += place * Place(OUTPUT ? axes[k].output : axes[k].input);
         }
     }
-    return AXES == 0 ? 0 : at + i64(number) * (OUTPUT ? axes[0].output : axes[0].input);
+    return AXES == 0 ? 0 : at + number * Place(OUTPUT ? axes[0].output : axes[0].input);
 }
 
 /// Where an item of a row is, counted from its first.
-inline i64 item_at(const Rows& rows, Index item) { return distance<ALONG, false>(rows.along, item); }
+inline Place item_at(const Rows& rows, Index item) { return distance<ALONG, false>(rows.along, item); }
 
 /// The accesses at this item of the input.
-inline Access fetch_at(const Rows& rows, i64 at_item) { return fetch_once(at(rows.inputs, u64(at_item)), 0, 0); }
+inline Access fetch_at(const Rows& rows, Place at_item) { return fetch_once(at(rows.inputs, u64(at_item)), 0, 0); }
 
 /// Leaves what a row has in this part of it.
 inline void leave_part(const Rows& rows, Index row, Index part, const Acc& value) {
@@ -62,7 +64,7 @@ inline void leave_part(const Rows& rows, Index row, Index part, const Acc& value
         rows.parts_behind[u64(part) * rows.count + row] = words_of(value);
         return;
     }
-    rows.output[i64(rows.first_out) + distance<ACROSS, true>(rows.across, row)] =
+    rows.output[Place(rows.first_out) + distance<ACROSS, true>(rows.across, row)] =
         cell_of(rows.has_init ? combine(init(rows.init), value) : value);
 }
 

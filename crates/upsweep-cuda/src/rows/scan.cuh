@@ -74,7 +74,7 @@ inline Stored stored_prefix(const Rows& rows, const Acc& prefix, u64 item) {
 }
 
 /// Where an item of a row goes, counted from the first of the row.
-inline i64 output_at(const Rows& rows, Index item) { return distance<ALONG, true>(rows.along, item); }
+inline Place output_at(const Rows& rows, Index item) { return distance<ALONG, true>(rows.along, item); }
 
 /// What comes into each window of each row, behind the first: a thread for each row.
 extern "C" __global__ void __launch_bounds__(THREADS) into_windows(const Rows rows) {

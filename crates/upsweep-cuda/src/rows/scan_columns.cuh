@@ -7,7 +7,7 @@ constexpr u32 BATCH = ACCESS_ITEMS >= 4 ? 2 : 4;
 constexpr u32 COLUMNS = THREADS * ACCESS_ITEMS;
 
 /// Writes an item of all columns.
-__forceinline__ void write_items(const Rows& rows, i64 at, i64 apart, const Stored (&items)[ACCESS_ITEMS]) {
+__forceinline__ void write_items(const Rows& rows, Place at, Place apart, const Stored (&items)[ACCESS_ITEMS]) {
     if constexpr (OUT_ACCESS_ITEMS == ACCESS_ITEMS) {
         OutItems all;
 #pragma unroll
@@ -18,7 +18,7 @@ __forceinline__ void write_items(const Rows& rows, i64 at, i64 apart, const Stor
     } else {
 #pragma unroll
         for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
-            rows.output[at + i64(v) * apart] = pack_one(items[v]);
+            rows.output[at + v * apart] = pack_one(items[v]);
         }
     }
 }
@@ -26,15 +26,15 @@ __forceinline__ void write_items(const Rows& rows, i64 at, i64 apart, const Stor
 extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESSOR) scan_columns(const Rows rows) {
     take_given(rows.inputs);
     const RowAxis& across = rows.across[ACROSS - 1];
-    const u64 blocks = (across.len + COLUMNS - 1) / COLUMNS, outer = rows.count / across.len;
-    const u64 number = blockIdx.x / blocks, column = blockIdx.x % blocks * COLUMNS + threadIdx.x * ACCESS_ITEMS;
-    const Index part = Index(number / outer), front = Index(number % outer);
-    if (column >= across.len) {
+    const Index columns = Index(across.len), blocks = (columns + COLUMNS - 1) / COLUMNS, outer = Index(rows.count) / columns;
+    const Index number = blockIdx.x / blocks, column = blockIdx.x % blocks * COLUMNS + threadIdx.x * ACCESS_ITEMS;
+    const Index part = number / outer, front = number % outer;
+    if (column >= columns) {
         return;
     }
-    const Index row = Index(front * across.len + column);
-    const i64 from = i64(rows.first_in) + distance<ACROSS - 1, false>(rows.across, front) + i64(column) * rows.across[ACROSS - 1].input;
-    const i64 to = i64(rows.first_out) + distance<ACROSS - 1, true>(rows.across, front) + i64(column) * across.output;
+    const Index row = front * columns + column;
+    const Place from = Place(rows.first_in) + distance<ACROSS - 1, false>(rows.across, front) + column * Place(rows.across[ACROSS - 1].input);
+    const Place to = Place(rows.first_out) + distance<ACROSS - 1, true>(rows.across, front) + column * Place(across.output);
     const Index items = Index(rows.items);
     Tree<6, ACCESS_ITEMS> tiles;
     Acc into_window[ACCESS_ITEMS];
@@ -91,7 +91,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, WORKGROUPS_OF_MULTIPROCESS
                             for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
                                 prefixes[v] = stored_prefix(rows, prefix(at[v], k, into[v]), own);
                             }
-                            write_items(rows, to + output_at(rows, own), across.output, prefixes);
+                            write_items(rows, to + output_at(rows, own), Place(across.output), prefixes);
                         }
                     }
                     groups.push(total, batch + g);

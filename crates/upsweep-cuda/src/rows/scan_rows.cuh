@@ -9,7 +9,7 @@ static_assert(ACCESSES * ACCESS_ITEMS == GROUP, "a member has a group of each li
 inline u32 place_of(u32 line, u32 a, u32 member) { return line * LINE + member * GROUP + a * ACCESS_ITEMS; }
 
 /// Writes the prefixes of a group, the first of which is that of item number `item`.
-__forceinline__ void write_group(const Rows& rows, i64 begin, Index item, const Acc (&at)[GROUP], const Acc& into) {
+__forceinline__ void write_group(const Rows& rows, Place begin, Index item, const Acc (&at)[GROUP], const Acc& into) {
 #pragma unroll
     for (u32 k = 0; k < GROUP; k += OUT_ACCESS_ITEMS) {
         OutItems items;
@@ -18,7 +18,7 @@ __forceinline__ void write_group(const Rows& rows, i64 begin, Index item, const 
             items.at[v] = stored_prefix(rows, prefix(at, k + v, into), u64(item) + k + v);
         }
         if (item + k < rows.items) {
-            *(OutAccess*)(rows.output + begin + output_at(rows, item + k)) = pack(items);
+            *(OutAccess*)(rows.output + (begin + output_at(rows, item + k))) = pack(items);
         }
     }
 }
@@ -46,7 +46,7 @@ __forceinline__ Acc scan_line(const Acc& group, const Acc& into_line, u32 member
 }
 
 /// Reads lines of a tile from `line` on; its first item is number `first` of the row, which has so many and lies at `from`.
-__forceinline__ void read_lines(const Rows& rows, i64 from, Index items, Index first, u32 line, u32 member,
+__forceinline__ void read_lines(const Rows& rows, Place from, Index items, Index first, u32 line, u32 member,
                                 Access (&held)[LINES_HELD][ACCESSES]) {
 #pragma unroll
     for (u32 l = 0; l < LINES_HELD; ++l) {
@@ -71,7 +71,7 @@ __forceinline__ void short_rows(const Rows& rows, u32 member, u32 lane) {
 #pragma unroll
     for (u32 k = 0; k < UNITS; ++k) {
         const u64 row = first + k * TEAMS_OF_WARP;
-        const i64 from = i64(rows.first_in) + distance<ACROSS, false>(rows.across, Index(row));
+        const Place from = Place(rows.first_in) + distance<ACROSS, false>(rows.across, Index(row));
         read_lines(rows, from, items_of(row), 0, 0, member, held[k]);
     }
 #pragma unroll
@@ -82,7 +82,7 @@ __forceinline__ void short_rows(const Rows& rows, u32 member, u32 lane) {
         take_group(held[k][0], item, items_of(row), at);
         const Acc into = scan_line(at[GROUP - 1], into_row(rows), member, lane, total);
         if (item < items_of(row)) {
-            const i64 to = i64(rows.first_out) + distance<ACROSS, true>(rows.across, Index(row));
+            const Place to = Place(rows.first_out) + distance<ACROSS, true>(rows.across, Index(row));
             write_group(rows, to, item, at, into);
         }
     }
@@ -93,8 +93,8 @@ __forceinline__ void part_of_row(const Rows& rows, u32 member, u32 lane) {
     const u64 unit = u64(blockIdx.x) * TEAMS + threadIdx.x / TEAM;
     const bool is_unit = unit < rows.count * rows.parts;
     const Index part = is_unit ? Index(unit / rows.count) : 0, row = is_unit ? Index(unit % rows.count) : 0;
-    const i64 from = i64(rows.first_in) + distance<ACROSS, false>(rows.across, row);
-    const i64 to = i64(rows.first_out) + distance<ACROSS, true>(rows.across, row);
+    const Place from = Place(rows.first_in) + distance<ACROSS, false>(rows.across, row);
+    const Place to = Place(rows.first_out) + distance<ACROSS, true>(rows.across, row);
     const Index items = is_unit ? Index(rows.items) : 0;
     Tree<6, 1> tiles;
     Acc into_window[1];

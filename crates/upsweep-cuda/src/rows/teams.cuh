@@ -9,7 +9,7 @@ constexpr u32 TEAMS = THREADS / TEAM;
 static_assert(!IS_SHORT || LINES_HELD == LINES, "rows of one tile are read at once");
 
 /// Reads lines of a tile from `line` on. Its first item is number `first` of the row, which has so many and lies at `begin`.
-__forceinline__ void read_lines(const Rows& rows, i64 begin, Index items, Index first, u32 line, u32 member,
+__forceinline__ void read_lines(const Rows& rows, Place begin, Index items, Index first, u32 line, u32 member,
                                 Access (&held)[LINES_HELD][ACCESSES]) {
 #pragma unroll
     for (u32 l = 0; l < LINES_HELD; ++l) {
@@ -24,8 +24,8 @@ __forceinline__ void read_lines(const Rows& rows, i64 begin, Index items, Index 
 }
 
 /// Where a row begins.
-inline i64 begin_of(const Rows& rows, Index row) {
-    return i64(rows.first_in) + distance<ACROSS, false>(rows.across, row);
+inline Place begin_of(const Rows& rows, Index row) {
+    return Place(rows.first_in) + distance<ACROSS, false>(rows.across, row);
 }
 
 /// The values of UNITS rows of one tile each: neighbouring teams of a warp have neighbouring rows.
@@ -65,7 +65,7 @@ __forceinline__ void part_of_row(const Rows& rows, u32 team, u32 member) {
     const u64 unit = u64(blockIdx.x) * TEAMS + team;
     const bool is_unit = unit < rows.count * rows.parts_left;
     const Index part = Index(unit / rows.count), row = Index(unit % rows.count);
-    const i64 begin = begin_of(rows, row);
+    const Place begin = begin_of(rows, row);
     Tree<LEVELS, 1> tiles;
     tiles.clear();
     u32 count = 0;

@@ -16,25 +16,25 @@ static_assert(EARLIER % DEEP == 0, "the rows in front of a square are read as th
 inline u32 side_of(u64 begin, u64 len) { return u32(min(len - begin, u64(SIDE))); }
 
 /// How many items in front of item `y` of an axis of the output a square begins, or the one before ends. That item lies at `place`.
-inline u32 items_earlier(const Rows& rows, const RowAxis& down, i64 place, u64 y) {
+inline u32 items_earlier(const Rows& rows, const RowAxis& down, Place place, Index y) {
     const u64 address = u64(rows.output + place);
-    return y == 0 || y == down.len || down.output != 1 ? 0 : u32(address / sizeof(InMemory) % EARLIER);
+    return y == 0 || y == Index(down.len) || down.output != 1 ? 0 : u32(address / sizeof(InMemory) % EARLIER);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) transpose(const Rows rows) {
     __shared__ InMemory square[EARLIER + SIDE][SIDE + 1];
     const RowAxis &across = rows.across[ACROSS - 2], &down = rows.across[ACROSS - 1];
     const u32 squares_across = u32((across.len + SIDE - 1) / SIDE), squares_down = u32((down.len + SIDE - 1) / SIDE);
-    const u64 x = u64(blockIdx.x % squares_across) * SIDE;
+    const Index x = Index(blockIdx.x % squares_across) * SIDE;
     const u32 others = blockIdx.x / squares_across;
-    const u64 y = u64(others % squares_down) * SIDE;
+    const Index y = Index(others % squares_down) * SIDE;
     const Index front = Index(others / squares_down);
     const u32 wide = side_of(x, across.len), deep = side_of(y, down.len);
     const u32 lane = threadIdx.x % WIDE, first = threadIdx.x / WIDE;
     // Places are counted from one to the next, without multiplications.
-    i64 from = i64(rows.first_in) + distance<ACROSS - 2, false>(rows.across, front);
-    from += i64(x + lane) * across.input + (i64(y + first) - i64(EARLIER)) * down.input;
-    const i64 to_right = WIDE * across.input, downwards = DEEP * down.input;
+    Place from = Place(rows.first_in) + distance<ACROSS - 2, false>(rows.across, front);
+    from += Place(x + lane) * Place(across.input) + (Place(y + first) - EARLIER) * Place(down.input);
+    const Place to_right = WIDE * Place(across.input), downwards = DEEP * Place(down.input);
     InMemory held[(EARLIER + SIDE) / DEEP][SIDE / WIDE];
 #pragma unroll
     for (u32 v = 0; v < (EARLIER + SIDE) / DEEP; ++v) {
@@ -55,15 +55,16 @@ extern "C" __global__ void __launch_bounds__(THREADS) transpose(const Rows rows)
         }
     }
     __syncthreads();
-    i64 to = i64(rows.first_out) + distance<ACROSS - 2, true>(rows.across, front);
-    to += i64(x + first) * across.output + i64(y) * down.output;
-    const i64 to_lane = lane * down.output, further = WIDE * down.output, behind = deep * down.output, below = DEEP * across.output;
+    Place to = Place(rows.first_out) + distance<ACROSS - 2, true>(rows.across, front);
+    const Place one_down = Place(down.output), below = DEEP * Place(across.output);
+    const Place to_lane = lane * one_down, further = WIDE * one_down, behind = deep * one_down;
+    to += Place(x + first) * Place(across.output) + Place(y) * one_down;
 #pragma unroll
     for (u32 u = 0; u < SIDE / DEEP; ++u) {
         const u32 earlier = items_earlier(rows, down, to, y);
         const u32 begin = EARLIER - earlier, end = EARLIER + deep - items_earlier(rows, down, to + behind, y + deep);
         // Items are neighbours where there are some earlier.
-        i64 place = to + to_lane - earlier;
+        Place place = to + to_lane - earlier;
 #pragma unroll
         for (u32 v = 0; v < (EARLIER + SIDE + WIDE - 1) / WIDE; ++v) {
             const u32 at = begin + v * WIDE + lane;
