@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use upsweep::{CpuOptions, Device, Limits};
@@ -75,12 +76,78 @@ pub(crate) fn cuda(number: usize) -> PyResult<Device> {
     open(&format!("cuda:{number}"))
 }
 
-/// The stream of a GPU of CUDA's that calls run in, as DLPack numbers it.
-pub(crate) fn cuda_stream(number: usize) -> PyResult<usize> {
-    let device = cuda(number)?;
-    let stream = device.cuda_stream().map_or(0, |stream| stream.cu_stream().addr());
-    // 1 is the default stream, whose address is null.
-    Ok(stream.max(1))
+/// A stream of a GPU of CUDA's by its handle, of which 0 is the default stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stream {
+    pub(crate) number: usize,
+    pub(crate) handle: usize,
+}
+
+/// Streams of others that devices work in at most. Programs have few.
+const MOST_STREAMS: usize = 32;
+
+impl Stream {
+    /// The one that calls run in if no library of arrays has one.
+    pub(crate) fn own(number: usize) -> PyResult<Self> {
+        let device = cuda(number)?;
+        let handle = device.cuda_stream().map_or(0, |stream| stream.cu_stream().addr());
+        Ok(Self { number, handle })
+    }
+
+    /// The stream of an object with `__cuda_stream__`, which gives a version and the handle.
+    pub(crate) fn of_object(object: &Bound<'_, PyAny>, number: usize) -> PyResult<Self> {
+        let (version, handle): (u32, usize) =
+            object.call_method0(intern!(object.py(), "__cuda_stream__"))?.extract()?;
+        if version != 0 {
+            let text = format!(
+                "__cuda_stream__ of version {version} is none that is known here, which is 0"
+            );
+            return Err(PyValueError::new_err(text));
+        }
+        Ok(Self { number, handle })
+    }
+
+    /// As DLPack numbers it: 1 is the default stream.
+    pub(crate) fn in_dlpack(self) -> usize {
+        self.handle.max(1)
+    }
+
+    /// The device whose calls run in it. Each is made once, with the kernels that calls have loaded.
+    pub(crate) fn device(self) -> PyResult<Device> {
+        static MADE: Mutex<Vec<(Stream, Device)>> = Mutex::new(Vec::new());
+        let whole = cuda(self.number)?;
+        let Some(own) = whole.cuda_stream().filter(|own| own.cu_stream().addr() != self.handle)
+        else {
+            return Ok(whole);
+        };
+        let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, device)) = made.iter().find(|(stream, _)| *stream == self) {
+            return Ok(device.clone());
+        }
+        let handle = core::ptr::with_exposed_provenance_mut(self.handle);
+        // SAFETY: whose stream it is says that it is one of this context. A call begins nothing in it later than that owner's own calls; what is
+        // left to do when the device is dropped is freed memory, in streams that are there.
+        let stream = unsafe { own.context().wrap_borrowed_stream(handle) };
+        let device = Device::from_cuda_stream(stream).map_err(raise)?;
+        if made.len() == MOST_STREAMS {
+            made.remove(0);
+        }
+        made.push((self, device.clone()));
+        Ok(device)
+    }
+
+    /// Makes what is begun in it from now on follow what was begun in another. Waits for nothing.
+    pub(crate) fn follow(self, other: Self) -> PyResult<()> {
+        if self == other {
+            return Ok(());
+        }
+        let (device, before) = (self.device()?, other.device()?);
+        let followed = match (device.cuda_stream(), before.cuda_stream()) {
+            (Some(stream), Some(before)) => stream.join(before),
+            _ => Ok(()),
+        };
+        followed.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+    }
 }
 
 /// The number of the GPU of CUDA's in whose memory an address is.

@@ -13,8 +13,9 @@ use pyo3::types::{PyCapsule, PyDict};
 use pyo3::{ffi, intern};
 
 use crate::array::{Array, Memory};
-use crate::devices;
+use crate::devices::Stream;
 use crate::dtype::{ItemType, Kind};
+use crate::library::Library;
 use crate::memory::{Range, Space};
 
 const PLAIN: &CStr = c"dltensor";
@@ -117,8 +118,8 @@ pub(crate) struct Tensor {
     pub(crate) pointer: *mut u8,
 }
 
-/// Asks an object for its tensor. One of a GPU is ready for our stream.
-pub(crate) fn tensor(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Tensor> {
+/// Asks an object for its tensor. One of a GPU is ready for the stream that calls on its library's arrays run in.
+pub(crate) fn tensor(object: &Bound<'_, PyAny>, name: &str, library: Library) -> PyResult<Tensor> {
     let py = object.py();
     let (kind, number): (i32, i32) =
         object.call_method0(intern!(py, "__dlpack_device__"))?.extract()?;
@@ -134,7 +135,9 @@ pub(crate) fn tensor(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Tensor> 
     };
     let options = PyDict::new(py);
     if let Space::Cuda(number) = space {
-        options.set_item(intern!(py, "stream"), devices::cuda_stream(number)?)?;
+        let stream = library.stream(py, number)?;
+        let stream = stream.map_or_else(|| Stream::own(number), Ok)?;
+        options.set_item(intern!(py, "stream"), stream.in_dlpack())?;
     }
     let versioned = options.copy()?;
     versioned.set_item(intern!(py, "max_version"), VERSION)?;

@@ -104,7 +104,7 @@ impl Report {
 ///     As of :func:`reduce`.
 /// scan : bool, default False
 ///     Whether it is an inclusive scan.
-/// device : str, optional
+/// device : str or stream, optional
 ///     As of :func:`sum`.
 ///
 /// Returns
@@ -125,7 +125,7 @@ pub(crate) fn explain(
     x: &Bound<'_, PyAny>,
     op: &str,
     scan: bool,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Report> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
     let mut call = Call::new(device, &[&x])?;

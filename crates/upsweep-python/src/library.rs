@@ -12,6 +12,7 @@ use upsweep::any::{AnyArray, AnyNdViewMut, AnyViewMut, Scalar};
 
 use crate::array::Array;
 use crate::call::Call;
+use crate::devices::Stream;
 use crate::dlpack::packed_strides;
 use crate::dtype::{ItemType, TYPES, number};
 use crate::error::raise;
@@ -178,6 +179,20 @@ impl Library {
         Ok(Self::Own)
     }
 
+    /// The stream of a GPU of CUDA's that the library works in now, and calls on its arrays; none of one that says nothing of it.
+    pub(crate) fn stream(self, py: Python<'_>, number: usize) -> PyResult<Option<Stream>> {
+        match self {
+            Self::Torch => torch(py)?.stream(py, number).map(Some),
+            Self::Cupy => {
+                let cuda = py.import(intern!(py, "cupy.cuda"))?;
+                let stream = cuda.call_method1(intern!(py, "get_current_stream"), (number,))?;
+                let handle = stream.getattr(intern!(py, "ptr"))?.extract()?;
+                Ok(Some(Stream { number, handle }))
+            }
+            Self::Numpy | Self::Jax | Self::Own => Ok(None),
+        }
+    }
+
     /// An array of this library with room for a shape, where another array is; none if the library's arrays are not written to.
     fn empty<'py>(
         self,
@@ -245,8 +260,8 @@ impl<'py> Output<'py> {
     ) -> PyResult<Self> {
         let py = like.object.py();
         if let Some(object) = like.library.empty(like, shape, item)? {
-            if like.library == Library::Torch && like.is_on_host() {
-                let tensor = Tensor::new(&object, shape, item)?;
+            if let (Library::Torch, Some(space)) = (like.library, like.space()) {
+                let tensor = Tensor::new(&object, space, shape, item)?;
                 return Ok(Self::Array(Operand::of_torch(&object, "the result", tensor)?));
             }
             return Ok(Self::Array(Operand::take(&object, "the result")?));
@@ -292,6 +307,9 @@ impl<'py> Output<'py> {
         }
         if !out.is_writable {
             return Err(PyValueError::new_err("out is read-only"));
+        }
+        if let (Some(own), Some(of_x)) = (out.stream(), like.stream()) {
+            of_x.follow(own)?;
         }
         Ok(Self::Array(out))
     }
@@ -372,6 +390,7 @@ impl<'py> Output<'py> {
         let (object, library) = match self {
             Self::Array(operand) => {
                 let (object, library) = (operand.object.clone(), operand.library);
+                call.show_to(&operand)?;
                 if library == Library::Numpy && operand.shape.is_empty() {
                     return object.get_item(PyTuple::empty(py));
                 }

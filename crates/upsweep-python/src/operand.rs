@@ -10,7 +10,7 @@ use upsweep::any::{AnyAlong, AnyNdArray, AnyNdView, AnyNdViewMut, AnyView, AnyVi
 use crate::array::Array;
 use crate::buffer;
 use crate::call::Call;
-use crate::devices;
+use crate::devices::{self, Stream};
 use crate::dlpack::{self, packed_strides};
 use crate::dtype::{ItemType, Kind};
 use crate::error::raise;
@@ -30,6 +30,8 @@ pub(crate) struct Operand<'py> {
     pub(crate) strides: Vec<isize>,
     pub(crate) library: Library,
     pub(crate) is_writable: bool,
+    /// The stream in which it is ready, if it is in the memory of a GPU of CUDA's.
+    stream: Option<Stream>,
     memory: Memory<'py>,
 }
 
@@ -81,7 +83,7 @@ impl<'py> Operand<'py> {
             return Self::of_torch(object, name, tensor);
         }
         if object.hasattr(intern!(py, "__dlpack__"))? {
-            let tensor = dlpack::tensor(object, name)?;
+            let tensor = dlpack::tensor(object, name, library)?;
             let lease = Lease::Tensor(tensor.managed);
             let (shape, strides) = (tensor.shape, tensor.strides);
             let (item, space, pointer) = (tensor.item, tensor.space, tensor.pointer);
@@ -135,15 +137,15 @@ impl<'py> Operand<'py> {
         Self::from_description(object, name, Library::Numpy, of_buffer(object, buffer, name)?)
     }
 
-    /// A tensor of torch's in host memory.
+    /// A tensor of torch's.
     pub(crate) fn of_torch(
         object: &Bound<'py, PyAny>,
         name: &'static str,
         tensor: Tensor,
     ) -> PyResult<Self> {
-        let Tensor { item, shape, strides, address } = tensor;
+        let Tensor { space, item, shape, strides, address } = tensor;
         let pointer = core::ptr::with_exposed_provenance_mut(address);
-        let (space, is_writable) = (Space::Host, true);
+        let is_writable = true;
         let lease = Lease::Object(object.clone());
         let description = Description { item, shape, strides, space, is_writable, pointer, lease };
         Self::from_description(object, name, Library::Torch, description)
@@ -163,8 +165,8 @@ impl<'py> Operand<'py> {
         };
         // What has no address is written by nobody.
         let is_writable = ours.range().is_some();
-        let library = Library::Own;
-        Ok(Self { object, name, item, shape, strides, library, is_writable, memory })
+        let (library, stream) = (Library::Own, None);
+        Ok(Self { object, name, item, shape, strides, library, is_writable, stream, memory })
     }
 
     fn from_description(
@@ -196,7 +198,11 @@ impl<'py> Operand<'py> {
         let object = object.clone();
         // Arrays of JAX never change, though its tensors do not say so.
         let is_writable = is_writable && library != Library::Jax;
-        Ok(Self { object, name, item, shape, strides, library, is_writable, memory })
+        let stream = match space {
+            Space::Host => None,
+            Space::Cuda(number) => library.stream(object.py(), number)?,
+        };
+        Ok(Self { object, name, item, shape, strides, library, is_writable, stream, memory })
     }
 
     /// The same array, whose results are arrays of a library.
@@ -215,6 +221,11 @@ impl<'py> Operand<'py> {
             Memory::Addressed { range, .. } => Some(range.place().0),
             Memory::Opaque(_) => None,
         }
+    }
+
+    /// The stream that calls on it run in, if its library has one.
+    pub(crate) fn stream(&self) -> Option<Stream> {
+        self.stream
     }
 
     /// The array, if it is one of ours in the memory of a GPU without addresses.

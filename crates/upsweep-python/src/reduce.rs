@@ -31,7 +31,7 @@ struct Arguments<'a, 'py> {
     keepdims: bool,
     initial: Option<&'a Bound<'py, PyAny>>,
     mask: Option<&'a Bound<'py, PyAny>>,
-    device: Option<&'a str>,
+    device: Option<&'a Bound<'py, PyAny>>,
 }
 
 impl<'a, 'py> Arguments<'a, 'py> {
@@ -297,7 +297,7 @@ macro_rules! reductions {
             keepdims: bool,
             initial: Option<&Bound<'py, PyAny>>,
             r#where: Option<&Bound<'py, PyAny>>,
-            device: Option<&str>,
+            device: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyAny>> {
             let (op, mask) = ($op, r#where);
             reduction(x, &Arguments { op, axis, dtype, out, keepdims, initial, mask, device })
@@ -325,8 +325,10 @@ reductions! {
     ///     A value that is combined in front of the first item.
     /// where : array of bool, optional
     ///     Which items take part, in host memory. In a copy of the array, the identity replaces the others.
-    /// device : str, optional
-    ///     ``"cpu"``, ``"cuda:0"``, ``"wgpu:0"``; by default where the array is, and the CPU for arrays in host memory.
+    /// device : str or stream, optional
+    ///     ``"cpu"``, ``"cuda:0"``, ``"wgpu:0"``; by default where the array is, and the CPU for arrays in host memory. Calls on arrays of
+    ///     PyTorch and CuPy on a GPU run in the stream that the library works in, and return when they are begun. An object with
+    ///     ``__cuda_stream__`` is the stream to run in.
     ///
     /// Returns
     /// -------
@@ -406,7 +408,7 @@ pub(crate) fn reduce<'py>(
     keepdims: bool,
     initial: Option<&Bound<'py, PyAny>>,
     r#where: Option<&Bound<'py, PyAny>>,
-    device: Option<&str>,
+    device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (op, mask) = (operator(op)?, r#where);
     if !op.scans() && (initial.is_some() || op.is_position() && (mask.is_some() || dtype.is_some()))
@@ -445,7 +447,7 @@ pub(crate) fn mean<'py>(
     out: Option<&Bound<'py, PyAny>>,
     keepdims: bool,
     r#where: Option<&Bound<'py, PyAny>>,
-    device: Option<&str>,
+    device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (op, initial, mask) = (Op::Mean, None, r#where);
     reduction(x, &Arguments { op, axis, dtype, out, keepdims, initial, mask, device })
@@ -462,7 +464,7 @@ macro_rules! searches {
             axis: Option<&Bound<'py, PyAny>>,
             out: Option<&Bound<'py, PyAny>>,
             keepdims: bool,
-            device: Option<&str>,
+            device: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyAny>> {
             let arguments = Arguments::new($op, axis);
             reduction(x, &Arguments { out, keepdims, device, ..arguments })
@@ -511,7 +513,7 @@ macro_rules! truths {
             out: Option<&Bound<'py, PyAny>>,
             keepdims: bool,
             r#where: Option<&Bound<'py, PyAny>>,
-            device: Option<&str>,
+            device: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyAny>> {
             let arguments = Arguments::new($op, axis);
             reduce_flags(x, &Arguments { out, keepdims, mask: r#where, device, ..arguments })
@@ -571,7 +573,7 @@ pub(crate) fn count_nonzero<'py>(
     x: &Bound<'py, PyAny>,
     axis: Option<&Bound<'py, PyAny>>,
     keepdims: bool,
-    device: Option<&str>,
+    device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let arguments = Arguments::new(Op::Sum, axis);
     reduce_flags(x, &Arguments { keepdims, device, ..arguments })

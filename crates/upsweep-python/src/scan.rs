@@ -21,7 +21,7 @@ struct Arguments<'a, 'py> {
     out: Option<&'a Bound<'py, PyAny>>,
     initial: Option<&'a Bound<'py, PyAny>>,
     include_initial: bool,
-    device: Option<&'a str>,
+    device: Option<&'a Bound<'py, PyAny>>,
     /// Whether an array of several dimensions is scanned as one of one unless an axis is named.
     flattens: bool,
 }
@@ -172,7 +172,7 @@ macro_rules! scans {
             dtype: Option<&Bound<'py, PyAny>>,
             out: Option<&Bound<'py, PyAny>>,
             include_initial: bool,
-            device: Option<&str>,
+            device: Option<&Bound<'py, PyAny>>,
         ) -> PyResult<Bound<'py, PyAny>> {
             let (problem, initial, flattens) = (Scan::inclusive($op), None, $flattens);
             run_scan(x, &Arguments { problem, axis, dtype, out, initial, include_initial, device, flattens })
@@ -195,7 +195,7 @@ scans! {
     ///     Where the result goes: an array of its shape and type, which may be ``x`` itself.
     /// include_initial : bool, default False
     ///     Whether a 0 comes first, so that the result has one item more along the axis.
-    /// device : str, optional
+    /// device : str or stream, optional
     ///     As of :func:`sum`.
     ///
     /// Returns
@@ -277,7 +277,7 @@ pub(crate) fn scan<'py>(
     exclusive: bool,
     reverse: bool,
     initial: Option<&Bound<'py, PyAny>>,
-    device: Option<&str>,
+    device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let problem = problem(operator(op)?, exclusive, reverse);
     let (include_initial, flattens) = (false, false);

@@ -143,7 +143,7 @@ pub(crate) fn segmented_reduce<'py>(
     keys: Option<&Bound<'py, PyAny>>,
     dtype: Option<&Bound<'py, PyAny>>,
     initial: Option<&Bound<'py, PyAny>>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
     check_line(&x)?;
@@ -188,7 +188,7 @@ pub(crate) fn segmented_scan<'py>(
     exclusive: bool,
     reverse: bool,
     initial: Option<&Bound<'py, PyAny>>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
     check_line(&x)?;
@@ -250,7 +250,7 @@ pub(crate) fn reduce_by_key<'py>(
     op: &str,
     dtype: Option<&Bound<'py, PyAny>>,
     initial: Option<&Bound<'py, PyAny>>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let (keys, x, py) = (Operand::take(keys, "keys")?, Operand::take(x, "x")?, x.py());
     check_line(&keys)?;

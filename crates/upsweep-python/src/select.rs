@@ -38,7 +38,7 @@ impl<'py> Condition<'py> {
         Ok(Self::Mask(mask))
     }
 
-    fn call(&self, device: Option<&str>, x: &Operand<'_>) -> PyResult<Call> {
+    fn call(&self, device: Option<&Bound<'_, PyAny>>, x: &Operand<'_>) -> PyResult<Call> {
         match self {
             Self::Mask(mask) => Call::new(device, &[x, mask]),
             Self::Where(_) => Call::new(device, &[x]),
@@ -74,7 +74,7 @@ fn found(count: [u64; 1]) -> usize {
 ///     As of :func:`sum`. An array that is not in C order is copied first.
 /// mask : array of bool, or str
 ///     A flag for each item, or a comparison that is made as items are read, such as ``"> 3.5"``.
-/// device : str, optional
+/// device : str or stream, optional
 ///     As of :func:`sum`.
 ///
 /// Returns
@@ -95,7 +95,7 @@ fn found(count: [u64; 1]) -> usize {
 pub(crate) fn select<'py>(
     x: &Bound<'py, PyAny>,
     mask: &Bound<'py, PyAny>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
     let condition = Condition::parse(mask, &x)?;
@@ -134,7 +134,7 @@ pub(crate) fn select<'py>(
 pub(crate) fn partition<'py>(
     x: &Bound<'py, PyAny>,
     mask: &Bound<'py, PyAny>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, usize)> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
     let condition = Condition::parse(mask, &x)?;
@@ -170,7 +170,7 @@ pub(crate) fn partition<'py>(
 #[pyo3(signature = (x, /, *, device = None))]
 pub(crate) fn unique_consecutive<'py>(
     x: &Bound<'py, PyAny>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
     let call = Call::new(device, &[&x])?;
@@ -207,7 +207,7 @@ pub(crate) fn unique_consecutive<'py>(
 #[pyo3(signature = (x, /, *, device = None))]
 pub(crate) fn run_length_encode<'py>(
     x: &Bound<'py, PyAny>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
     let call = Call::new(device, &[&x])?;
@@ -287,7 +287,7 @@ fn host_numbers(
 #[pyo3(signature = (x, /, *, device = None))]
 pub(crate) fn nonzero<'py>(
     x: &Bound<'py, PyAny>,
-    device: Option<&str>,
+    device: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Bound<'py, PyTuple>> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
     if x.shape.is_empty() {

@@ -1,5 +1,4 @@
-//! Tensors of torch's in host memory, which say themselves where they are: in a tenth of the time that DLPack takes, which in torch is code
-//! in Python.
+//! Tensors of torch's, which say themselves where they are: in a tenth of the time that DLPack takes, which in torch is code in Python.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
@@ -7,14 +6,18 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
+use crate::devices::Stream;
 use crate::dlpack::packed_strides;
 use crate::dtype::{ItemType, TYPES};
+use crate::memory::Space;
 
 /// What is used of torch.
 pub(crate) struct Torch {
     tensor: Py<PyType>,
     strided: Py<PyAny>,
     empty: Py<PyAny>,
+    /// What gives the handle of the current stream of a GPU's number, if this torch has it.
+    current_stream: Option<Py<PyAny>>,
     /// The `torch.dtype` of each type; none of those that a version of torch has not.
     dtypes: [Option<Py<PyAny>>; TYPES],
 }
@@ -24,18 +27,22 @@ pub(crate) fn torch(py: Python<'_>) -> PyResult<&Torch> {
     static FOUND: PyOnceLock<Torch> = PyOnceLock::new();
     FOUND.get_or_try_init(py, || {
         let torch = py.import(intern!(py, "torch"))?;
+        let inner = torch.getattr("_C")?;
+        let current_stream = inner.getattr("_cuda_getCurrentRawStream").ok().map(Bound::unbind);
         let dtypes = ItemType::ALL.map(|item| Some(torch.getattr(item.name()).ok()?.unbind()));
         Ok(Torch {
             tensor: torch.getattr("Tensor")?.cast_into::<PyType>()?.unbind(),
             strided: torch.getattr("strided")?.unbind(),
             empty: torch.getattr("empty")?.unbind(),
+            current_stream,
             dtypes,
         })
     })
 }
 
-/// A tensor in host memory.
+/// A tensor that lies in memory as its strides say.
 pub(crate) struct Tensor {
+    pub(crate) space: Space,
     pub(crate) item: ItemType,
     pub(crate) shape: Vec<usize>,
     pub(crate) strides: Vec<isize>,
@@ -44,19 +51,20 @@ pub(crate) struct Tensor {
 }
 
 impl Tensor {
-    /// A tensor in host memory that was made with this shape and type.
+    /// A tensor that was made with this shape and type, in this memory.
     pub(crate) fn new(
         object: &Bound<'_, PyAny>,
+        space: Space,
         shape: &[usize],
         item: ItemType,
     ) -> PyResult<Self> {
         let address = object.call_method0(intern!(object.py(), "data_ptr"))?.extract()?;
-        Ok(Self { item, shape: shape.to_vec(), strides: packed_strides(shape), address })
+        Ok(Self { space, item, shape: shape.to_vec(), strides: packed_strides(shape), address })
     }
 }
 
 impl Torch {
-    /// What a tensor says of itself, if it is a plain one in host memory; all others have DLPack.
+    /// What a tensor says of itself, if it is a plain one in host memory or that of a GPU of CUDA's; all others have DLPack.
     ///
     /// # Errors
     /// `ValueError` for what neither way is right for.
@@ -71,11 +79,17 @@ impl Torch {
             return Err(PyValueError::new_err(text));
         }
         let is_plain = object.get_type().is(&self.tensor)
-            && is(intern!(py, "is_cpu"))?
             && object.getattr(intern!(py, "layout"))?.is(&self.strided);
         if !is_plain {
             return Ok(None);
         }
+        let space = if is(intern!(py, "is_cpu"))? {
+            Space::Host
+        } else if is(intern!(py, "is_cuda"))? {
+            Space::Cuda(object.call_method0(intern!(py, "get_device"))?.extract()?)
+        } else {
+            return Ok(None);
+        };
         let dtype = object.getattr(intern!(py, "dtype"))?;
         let known = self
             .dtypes
@@ -87,11 +101,25 @@ impl Torch {
             return Err(PyValueError::new_err(text));
         }
         Ok(Some(Tensor {
+            space,
             item: ItemType::ALL[number],
             shape: object.getattr(intern!(py, "shape"))?.extract()?,
             strides: object.call_method0(intern!(py, "stride"))?.extract()?,
             address: object.call_method0(intern!(py, "data_ptr"))?.extract()?,
         }))
+    }
+
+    /// The stream of a GPU of CUDA's that torch works in now.
+    pub(crate) fn stream(&self, py: Python<'_>, number: usize) -> PyResult<Stream> {
+        let handle = match &self.current_stream {
+            Some(current) => current.bind(py).call1((number,))?.extract()?,
+            None => {
+                let cuda = py.import(intern!(py, "torch.cuda"))?;
+                let stream = cuda.call_method1(intern!(py, "current_stream"), (number,))?;
+                stream.getattr(intern!(py, "cuda_stream"))?.extract()?
+            }
+        };
+        Ok(Stream { number, handle })
     }
 
     /// A tensor with room for a shape, where another is.

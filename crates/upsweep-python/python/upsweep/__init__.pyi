@@ -50,6 +50,11 @@ class _OnCuda(Protocol):
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
 
+class _CudaStream(Protocol):
+    def __cuda_stream__(self) -> tuple[int, int]: ...
+
+# An id, or a stream of CUDA's.
+_Device: TypeAlias = str | _CudaStream
 _Array: TypeAlias = Buffer | _DLPack | _OnCuda
 # Of the library of the input: a number or an array of numpy's, a tensor of torch's, an upsweep.Array.
 _Result: TypeAlias = Any
@@ -143,7 +148,7 @@ class Report:
 def asarray(x: _Array, /, *, device: str = "cpu") -> Array: ...
 def devices() -> list[DeviceInfo]: ...
 def absent() -> dict[str, str]: ...
-def explain(x: _Array, op: _Op = "sum", /, *, scan: bool = False, device: str | None = None) -> Report: ...
+def explain(x: _Array, op: _Op = "sum", /, *, scan: bool = False, device: _Device | None = None) -> Report: ...
 def sum(
     x: _Array,
     /,
@@ -154,7 +159,7 @@ def sum(
     keepdims: bool = False,
     initial: _Number | None = None,
     where: _Array | None = None,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def prod(
     x: _Array,
@@ -166,7 +171,7 @@ def prod(
     keepdims: bool = False,
     initial: _Number | None = None,
     where: _Array | None = None,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def min(
     x: _Array,
@@ -178,7 +183,7 @@ def min(
     keepdims: bool = False,
     initial: _Number | None = None,
     where: _Array | None = None,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def max(
     x: _Array,
@@ -190,7 +195,7 @@ def max(
     keepdims: bool = False,
     initial: _Number | None = None,
     where: _Array | None = None,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def reduce(
     x: _Array,
@@ -203,7 +208,7 @@ def reduce(
     keepdims: bool = False,
     initial: _Number | None = None,
     where: _Array | None = None,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def mean(
     x: _Array,
@@ -214,7 +219,7 @@ def mean(
     out: _Array | None = None,
     keepdims: bool = False,
     where: _Array | None = None,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def argmin(
     x: _Array,
@@ -223,7 +228,7 @@ def argmin(
     *,
     out: _Array | None = None,
     keepdims: bool = False,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def argmax(
     x: _Array,
@@ -232,7 +237,7 @@ def argmax(
     *,
     out: _Array | None = None,
     keepdims: bool = False,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def all(
     x: _Array,
@@ -242,7 +247,7 @@ def all(
     out: _Array | None = None,
     keepdims: bool = False,
     where: _Array | None = None,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def any(
     x: _Array,
@@ -252,7 +257,7 @@ def any(
     out: _Array | None = None,
     keepdims: bool = False,
     where: _Array | None = None,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def count_nonzero(
     x: _Array,
@@ -260,7 +265,7 @@ def count_nonzero(
     axis: _Axis = None,
     *,
     keepdims: bool = False,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def cumulative_sum(
     x: _Array,
@@ -270,7 +275,7 @@ def cumulative_sum(
     dtype: _Dtype = None,
     out: _Array | None = None,
     include_initial: bool = False,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def cumulative_prod(
     x: _Array,
@@ -280,7 +285,7 @@ def cumulative_prod(
     dtype: _Dtype = None,
     out: _Array | None = None,
     include_initial: bool = False,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def cumsum(
     x: _Array,
@@ -290,7 +295,7 @@ def cumsum(
     dtype: _Dtype = None,
     out: _Array | None = None,
     include_initial: bool = False,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def cumprod(
     x: _Array,
@@ -300,7 +305,7 @@ def cumprod(
     dtype: _Dtype = None,
     out: _Array | None = None,
     include_initial: bool = False,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def scan(
     x: _Array,
@@ -313,39 +318,39 @@ def scan(
     exclusive: bool = False,
     reverse: bool = False,
     initial: _Number | None = None,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def select(
     x: _Array,
     mask: _Array | str,
     /,
     *,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def partition(
     x: _Array,
     mask: _Array | str,
     /,
     *,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> tuple[_Result, int]: ...
 def nonzero(
     x: _Array,
     /,
     *,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> tuple[_Result, ...]: ...
 def unique_consecutive(
     x: _Array,
     /,
     *,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def run_length_encode(
     x: _Array,
     /,
     *,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> tuple[_Result, _Result]: ...
 def segmented_reduce(
     x: _Array,
@@ -357,7 +362,7 @@ def segmented_reduce(
     keys: _Array | None = None,
     dtype: _Dtype = None,
     initial: _Number | None = None,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def segmented_scan(
     x: _Array,
@@ -371,7 +376,7 @@ def segmented_scan(
     exclusive: bool = False,
     reverse: bool = False,
     initial: _Number | None = None,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> _Result: ...
 def reduce_by_key(
     keys: _Array,
@@ -381,5 +386,5 @@ def reduce_by_key(
     *,
     dtype: _Dtype = None,
     initial: _Number | None = None,
-    device: str | None = None,
+    device: _Device | None = None,
 ) -> tuple[_Result, _Result]: ...
