@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use cudarc::driver::sys;
 use upsweep_core::{Kind, Limits, Result};
 use upsweep_gpu::{GpuDevice, ReduceOptions, ScanOptions};
 
@@ -90,6 +91,11 @@ impl GpuDevice for Gpu {
 
     fn planned(workspace: &Workspace) -> u64 {
         workspace.items
+    }
+
+    fn keeps_workspaces(&self) -> bool {
+        let none = sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        self.stream().capture_status().is_ok_and(|status| status == none)
     }
 
     fn reborrow<'a, 'b: 'a>(slice: Slice<'b>) -> Slice<'a> {

@@ -55,14 +55,13 @@ impl Buffer {
         }
     }
 
-    /// So many bytes, all 0, for every stream. Waits for the device's own.
+    /// So many bytes, all 0, for what comes next in the device's own stream. Does not wait.
     ///
     /// # Errors
     /// As [`new`](Buffer::new).
     pub(crate) fn zeros(gpu: &Arc<Gpu>, bytes: u64) -> Result<Self> {
         let buffer = Self::new(gpu, bytes)?;
         buffer.set(0)?;
-        gpu.wait()?;
         Ok(buffer)
     }
 
@@ -97,6 +96,19 @@ impl Buffer {
             return Err(Error::Buffer { reason });
         }
         Ok(slice)
+    }
+
+    /// Writes a word at byte `at`, in the device's own stream: also into a graph, which a copy from the host would end.
+    pub(crate) fn set_word(&self, at: u64, word: u64) -> Result<()> {
+        debug_assert!(at.is_multiple_of(4) && at + 8 <= self.bytes);
+        self.gpu.enter()?;
+        let stream = self.gpu.stream.cu_stream();
+        for (place, half) in [(at, word as u32), (at + 4, (word >> 32) as u32)] {
+            // SAFETY: these bytes are ours.
+            let set = unsafe { sys::cuMemsetD32Async(self.pointer + place, half, 1, stream) };
+            self.gpu.did("filling memory", set.result())?;
+        }
+        Ok(())
     }
 
     /// Copies bytes from the host to byte `at` on; returns when they are read.

@@ -243,7 +243,7 @@ fn recordings_run_as_often_as_wanted() {
     let (slices, options) = ([data.slice(), data.slice()], ScanOptions::default());
     let bound = gpu.bind_scan::<u32, u32, _>(&mut workspace, slices, &problem, &options);
     // SAFETY: the recording keeps the array.
-    let recording = unsafe { gpu.recording(bound.expect("it can be bound")) };
+    let recording = unsafe { gpu.recording(bound.expect("it can be bound")).expect("a recording") };
     let recording = recording.keeping([data.clone()]);
     drop(workspace);
     let mut expected = vec![1u32; 5000];
@@ -297,7 +297,7 @@ fn launches_that_overlap_wait_for_one_another() {
         .bind_segmented_reduce::<u32, u32, _>(&mut other, slices, marks, none, &of_sum, &options);
     let [scan, reduce] = [scan, reduce].map(|bound| {
         // SAFETY: the arrays live longer than what is bound to them.
-        unsafe { gpu.recording(bound.expect("it can be bound")) }
+        unsafe { gpu.recording(bound.expect("it can be bound")).expect("a recording") }
     });
     let mut expected = vec![1u32; items as usize];
     let mut runs = |count: usize| -> Vec<u32> {

@@ -86,7 +86,7 @@ impl Probe {
     /// # Safety
     /// The memory is there as long as the recording may run.
     pub unsafe fn bind_read(&self, gpu: &Arc<Gpu>, input: Slice<'_>) -> Result<Recording> {
-        Ok(Recording::new(gpu, Some(self.ready_read(gpu, &input)?), None))
+        Recording::new(gpu, Some(self.ready_read(gpu, &input)?), None)
     }
 
     /// As [`copy`](Probe::copy), ready to be launched as often as wanted.
@@ -102,7 +102,7 @@ impl Probe {
         input: Slice<'_>,
         output: Slice<'_>,
     ) -> Result<Recording> {
-        Ok(Recording::new(gpu, Some(self.ready_copy(gpu, &input, &output)?), None))
+        Recording::new(gpu, Some(self.ready_copy(gpu, &input, &output)?), None)
     }
 
     fn ready_read(&self, gpu: &Gpu, input: &Slice<'_>) -> Result<Ready> {

@@ -60,11 +60,14 @@ impl Gpu {
         })
     }
 
-    /// The same, to be launched as often as wanted.
+    /// The same, to be launched as often as wanted, in any stream of the context: what was prepared for it is waited for.
+    ///
+    /// # Errors
+    /// Those of the device.
     ///
     /// # Safety
     /// The memory of all arrays is there as long as the recording may run.
-    pub unsafe fn recording(self: &Arc<Self>, bound: Bound<'_>) -> Recording {
+    pub unsafe fn recording(self: &Arc<Self>, bound: Bound<'_>) -> Result<Recording> {
         Recording::new(self, bound.ready, bound.strategy)
     }
 }
@@ -90,9 +93,10 @@ impl Recording {
         gpu: &Arc<Gpu>,
         ready: impl IntoIterator<Item = Ready>,
         strategy: Option<Strategy>,
-    ) -> Self {
+    ) -> Result<Self> {
+        gpu.wait()?;
         let ready = ready.into_iter().collect();
-        Self { gpu: Arc::clone(gpu), ready, strategy, kept: Vec::new(), mailbox: None }
+        Ok(Self { gpu: Arc::clone(gpu), ready, strategy, kept: Vec::new(), mailbox: None })
     }
 
     /// The same, which keeps these arrays as long as it lives.
@@ -181,11 +185,16 @@ pub struct Awaited<A> {
 }
 
 impl<A: Element> Awaited<A> {
-    pub(crate) fn new(gpu: &Arc<Gpu>, ready: Ready, strategy: Strategy, mailbox: Mailbox) -> Self {
+    pub(crate) fn new(
+        gpu: &Arc<Gpu>,
+        ready: Ready,
+        strategy: Strategy,
+        mailbox: Mailbox,
+    ) -> Result<Self> {
         let mailbox = Arc::new(mailbox);
-        let mut recording = Recording::new(gpu, Some(ready), Some(strategy));
+        let mut recording = Recording::new(gpu, Some(ready), Some(strategy))?;
         recording.mailbox = Some(Arc::clone(&mailbox));
-        Self { recording, mailbox, value: PhantomData }
+        Ok(Self { recording, mailbox, value: PhantomData })
     }
 
     /// The run, to be launched or captured.

@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use upsweep_core::summation::WINDOW;
 use upsweep_core::{
@@ -20,31 +20,70 @@ use crate::erased::{
 };
 use crate::host::HostItems;
 use crate::packed::items_of_word;
-use crate::primitives::Primitives;
+use crate::primitives::{GpuDevice, Primitives};
 use crate::{on_device, reduce, scan};
 
 /// A GPU, shared, with options.
 #[derive(Debug)]
-pub struct OnGpu<G> {
+pub struct OnGpu<G: GpuDevice> {
     gpu: Arc<G>,
     options: GpuOptions,
     profile: Option<Arc<Profile>>,
+    /// Scratch memory of calls that are begun, for the next ones: these follow them on the device. The last used is the last.
+    idle: Arc<Mutex<Vec<G::Workspace>>>,
 }
 
-impl<G> Clone for OnGpu<G> {
+impl<G: GpuDevice> Clone for OnGpu<G> {
     fn clone(&self) -> Self {
         let (gpu, profile) = (Arc::clone(&self.gpu), self.profile.clone());
-        Self { gpu, options: self.options, profile }
+        Self { gpu, options: self.options, profile, idle: Arc::clone(&self.idle) }
     }
 }
 
 /// Most bytes of an array of the host that are brought to the device at once. Longer ones come in pieces.
 const MOST_BYTES: u64 = 1 << 30;
 
-impl<G> OnGpu<G> {
+/// How many workspaces wait for calls on arrays of as many items, at most.
+const MOST_IDLE: usize = 4;
+
+impl<G: GpuDevice> OnGpu<G> {
     /// The GPU with these options, and what was measured on it.
     pub fn new(gpu: Arc<G>, options: GpuOptions, profile: Option<Arc<Profile>>) -> Self {
-        Self { gpu, options, profile }
+        Self { gpu, options, profile, idle: Arc::default() }
+    }
+
+    /// Does a call on arrays of so many items with scratch memory for them: that of an earlier call, with its kernels, if there is one.
+    ///
+    /// # Errors
+    /// Those of the call.
+    pub fn with_workspace<R>(
+        &self,
+        items: u64,
+        call: impl FnOnce(&mut G::Workspace) -> Result<R>,
+    ) -> Result<R> {
+        if !self.gpu.keeps_workspaces() {
+            return call(&mut G::workspace(items));
+        }
+        let lock = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = {
+            let mut idle = lock();
+            let place = idle.iter().rposition(|workspace| G::planned(workspace) == items);
+            place.map(|place| idle.remove(place))
+        };
+        let mut workspace = known.unwrap_or_else(|| G::workspace(items));
+        // What a call leaves that failed is not used again.
+        let done = call(&mut workspace)?;
+        let mut idle = lock();
+        let oldest = (idle.len() == MOST_IDLE).then(|| idle.remove(0));
+        idle.push(workspace);
+        drop((idle, oldest));
+        Ok(done)
+    }
+
+    /// Gives back all scratch memory that waits for calls.
+    fn forget_workspaces(&self) {
+        let idle = core::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        drop(idle);
     }
 
     /// The same GPU, used differently.
@@ -583,6 +622,7 @@ impl<G: Primitives> Backend for OnGpu<G> {
     }
 
     fn wait(&self) -> Result<()> {
-        self.gpu.wait()
+        // A kernel that has failed may have left anything in its scratch memory.
+        self.gpu.wait().inspect_err(|_| self.forget_workspaces())
     }
 }

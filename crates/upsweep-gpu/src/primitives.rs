@@ -62,6 +62,11 @@ pub trait GpuDevice: Send + Sync + Sized {
     /// The items that a workspace was made for; 0 of one that was made for none in particular.
     fn planned(workspace: &Self::Workspace) -> u64;
 
+    /// Whether a call may use scratch memory of an earlier one: not where a graph is made of it, whose runs come at any time.
+    fn keeps_workspaces(&self) -> bool {
+        true
+    }
+
     /// Checks that the device computes with what kernels of these types do.
     ///
     /// # Errors

@@ -430,7 +430,7 @@ impl on_gpu::Gpu for Gpu {
         let slices: Vec<_> = arrays.iter().map(|array| array.slice).collect();
         let bound = bind(&slices)?;
         // SAFETY: arrays of ours are kept, those of the caller's were promised to be there.
-        Ok(keeping(unsafe { gpu.gpu().recording(bound) }, arrays))
+        Ok(keeping(unsafe { gpu.gpu().recording(bound) }?, arrays))
     }
 
     fn record_read(gpu: &Cuda, input: memory::Range<'_>, _: u64) -> Result<Recording> {

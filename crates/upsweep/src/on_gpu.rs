@@ -182,9 +182,11 @@ fn reduce_made_erased<G: Gpu>(
     made: &fused::Made<'_>,
     problem: &ErasedReduce,
 ) -> Result<Words> {
-    let (mut workspace, options) = (G::Workspace::default(), gpu.options().into());
+    let options = gpu.options().into();
     with_ingredients(gpu, made, |made| {
-        upsweep_gpu::reduce::reduce_made(gpu.gpu(), &mut workspace, made, problem, &options)
+        gpu.with_workspace(made.items, |workspace| {
+            upsweep_gpu::reduce::reduce_made(gpu.gpu(), workspace, made, problem, &options)
+        })
     })
 }
 
@@ -212,9 +214,11 @@ fn scan_made_erased<G: Gpu>(
     output: ErasedTarget<'_, G::Slice<'_>>,
     problem: &ErasedScan,
 ) -> Result<()> {
-    let (mut workspace, options) = (G::Workspace::default(), gpu.options().into());
+    let options = gpu.options().into();
     with_ingredients(gpu, made, |made| {
-        upsweep_gpu::scan::scan_made(gpu.gpu(), &mut workspace, made, output, problem, &options)
+        gpu.with_workspace(made.items, |workspace| {
+            upsweep_gpu::scan::scan_made(gpu.gpu(), workspace, made, output, problem, &options)
+        })
     })
 }
 
@@ -250,8 +254,9 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         problem: &ErasedReduce,
         state: NewReduceState<'_>,
     ) -> Result<Words> {
-        let mut workspace = G::workspace(input.len() as u64);
-        self.reduce_erased(&mut workspace, &source(self, input)?, problem, state)
+        self.with_workspace(input.len() as u64, |workspace| {
+            self.reduce_erased(workspace, &source(self, input)?, problem, state)
+        })
     }
 
     fn reduce_into(
@@ -260,9 +265,10 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         result: Range<'_>,
         problem: &ErasedReduce,
     ) -> Result<()> {
-        let mut workspace = G::workspace(input.len() as u64);
-        let (input, result) = (source(self, input)?, G::slice_of(self, result)?);
-        self.reduce_into_erased(&mut workspace, &input, result, problem)
+        self.with_workspace(input.len() as u64, |workspace| {
+            let (input, result) = (source(self, input)?, G::slice_of(self, result)?);
+            self.reduce_into_erased(workspace, &input, result, problem)
+        })
     }
 
     fn scan(
@@ -274,8 +280,9 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
     ) -> Result<()> {
         let input = input.map(|input| source(self, input)).transpose()?;
         let mut output = target(self, output)?;
-        let mut workspace = G::workspace(output.len() as u64);
-        self.scan_erased(&mut workspace, input.as_ref(), &mut output, problem, state)
+        self.with_workspace(output.len() as u64, |workspace| {
+            self.scan_erased(workspace, input.as_ref(), &mut output, problem, state)
+        })
     }
 
     fn segmented_scan(
@@ -329,7 +336,9 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         output: ErasedItemsMut<'_>,
         count: ErasedItemsMut<'_>,
     ) -> Result<()> {
-        select_made(self, &mut G::Workspace::default(), made, selecting, (output, count))
+        self.with_workspace(made.items as u64, |workspace| {
+            select_made(self, workspace, made, selecting, (output, count))
+        })
     }
 
     fn partition3(

@@ -47,7 +47,7 @@ impl Gpu {
         let (arrays, words) = ([input], types.values.handed());
         let job = Job { types, inputs: Inputs::of(&arrays, &words), init: problem.init };
         let ready = ready(self, workspace, job, to, options)?;
-        Ok(Awaited::new(self, ready, Strategy::GpuReduce(strategy), mailbox))
+        Awaited::new(self, ready, Strategy::GpuReduce(strategy), mailbox)
     }
 }
 

@@ -96,7 +96,7 @@ const IN_VAIN: u64 = 8;
 /// The state of a kernel that publishes this many values.
 pub(crate) fn state(gpu: &Arc<Gpu>, types: &Types, slots: u64) -> Result<Arc<Buffer>> {
     let state = Buffer::zeros(gpu, state_bytes(types, slots))?;
-    state.write(IN_VAIN, &gpu.in_vain().to_le_bytes())?;
+    state.set_word(IN_VAIN, gpu.in_vain())?;
     Ok(Arc::new(state))
 }
 
