@@ -6,7 +6,9 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use upsweep::Dtype;
-use upsweep::any::{Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, reduce_axes_into};
+use upsweep::any::{
+    Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, reduce_axes_into, reduce_into,
+};
 
 use crate::arguments::{axes, operator, reduced};
 use crate::array::Array;
@@ -14,7 +16,7 @@ use crate::call::Call;
 use crate::devices::auto;
 use crate::dtype::{ItemType, Kind, scalar, shortened};
 use crate::error::raise;
-use crate::library::{Library, Output, numpy};
+use crate::library::{Library, Output, is_cuda, numpy};
 use crate::mask;
 use crate::operand::Operand;
 
@@ -199,6 +201,11 @@ fn reduce_general<'py>(
     out.cloned().ok_or_else(|| PyTypeError::new_err("out is no array"))
 }
 
+/// Whether an operator's kernel gives its result, and not a position or a sum to be divided.
+fn folds(op: Op) -> bool {
+    !op.is_position() && op != Op::Mean
+}
+
 /// Reduces rows along axes.
 fn into(
     call: &Call,
@@ -208,9 +215,16 @@ fn into(
     problem: &Reduce,
 ) -> PyResult<()> {
     let py = x.object.py();
+    let wanted = problem.acc.unwrap_or(Dtype::U64);
+    let is_whole = axes.len() == x.shape.len() && x.is_packed() && x.len() > 0;
+    let is_on_gpu = is_cuda(x.space()).is_some();
+    // For all items a GPU has one launch, and scratch memory of the call before.
+    if is_whole && is_on_gpu && folds(problem.op) && combined_in(wanted) == wanted {
+        let (items, target) = (x.flat()?, output.flat_mut(wanted)?);
+        return call.run(py, |device| reduce_into(device, items, target, problem));
+    }
     let rows = x.rows(axes)?;
     let shape = rows.reduced_shape();
-    let wanted = problem.acc.unwrap_or(Dtype::U64);
     // Axes that are kept have a length of 1, and are left out of what kernels see.
     let target = output.view_mut(wanted)?;
     let rows = if target.shape() == shape { rows } else { rows.keepdims() };

@@ -30,7 +30,7 @@ template <> struct IndexOf<true> { using Type = u64; };
 /// The number of a row, an item or a part.
 using Index = IndexOf<LONG != 0>::Type;
 /// A place in the input or the output, or how far two of them are apart, counted modulo 2^32 or 2^64, so that strides may be negative.
-using Place = Index;
+using Place = IndexOf<FAR != 0>::Type;
 
 /// Two values, the earlier one first; a scan from the end meets the later one first.
 inline Acc then(const Acc& earlier, const Acc& later) { return REVERSE ? combine(later, earlier) : combine(earlier, later); }
