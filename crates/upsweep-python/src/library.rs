@@ -220,8 +220,8 @@ impl Library {
         }
     }
 
-    /// The same numbers as items of a shorter type of floats.
-    pub(crate) fn shortened<'py>(
+    /// The same numbers as items of another type, of an array that is ours one of shorter floats.
+    pub(crate) fn converted<'py>(
         self,
         object: &Bound<'py, PyAny>,
         item: ItemType,

@@ -5,7 +5,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use upsweep::Dtype;
-use upsweep::any::{AnyAlong, AnyNdArray, AnyNdView, AnyNdViewMut, AnyView, AnyViewMut};
+use upsweep::any::{AnyAlong, AnyNdArray, AnyNdView, AnyNdViewMut, AnyView, AnyViewMut, holds};
 
 use crate::array::Array;
 use crate::buffer;
@@ -203,6 +203,17 @@ impl<'py> Operand<'py> {
             Space::Cuda(number) => library.stream(object.py(), number)?,
         };
         Ok(Self { object, name, item, shape, strides, library, is_writable, stream, memory })
+    }
+
+    /// The array, or a copy of it in the type `dtype` if that does not hold every value of its items: as in numpy they are converted before
+    /// they are combined. Arrays of ours have no conversion.
+    pub(crate) fn converted_to(self, dtype: Option<&Bound<'py, PyAny>>) -> PyResult<Self> {
+        let Some(dtype) = dtype else { return Ok(self) };
+        let item = ItemType::parse(dtype)?;
+        if item.is_bool || self.library == Library::Own || holds(self.item.dtype, item.dtype) {
+            return Ok(self);
+        }
+        Self::take(&self.library.converted(&self.object, item)?, self.name)
     }
 
     /// The same array, whose results are arrays of a library.

@@ -137,7 +137,7 @@ fn reduction<'py>(
     x: &Bound<'py, PyAny>,
     arguments: &Arguments<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let x = Operand::take(x, "x")?;
+    let x = Operand::take(x, "x")?.converted_to(arguments.dtype)?;
     let arguments = &arguments.without_trivial_mask();
     match reduce_whole(&x, arguments)? {
         Some(number) => Ok(number),
@@ -191,7 +191,7 @@ fn reduce_general<'py>(
         into(&call, read, &axes, &mut output, &problem)?;
         let mut found = output.finish(&call, py)?;
         if made != item {
-            found = x.library.shortened(&found, item)?;
+            found = x.library.converted(&found, item)?;
         }
         let Some(target) = &mut target else { return Ok(found) };
         let from = Operand::take(&found, "the result")?;
@@ -329,8 +329,9 @@ reductions! {
     /// axis : int, tuple of int or None, default None
     ///     The axes along which items are combined; all for ``None``.
     /// dtype : optional
-    ///     The type of the result, which must hold every value of the items'. By default it is numpy's: ``int64`` or ``uint64`` for
-    ///     integers, ``int64`` for ``bool``, the items' own for floats.
+    ///     The type of the result. By default it is numpy's: ``int64`` or ``uint64`` for integers, ``int64`` for ``bool``, the items' own
+    ///     for floats. If it does not hold every value of the items', a converted copy of them is reduced, as numpy does; an
+    ///     :class:`Array` is not converted.
     /// out : array, optional
     ///     Where the result goes: an array of its shape and type.
     /// keepdims : bool, default False

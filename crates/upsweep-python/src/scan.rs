@@ -39,7 +39,7 @@ fn run_scan<'py>(
     x: &Bound<'py, PyAny>,
     arguments: &Arguments<'_, 'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (x, py) = (Operand::take(x, "x")?, x.py());
+    let (x, py) = (Operand::take(x, "x")?.converted_to(arguments.dtype)?, x.py());
     let Arguments { axis, dtype, out, initial, include_initial, device, flattens, .. } = *arguments;
     let call = Call::new(device, &[&x])?;
     let op = arguments.problem.op;

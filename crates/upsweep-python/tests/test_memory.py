@@ -117,7 +117,7 @@ def test_arguments_that_are_wrong():
         (lambda: upsweep.sum(x, axis=2), ValueError, "axis 2 is out of bounds"),
         (lambda: upsweep.sum(x, axis=(0, -2)), ValueError, "named twice"),
         (lambda: upsweep.sum(x, axis="0"), TypeError, "axis is an integer"),
-        (lambda: upsweep.sum(x, dtype="float32"), TypeError, "f32 does not hold every value of f64"),
+        (lambda: upsweep.sum(upsweep.asarray(x), dtype="float32"), TypeError, "f32 does not hold every value of f64"),
         (lambda: upsweep.sum(x, dtype="complex64"), TypeError, "dtype complex64 is not known"),
         (lambda: upsweep.sum(x, dtype=np.dtype(">f8")), TypeError, "is not known"),
         (lambda: upsweep.sum(x, device="toaster"), RuntimeError, "no device 'toaster'"),

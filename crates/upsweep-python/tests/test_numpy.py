@@ -231,6 +231,16 @@ def test_asked_types():
         same(upsweep.cumulative_sum(x, dtype=dtype), np.cumulative_sum(x, dtype=dtype))
 
 
+@given(st.data(), arrays(["bool", *INTEGERS]), st.sampled_from(INTEGERS))
+def test_types_that_do_not_hold_the_items(data, x, dtype):
+    axis = axes_of(data.draw, x)
+    same(upsweep.sum(x, axis=axis, dtype=dtype), np.sum(x, axis=axis, dtype=dtype))
+    line = x.ravel()
+    same(upsweep.cumulative_prod(line, dtype=dtype), np.cumprod(line, dtype=dtype))
+    start = data.draw(st.integers(0, 100))
+    same(upsweep.prod(x, dtype=dtype, initial=start), np.prod(x, dtype=dtype, initial=start))
+
+
 def test_nans_and_zeros():
     x = np.array([1.0, np.nan, -3.0, np.nan, 0.0, -0.0])
     assert upsweep.argmin(x) == np.argmin(x) == 1
