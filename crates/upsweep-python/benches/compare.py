@@ -1,4 +1,4 @@
-"""upsweep beside numpy in one process, in turns: `compare.py [--quick]`.
+"""upsweep beside numpy in one process, in turns: `compare.py [--quick | --all]`. With --all every type, up to 2^26 items, in fewer turns.
 
 Every result is checked before its time counts. Times are medians over turns, each of which calls one and then the other."""
 
@@ -14,6 +14,8 @@ import upsweep
 TURN_SECONDS = 0.02
 TURNS = 31
 LENGTHS = [1 << 10, 1 << 16, 1 << 22]
+DTYPES = ["float32", "float16", "int32", "uint8", "float64"]
+ALL_DTYPES = [*DTYPES, "int8", "uint16", "int16", "uint32", "uint64", "int64"]
 SIDE = 1 << 12
 
 
@@ -41,11 +43,13 @@ def measured(ours, theirs, turns):
     return [statistics.median(taken) for taken in times]
 
 
-def jobs(quick):
+def jobs(quick, everything):
     """Name, length and calls of each row."""
     generator = np.random.default_rng(5)
-    for dtype in ["float32"] if quick else ["float32", "float16", "int32", "uint8", "float64"]:
-        for length in LENGTHS[:2] if quick else LENGTHS:
+    dtypes = ["float32"] if quick else ALL_DTYPES if everything else DTYPES
+    lengths = LENGTHS[:2] if quick else [*LENGTHS, 1 << 26] if everything else LENGTHS
+    for dtype in dtypes:
+        for length in lengths:
             x = (generator.random(length) * 100).astype(dtype)
             if dtype == "float16":
                 # Sums that numpy's own type holds.
@@ -71,10 +75,10 @@ def jobs(quick):
 
 
 def main():
-    quick = "--quick" in sys.argv[1:]
-    turns = 3 if quick else TURNS
+    quick, everything = ("--quick" in sys.argv[1:], "--all" in sys.argv[1:])
+    turns = 3 if quick or everything else TURNS
     print(f"{'job':32} {'items':>9} {'upsweep µs':>12} {'numpy µs':>12} {'times as fast':>14}")
-    for name, length, ours, theirs in jobs(quick):
+    for name, length, ours, theirs in jobs(quick, everything):
         own, other = measured(ours, theirs, turns)
         print(f"{name:32} {length:>9} {own * 1e6:>12.2f} {other * 1e6:>12.2f} {other / own:>14.2f}", flush=True)
 

@@ -2,7 +2,6 @@
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
-
 use pyo3::prelude::*;
 use upsweep::any::{self, AnyNdArray, AnyNdView, AnyNdViewMut};
 use upsweep::{Device, Result};
@@ -85,7 +84,9 @@ impl Call {
             Some(DeviceArgument::Stream(object)) => Some(Stream::of_object(&object, number)?),
             _ => of_arrays,
         };
-        let device = stream.map_or_else(|| devices::cuda(number), Stream::device)?;
+        let in_stream = stream.map(Stream::device).transpose()?.flatten();
+        let stream = stream.filter(|_| in_stream.is_some());
+        let device = in_stream.map_or_else(|| devices::cuda(number), Ok)?;
         let runs_in = stream.map_or_else(|| Stream::own(number), Ok)?;
         for array in arrays.iter().filter(|array| is_cuda(array.space()) == Some(number)) {
             let ready_in = array.stream().map_or_else(|| Stream::own(number), Ok)?;

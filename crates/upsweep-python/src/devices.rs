@@ -1,7 +1,9 @@
 //! Devices by their ids, and what can be said of them.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use cudarc::driver::CudaStream;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
@@ -112,28 +114,29 @@ impl Stream {
         self.handle.max(1)
     }
 
-    /// The device whose calls run in it. Each is made once, with the kernels that calls have loaded.
-    pub(crate) fn device(self) -> PyResult<Device> {
+    /// The device whose calls run in it; each is made once, with the kernels that calls have loaded. None if many streams have one already: a
+    /// device is never given up, since its stream may be gone by then.
+    pub(crate) fn device(self) -> PyResult<Option<Device>> {
         static MADE: Mutex<Vec<(Stream, Device)>> = Mutex::new(Vec::new());
-        let whole = cuda(self.number)?;
-        let Some(own) = whole.cuda_stream().filter(|own| own.cu_stream().addr() != self.handle)
-        else {
-            return Ok(whole);
-        };
+        if self == Self::own(self.number)? {
+            return cuda(self.number).map(Some);
+        }
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, device)) = made.iter().find(|(stream, _)| *stream == self) {
-            return Ok(device.clone());
+            return Ok(Some(device.clone()));
         }
-        let handle = core::ptr::with_exposed_provenance_mut(self.handle);
-        // SAFETY: whose stream it is says that it is one of this context. A call begins nothing in it later than that owner's own calls; what is
-        // left to do when the device is dropped is freed memory, in streams that are there.
-        let stream = unsafe { own.context().wrap_borrowed_stream(handle) };
+        let Some(stream) = self.of_driver()?.filter(|_| made.len() < MOST_STREAMS) else {
+            return Ok(None);
+        };
         let device = Device::from_cuda_stream(stream).map_err(raise)?;
-        if made.len() == MOST_STREAMS {
-            made.remove(0);
-        }
         made.push((self, device.clone()));
-        Ok(device)
+        Ok(Some(device))
+    }
+
+    /// The stream as the driver's library has it.
+    fn of_driver(self) -> PyResult<Option<Arc<CudaStream>>> {
+        let whole = cuda(self.number)?;
+        Ok(whole.cuda_stream().map(|own| memory::stream(own, self.handle)))
     }
 
     /// Makes what is begun in it from now on follow what was begun in another. Waits for nothing.
@@ -141,12 +144,12 @@ impl Stream {
         if self == other {
             return Ok(());
         }
-        let (device, before) = (self.device()?, other.device()?);
-        let followed = match (device.cuda_stream(), before.cuda_stream()) {
-            (Some(stream), Some(before)) => stream.join(before),
+        match (self.of_driver()?, other.of_driver()?) {
+            (Some(stream), Some(before)) => {
+                stream.join(&before).map_err(|error| PyRuntimeError::new_err(error.to_string()))
+            }
             _ => Ok(()),
-        };
-        followed.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        }
     }
 }
 

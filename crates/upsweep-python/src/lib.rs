@@ -22,6 +22,7 @@ mod scan;
 mod segmented;
 mod select;
 mod torch;
+mod tune;
 
 use pyo3::prelude::*;
 
@@ -51,4 +52,6 @@ mod _upsweep {
     use crate::segmented::{reduce_by_key, segmented_reduce, segmented_scan};
     #[pymodule_export]
     use crate::select::{nonzero, partition, run_length_encode, select, unique_consecutive};
+    #[pymodule_export]
+    use crate::tune::tune_device;
 }

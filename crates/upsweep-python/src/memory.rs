@@ -6,7 +6,9 @@
 
 use core::ptr::NonNull;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::sync::Arc;
 
+use cudarc::driver::CudaStream;
 use pyo3::PyResult;
 use upsweep::any::{AnyView, AnyViewMut};
 use upsweep::{Dtype, Error, View, ViewMut};
@@ -115,6 +117,16 @@ pub(crate) fn cuda_of_pointer(address: usize) -> Option<usize> {
     // SAFETY: the driver is there and was initialised, which the caller has seen to; it writes an `int`.
     let found = unsafe { cuPointerGetAttribute((&raw mut number).cast(), of, address as u64) };
     (found == CUresult::CUDA_SUCCESS).then(|| usize::try_from(number).ok()).flatten()
+}
+
+/// The stream with this handle, of the context that another stream is in.
+pub(crate) fn stream(own: &Arc<CudaStream>, handle: usize) -> Arc<CudaStream> {
+    if own.cu_stream().addr() == handle {
+        return Arc::clone(own);
+    }
+    let handle = core::ptr::with_exposed_provenance_mut(handle);
+    // SAFETY: a library or an object with `__cuda_stream__` says that it is a stream of this context, and it is used during a call of theirs alone.
+    unsafe { own.context().wrap_borrowed_stream(handle) }
 }
 
 /// Host memory of our own, at an address that suits every type and vector.

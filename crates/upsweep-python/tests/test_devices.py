@@ -18,6 +18,34 @@ def test_every_kind_is_there_or_absent():
     assert kinds == {"cpu", "wgpu", "cuda"}
 
 
+def test_tuning_tells_its_trials_and_keeps_a_profile(tmp_path, monkeypatch):
+    monkeypatch.setenv("UPSWEEP_CACHE_DIR", str(tmp_path))
+    trials = []
+    for budget in (4, 16, 64):
+        # A slow machine is longer at the arrays.
+        place = upsweep.tune("cpu", quick=True, budget=budget, progress=trials.append)
+        if trials:
+            break
+    assert place.startswith(str(tmp_path))
+    with open(place) as profile:
+        assert "upsweep" in profile.read()
+    assert trials and all(trial["device"] == "cpu" and trial["checked"] == "ok" for trial in trials)
+    assert {"op", "n", "strategy", "median_us"} <= set(trials[0])
+
+    def enough(trial):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        upsweep.tune("cpu", quick=True, budget=budget, progress=enough)
+    with pytest.raises(ValueError, match="is no time"):
+        upsweep.tune("cpu", budget=-1)
+    with pytest.raises(RuntimeError, match="no device"):
+        upsweep.tune("toaster")
+    monkeypatch.setenv("UPSWEEP_CACHE_DIR", "")
+    with pytest.raises(ValueError, match="no profile is kept"):
+        upsweep.tune("cpu", quick=True, budget=1)
+
+
 def bits(found):
     return np.asarray(found).tobytes()
 

@@ -27,7 +27,8 @@ def run(text, name):
 
 
 @pytest.mark.parametrize("name", upsweep.__all__)
-def test_examples_of(name):
+def test_examples_of(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("UPSWEEP_CACHE_DIR", str(tmp_path))
     tried = run(getattr(upsweep, name).__doc__, name)
     assert tried or name in ("DeviceInfo", "Report")
 

@@ -50,7 +50,7 @@ operations, one after another: what is missing to 100 % of it are gaps in which 
 With --rows each row is about rows of one length, which --n items make (what is over is left out): 'rows' lie along memory, the last
 axis of an array of two dimensions, 'columns' across it, along axis 0. reduce leaves a value for each, which counts as written; the limit
 is as above. Some rows of every result are compared with the reference, of about 2^20 items: 2 rows at least, 4,096 at most. Records
-end with axis and length. On a GPU the time is that of the host's clock, in calls one behind another; the limit's is as above.
+end with axis and length.
 
 With --energy rows end with the joules of a call, 10^9 bytes by joule, and the watts that the device drew in
 a pause right behind. They are those of the counters of the whole device, everything else on it included: of an

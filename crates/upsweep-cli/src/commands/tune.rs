@@ -57,6 +57,7 @@ fn options(arguments: &TuneArguments) -> Options {
         budget: arguments.budget,
         quick: arguments.quick,
         skip_host: arguments.skip_host,
+        has_helpers: true,
     }
 }
 

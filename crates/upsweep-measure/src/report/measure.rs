@@ -337,6 +337,7 @@ impl Run {
             budget: Some(time.parse().map_err(Failure::usage)?),
             quick: false,
             skip_host: true,
+            has_helpers: true,
         };
         self.piece(
             &words,

@@ -41,13 +41,13 @@ pub(crate) struct Compilers {
 
 impl Compilers {
     /// As many as this machine has threads besides the two that measure and keep the device awake, but one where there are two; no
-    /// programs where kernels are not kept.
-    pub(crate) fn of(device: &Device) -> Self {
+    /// programs where kernels are not kept, or where the program that runs cannot be started as one.
+    pub(crate) fn of(device: &Device, has_helpers: bool) -> Self {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let others = threads.saturating_sub(2).max(threads.min(2) - 1).min(MOST);
         let by_cuda = device.limits().interface == "cuda";
         let is_kept = profile::path(device.limits()).is_some();
-        let programs = if by_cuda && is_kept { others } else { 0 };
+        let programs = if by_cuda && is_kept && has_helpers { others } else { 0 };
         let programs =
             (0..programs).filter_map(|_| CompilerProcess::start(device.id()).ok()).collect();
         let device = device.clone();

@@ -227,7 +227,7 @@ fn on_gpu(
         let deadline = budget.next().at_most(MOST_FROM_HOST);
         wrong += from_host(device, options.quick, deadline, profile)?;
     }
-    let mut compilers = Compilers::of(device);
+    let mut compilers = Compilers::of(device, options.has_helpers);
     let in_use = profile::find(device.limits()).profile.unwrap_or_default();
     let shipped = shipped_beside(device);
     let lengths =

@@ -25,4 +25,6 @@ pub struct Options {
     pub quick: bool,
     /// Whether calls of a GPU on arrays in the host's memory are left out.
     pub skip_host: bool,
+    /// Whether the program that runs has `tune --make-kernels`, so that copies of it make kernels of CUDA's side by side.
+    pub has_helpers: bool,
 }

@@ -46,6 +46,7 @@ from ._upsweep import (
     segmented_scan,
     select,
     sum,
+    tune,
     unique_consecutive,
 )
 
@@ -84,5 +85,6 @@ __all__ = [
     "segmented_scan",
     "select",
     "sum",
+    "tune",
     "unique_consecutive",
 ]

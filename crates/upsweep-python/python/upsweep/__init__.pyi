@@ -1,4 +1,5 @@
 import sys
+from collections.abc import Callable
 from typing import Any, Literal, Protocol, TypeAlias, final
 
 if sys.version_info >= (3, 12):
@@ -39,6 +40,7 @@ __all__ = [
     "segmented_scan",
     "select",
     "sum",
+    "tune",
     "unique_consecutive",
 ]
 
@@ -148,6 +150,13 @@ class Report:
 def asarray(x: _Array, /, *, device: str = "cpu") -> Array: ...
 def devices() -> list[DeviceInfo]: ...
 def absent() -> dict[str, str]: ...
+def tune(
+    device: str = "cpu",
+    *,
+    quick: bool = False,
+    budget: float | None = None,
+    progress: Callable[[dict[str, str]], object] | None = None,
+) -> str: ...
 def explain(x: _Array, op: _Op = "sum", /, *, scan: bool = False, device: _Device | None = None) -> Report: ...
 def sum(
     x: _Array,
