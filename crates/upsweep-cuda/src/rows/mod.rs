@@ -75,7 +75,7 @@ fn constants(
         ("REVERSE", u64::from(is_reversed)),
         ("LONG", u64::from(shape.is_long)),
         // Across rows each access has a place of its own, which 32 bits make faster: sums of columns of 100 reach 82 % of reading instead of 68.
-        // Along rows they make short ones slower (H200, 2026-11-28).
+        // Along rows they make short ones slower: sums of rows of 128 reach 90 % of reading instead of 99 (H200, 2026-11-28).
         ("FAR", u64::from(shape.is_long || shape.way == RowsStrategy::Along)),
         ("ACROSS", rows.across.len() as u64),
         ("ALONG", rows.along.len() as u64),
