@@ -8,8 +8,10 @@
 //! - [`Described`]: which Rust types there are in kernels; [`Callable`]: which functions.
 //! - [`Module`]: functions become text; [`field`]: what fields are called there; [`Texts`]: an operator's text, made once;
 //!   [`compose`]: that of several functions in one kernel.
+//! - [`Definition`]: a function that is known when a program runs.
 
 mod compose;
+mod definition;
 mod helpers;
 mod lower;
 mod module;
@@ -20,6 +22,7 @@ mod tree;
 mod types;
 
 pub use compose::{Composition, Named, compose};
+pub use definition::{Defined, Definition, Step, Term, ValueType};
 pub use module::{Module, Refused, field};
 pub use texts::Texts;
 pub use tree::{Arm, Binary, Block, Expression, Function, Method, Pattern, Statement, Unary};

@@ -145,7 +145,7 @@ pub enum Expression {
 }
 
 /// An operator in front of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unary {
     /// `-`
     Negate,
@@ -154,7 +154,7 @@ pub enum Unary {
 }
 
 /// An operator between two values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "they are Rust's operators, by their names in `core::ops`")]
 pub enum Binary {
     Add,
@@ -190,7 +190,7 @@ impl Binary {
 macro_rules! methods {
     ($($method:ident $name:literal $arguments:literal,)*) => {
         /// A method of numbers.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(missing_docs, reason = "they are Rust's methods, by their names")]
         pub enum Method { $($method,)* }
 
