@@ -17,6 +17,7 @@ mod limits;
 mod parts;
 mod policy;
 mod probe;
+mod program;
 mod reduce;
 mod rows;
 mod scalar;
@@ -33,6 +34,7 @@ pub use device::{Cpu, CpuOptions, Workspace};
 #[doc(hidden)]
 pub use instances::instances;
 pub use isa::InstructionSet;
+pub use program::{Program, ProgramOperator};
 pub use segmented::SegmentValue;
 pub use shape::CpuShape;
 

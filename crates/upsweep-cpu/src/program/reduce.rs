@@ -1,0 +1,166 @@
+//! Reductions by a definition: lanes of many tiles down their rows, then halves and trees of all of them at once.
+
+use upsweep_core::Result;
+use upsweep_core::summation::{LANES, ROWS, TILE};
+
+use super::evaluator::{Aligned, Evaluator, Side, value_of};
+use super::planes::{Shape, to_planes};
+use super::{ProgramOperator, piece_items, scan};
+use crate::Cpu;
+use crate::team::MOST_BLOCKS;
+
+/// Tiles whose lanes are folded to their values at once. The lanes of all of them fit the first-level cache; halves have 16 values at least.
+const BATCH: usize = 16;
+
+impl Cpu {
+    /// The value of all items in the order of the [summation specification](upsweep_core::summation): of an operator that does not commute,
+    /// the total of its scan. No items give the start value, or else the identity.
+    ///
+    /// # Arguments
+    /// `items` are the bytes of the items, aligned as their type is; `init` are the bits of a start value.
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`](upsweep_core::Error::NoDevice) if the threads cannot start.
+    pub fn reduce_by(
+        &self,
+        operator: &ProgramOperator,
+        items: &[u8],
+        init: Option<u64>,
+    ) -> Result<u64> {
+        if items.is_empty() {
+            return Ok(init.unwrap_or(operator.identity));
+        }
+        let total = match operator.commutative {
+            true => self.total(operator, items)?,
+            false => scan::total(&self.scan_context(operator, items.len())?, operator, items),
+        };
+        Ok(init.map_or(total, |init| operator.combine(init, total)))
+    }
+
+    /// The value of all items, of which there is at least one.
+    fn total(&self, operator: &ProgramOperator, items: &[u8]) -> Result<u64> {
+        let size = operator.dtype.size();
+        let count = items.len() / size;
+        let context = self.context_of(&operator.program, count)?;
+        let block = piece_items(&context, &operator.program, count);
+        let block = block.max(count.div_ceil(MOST_BLOCKS)).div_ceil(TILE).next_power_of_two();
+        let block = block * TILE;
+        let fold = |items: &[u8]| {
+            let mut fold = Fold::new(operator, context.level, items.len() / size);
+            fold.tiles(items);
+            fold.total()
+        };
+        if count <= block {
+            return Ok(fold(items));
+        }
+        let mut totals = Vec::new();
+        let blocks: Vec<&[u8]> = items.chunks(block * size).collect();
+        context.team.fold(
+            blocks.len(),
+            |number| fold(blocks[number]),
+            |total: u64| totals.extend_from_slice(&total.to_le_bytes()[..size]),
+        );
+        let mut fold = Fold::new(operator, context.level, totals.len() / size);
+        fold.values = totals;
+        Ok(fold.total())
+    }
+}
+
+/// A reduction by one thread.
+struct Fold<'a> {
+    operator: &'a ProgramOperator,
+    evaluator: Evaluator<'a>,
+    size: usize,
+    /// The lanes of some tiles, one tile after another.
+    lanes: Aligned,
+    /// The same in planes of a lane each.
+    planes: Aligned,
+    /// Values of all tiles so far.
+    values: Vec<u8>,
+}
+
+impl<'a> Fold<'a> {
+    fn new(operator: &'a ProgramOperator, level: fearless_simd::Level, items: usize) -> Self {
+        let size = operator.dtype.size();
+        let tiles = items.div_ceil(TILE).clamp(1, BATCH);
+        let at_once = if tiles == 1 { LANES } else { tiles * LANES / 2 };
+        Self {
+            operator,
+            evaluator: Evaluator::new(&operator.program, level, at_once),
+            size,
+            lanes: Aligned::new(tiles * LANES * size),
+            planes: Aligned::new(tiles * LANES * size),
+            values: Vec::with_capacity(items.div_ceil(TILE) * size),
+        }
+    }
+
+    /// Folds tiles to their values.
+    fn tiles(&mut self, items: &[u8]) {
+        for batch in items.chunks(BATCH * TILE * self.size) {
+            let tiles = batch.chunks(TILE * self.size);
+            let count = tiles.len();
+            for (number, tile) in tiles.enumerate() {
+                self.lanes(number, tile);
+            }
+            self.halves(count);
+        }
+    }
+
+    /// Folds the rows of a tile to lanes.
+    fn lanes(&mut self, number: usize, tile: &[u8]) {
+        let row = LANES * self.size;
+        let lanes = &mut self.lanes.bytes_mut()[number * row..][..row];
+        let mut rows = tile.chunks_exact(row);
+        debug_assert!(rows.len() <= ROWS);
+        let mut is_empty = true;
+        if let Some(first) = rows.next() {
+            lanes.copy_from_slice(first);
+            is_empty = false;
+        }
+        for row in &mut rows {
+            self.evaluator.update(lanes, Side::Left, row);
+        }
+        let rest = tile.chunks_exact(row).remainder();
+        if is_empty {
+            let identity = &self.operator.identity.to_le_bytes()[..self.size];
+            lanes.chunks_exact_mut(self.size).for_each(|lane| lane.copy_from_slice(identity));
+            lanes[..rest.len()].copy_from_slice(rest);
+        } else {
+            // Lanes without an item stay as they are.
+            self.evaluator.update(&mut lanes[..rest.len()], Side::Left, rest);
+        }
+    }
+
+    /// Folds the lanes of so many tiles to a value of each.
+    fn halves(&mut self, tiles: usize) {
+        let (size, level) = (self.size, self.evaluator.level());
+        let shape = Shape { rows: tiles, groups: 1, members: LANES };
+        let len = tiles * LANES * size;
+        let planes = &mut self.planes.bytes_mut()[..len];
+        to_planes(level, shape, size, &self.lanes.bytes()[..len], planes, 0, false);
+        let mut half = len / 2;
+        while half >= tiles * size {
+            let (left, right) = planes.split_at_mut(half);
+            self.evaluator.update(left, Side::Left, &right[..half]);
+            half /= 2;
+        }
+        self.values.extend_from_slice(&planes[..tiles * size]);
+    }
+
+    /// The aligned tree over all values. One without a partner moves up as it is.
+    fn total(mut self) -> u64 {
+        let size = self.size;
+        let (mut left, mut right) = (Vec::new(), Vec::new());
+        while self.values.len() > size {
+            left.clear();
+            right.clear();
+            for pair in self.values.chunks(2 * size) {
+                left.extend_from_slice(&pair[..size]);
+                right.extend_from_slice(&pair[size..]);
+            }
+            self.evaluator.update(&mut left[..right.len()], Side::Left, &right);
+            core::mem::swap(&mut self.values, &mut left);
+        }
+        value_of(&self.values)
+    }
+}
