@@ -6,6 +6,7 @@ use core::ops::Range;
 use bytemuck::{cast_slice, cast_slice_mut};
 use fearless_simd::Level;
 
+use super::planes::fill;
 use super::{Instruction, Operand, Place, Program};
 
 /// Bytes of a cache line, where registers begin: vectors of them never lie in two lines.
@@ -76,9 +77,7 @@ impl<'a> Evaluator<'a> {
         }
         for constant in &program.constants {
             registers[constant.register] = Aligned::new(block * constant.size);
-            let bits = &constant.bits.to_le_bytes()[..constant.size];
-            let filled = registers[constant.register].bytes_mut();
-            filled.chunks_exact_mut(constant.size).for_each(|item| item.copy_from_slice(bits));
+            fill(registers[constant.register].bytes_mut(), constant.size, constant.bits);
         }
         Self { program, level, registers, result: Aligned::default(), block, flipped: false }
     }
@@ -126,6 +125,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
+    #[inline(always)]
     fn operand<'b>(
         &'b self,
         of: Operand,

@@ -1,9 +1,11 @@
 //! Items in planes: a matrix whose columns lie one after another, so that two neighbours in a row are in two runs of memory.
 
 use core::array;
+use core::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use fearless_simd::{Level, Simd};
+use upsweep_core::summation::LANES;
 
 use super::steps::Plain;
 use crate::isa::{self, Kernel};
@@ -16,7 +18,7 @@ use crate::isa::{self, Kernel};
 /// row 1   a2 b2 | a3 b3        plane 1   b0 b2 | b1 b3
 /// ```
 ///
-/// With one group that is the matrix with rows and columns exchanged.
+/// With one group that is the matrix with rows and columns exchanged. There are at most as many columns as lanes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
     pub(super) rows: usize,
@@ -29,10 +31,11 @@ impl Shape {
         self.groups * self.members
     }
 
-    /// Where the values of a column begin in the planes.
-    #[inline(always)]
-    fn column_start(self, column: usize) -> usize {
-        (column % self.members * self.groups + column / self.members) * self.rows
+    /// Where the values of each column begin in the planes: a table, as dividing for each of them takes longer than moving its values.
+    fn starts(self) -> [usize; LANES] {
+        array::from_fn(|column| {
+            (column % self.members * self.groups + column / self.members) * self.rows
+        })
     }
 }
 
@@ -55,110 +58,111 @@ macro_rules! bits {
 
 bits!(u8 u16 u32 u64);
 
+/// Where values lie in an array, which may be turned round.
+#[inline(always)]
+fn place_in(len: usize, place: usize, reversed: bool) -> usize {
+    if reversed { len - 1 - place } else { place }
+}
+
+/// Where so many values that begin at a place lie.
+#[inline(always)]
+fn places_in(len: usize, place: usize, reversed: bool) -> Range<usize> {
+    let start = if reversed { len - place - SQUARE } else { place };
+    start..start + SQUARE
+}
+
+/// The square with rows and columns exchanged.
+#[inline(always)]
+fn exchanged<T: Copy>(square: &[[T; SQUARE]; SQUARE]) -> [[T; SQUARE]; SQUARE] {
+    let mut exchanged = *square;
+    for (i, row) in square.iter().enumerate() {
+        for (j, value) in row.iter().enumerate() {
+            exchanged[j][i] = *value;
+        }
+    }
+    exchanged
+}
+
 struct ToPlanes<'a, T> {
-    shape: Shape,
+    starts: &'a [usize],
     from: &'a [T],
     to: &'a mut [T],
     reversed: bool,
 }
 
-impl<T: Copy> Kernel for ToPlanes<'_, T> {
+impl<T: Bits> Kernel for ToPlanes<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        let Self { shape, from, to, reversed } = self;
-        let columns = shape.columns();
+        let Self { starts, from, to, reversed } = self;
+        let columns = starts.len();
+        let (squares, rest) = starts.as_chunks::<SQUARE>();
         let rows = from.len() / columns;
-        let (square_rows, square_columns) = (rows - rows % SQUARE, columns - columns % SQUARE);
-        let at = |place: usize| if reversed { from[from.len() - 1 - place] } else { from[place] };
-        for row in (0..square_rows).step_by(SQUARE) {
-            for column in (0..square_columns).step_by(SQUARE) {
-                let square: [[T; SQUARE]; SQUARE] = array::from_fn(
-                    #[inline(always)]
-                    |i| part(from, (row + i) * columns + column, reversed),
-                );
-                for j in 0..SQUARE {
-                    let place = shape.column_start(column + j) + row;
-                    for (to, of) in to[place..place + SQUARE].iter_mut().zip(&square) {
-                        *to = of[j];
+        let whole = rows - rows % SQUARE;
+        for row in (0..whole).step_by(SQUARE) {
+            for (number, starts) in squares.iter().enumerate() {
+                let mut square = [[T::zeroed(); SQUARE]; SQUARE];
+                for (i, values) in square.iter_mut().enumerate() {
+                    let place = (row + i) * columns + number * SQUARE;
+                    values.copy_from_slice(&from[places_in(from.len(), place, reversed)]);
+                    if reversed {
+                        values.reverse();
                     }
                 }
-            }
-            for column in square_columns..columns {
-                let place = shape.column_start(column) + row;
-                for (i, to) in to[place..place + SQUARE].iter_mut().enumerate() {
-                    *to = at((row + i) * columns + column);
+                for (start, values) in starts.iter().zip(exchanged(&square)) {
+                    to[start + row..start + row + SQUARE].copy_from_slice(&values);
                 }
             }
         }
-        for column in 0..columns {
-            for row in square_rows..rows {
-                to[shape.column_start(column) + row] = at(row * columns + column);
+        let done = columns - rest.len();
+        for (column, start) in starts.iter().enumerate() {
+            let first = if column < done { whole } else { 0 };
+            for row in first..(from.len() + columns - 1 - column) / columns {
+                to[start + row] = from[place_in(from.len(), row * columns + column, reversed)];
             }
-        }
-        for place in rows * columns..from.len() {
-            to[shape.column_start(place % columns) + rows] = at(place);
         }
     }
 }
 
-/// A row of a square: values from this place on, of an array that may be turned round.
-#[inline(always)]
-fn part<T: Copy>(from: &[T], place: usize, reversed: bool) -> [T; SQUARE] {
-    let start = if reversed { from.len() - place - SQUARE } else { place };
-    let values = &from[start..start + SQUARE];
-    array::from_fn(
-        #[inline(always)]
-        |i| values[if reversed { SQUARE - 1 - i } else { i }],
-    )
-}
-
 struct FromPlanes<'a, T> {
-    shape: Shape,
+    starts: &'a [usize],
     from: &'a [T],
     to: &'a mut [T],
     reversed: bool,
 }
 
-impl<T: Copy> Kernel for FromPlanes<'_, T> {
+impl<T: Bits> Kernel for FromPlanes<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self, _: S) {
-        let Self { shape, from, to, reversed } = self;
-        let (columns, len) = (shape.columns(), to.len());
+        let Self { starts, from, to, reversed } = self;
+        let (columns, len) = (starts.len(), to.len());
+        let (squares, rest) = starts.as_chunks::<SQUARE>();
         let rows = len / columns;
-        let (square_rows, square_columns) = (rows - rows % SQUARE, columns - columns % SQUARE);
-        let place_of = |place: usize| if reversed { len - 1 - place } else { place };
-        for row in (0..square_rows).step_by(SQUARE) {
-            for column in (0..square_columns).step_by(SQUARE) {
-                let square: [[T; SQUARE]; SQUARE] = array::from_fn(
-                    #[inline(always)]
-                    |j| part(from, shape.column_start(column + j) + row, false),
-                );
-                for i in 0..SQUARE {
-                    let place = (row + i) * columns + column;
-                    let start = if reversed { len - place - SQUARE } else { place };
-                    let values = &mut to[start..start + SQUARE];
-                    for (j, of) in square.iter().enumerate() {
-                        values[if reversed { SQUARE - 1 - j } else { j }] = of[i];
+        let whole = rows - rows % SQUARE;
+        for row in (0..whole).step_by(SQUARE) {
+            for (number, starts) in squares.iter().enumerate() {
+                let mut square = [[T::zeroed(); SQUARE]; SQUARE];
+                for (start, values) in starts.iter().zip(&mut square) {
+                    values.copy_from_slice(&from[start + row..start + row + SQUARE]);
+                }
+                for (i, mut values) in exchanged(&square).into_iter().enumerate() {
+                    let place = (row + i) * columns + number * SQUARE;
+                    if reversed {
+                        values.reverse();
                     }
-                }
-            }
-            for column in square_columns..columns {
-                for i in row..row + SQUARE {
-                    to[place_of(i * columns + column)] = from[shape.column_start(column) + i];
+                    to[places_in(len, place, reversed)].copy_from_slice(&values);
                 }
             }
         }
-        for row in square_rows..rows {
-            for column in 0..columns {
-                to[place_of(row * columns + column)] = from[shape.column_start(column) + row];
+        let done = columns - rest.len();
+        for (column, start) in starts.iter().enumerate() {
+            let first = if column < done { whole } else { 0 };
+            for row in first..(len + columns - 1 - column) / columns {
+                to[place_in(len, row * columns + column, reversed)] = from[start + row];
             }
-        }
-        for place in rows * columns..len {
-            to[place_of(place)] = from[shape.column_start(place % columns) + rows];
         }
     }
 }
@@ -173,6 +177,14 @@ macro_rules! by_size {
             _ => $function::<u64>($($argument),*),
         }
     };
+}
+
+/// Fills bytes with one value.
+pub(super) fn fill(to: &mut [u8], size: usize, value: u64) {
+    fn typed<T: Bits>(to: &mut [u8], value: u64) {
+        cast_slice_mut(to).fill(T::of(value));
+    }
+    by_size!(size, typed(to, value));
 }
 
 /// Brings rows of values of `size` bytes into planes. The last row may be shorter; `fill` is what stands for the rest of all rows.
@@ -194,11 +206,11 @@ pub(super) fn to_planes(
         reversed: bool,
     ) {
         let (from, to): (&[T], &mut [T]) = (cast_slice(from), cast_slice_mut(to));
-        let columns = shape.columns();
-        for place in from.len()..shape.rows * columns {
-            to[shape.column_start(place % columns) + place / columns] = T::of(fill);
+        let starts = &shape.starts()[..shape.columns()];
+        for place in from.len()..shape.rows * starts.len() {
+            to[starts[place % starts.len()] + place / starts.len()] = T::of(fill);
         }
-        isa::run(level, ToPlanes { shape, from, to, reversed });
+        isa::run(level, ToPlanes { starts, from, to, reversed });
     }
     by_size!(size, typed(level, shape, from, to, fill, reversed))
 }
@@ -214,7 +226,8 @@ pub(super) fn from_planes(
 ) {
     fn typed<T: Bits>(level: Level, shape: Shape, from: &[u8], to: &mut [u8], reversed: bool) {
         let (from, to) = (cast_slice::<u8, T>(from), cast_slice_mut(to));
-        isa::run(level, FromPlanes { shape, from, to, reversed });
+        let starts = &shape.starts()[..shape.columns()];
+        isa::run(level, FromPlanes { starts, from, to, reversed });
     }
     by_size!(size, typed(level, shape, from, to, reversed))
 }

@@ -4,7 +4,7 @@ use upsweep_core::Result;
 use upsweep_core::summation::{LANES, ROWS, TILE};
 
 use super::evaluator::{Aligned, Evaluator, Side, value_of};
-use super::planes::{Shape, to_planes};
+use super::planes::{Shape, fill, to_planes};
 use super::{ProgramOperator, piece_items, scan};
 use crate::Cpu;
 use crate::team::MOST_BLOCKS;
@@ -73,7 +73,7 @@ struct Fold<'a> {
     size: usize,
     /// The lanes of some tiles, one tile after another.
     lanes: Aligned,
-    /// The same in planes of a lane each.
+    /// One row of each, and then the lanes in planes of a lane each.
     planes: Aligned,
     /// Values of all tiles so far.
     values: Vec<u8>,
@@ -97,37 +97,36 @@ impl<'a> Fold<'a> {
     /// Folds tiles to their values.
     fn tiles(&mut self, items: &[u8]) {
         for batch in items.chunks(BATCH * TILE * self.size) {
-            let tiles = batch.chunks(TILE * self.size);
-            let count = tiles.len();
-            for (number, tile) in tiles.enumerate() {
-                self.lanes(number, tile);
-            }
-            self.halves(count);
+            self.lanes(batch);
+            self.halves(batch.len().div_ceil(TILE * self.size));
         }
     }
 
-    /// Folds the rows of a tile to lanes.
-    fn lanes(&mut self, number: usize, tile: &[u8]) {
+    /// Folds the rows of some tiles to lanes: the same row of all of them is brought together first, so that one update does for all.
+    fn lanes(&mut self, items: &[u8]) {
         let row = LANES * self.size;
-        let lanes = &mut self.lanes.bytes_mut()[number * row..][..row];
-        let mut rows = tile.chunks_exact(row);
-        debug_assert!(rows.len() <= ROWS);
-        let mut is_empty = true;
-        if let Some(first) = rows.next() {
-            lanes.copy_from_slice(first);
-            is_empty = false;
-        }
-        for row in &mut rows {
-            self.evaluator.update(lanes, Side::Left, row);
-        }
-        let rest = tile.chunks_exact(row).remainder();
-        if is_empty {
-            let identity = &self.operator.identity.to_le_bytes()[..self.size];
-            lanes.chunks_exact_mut(self.size).for_each(|lane| lane.copy_from_slice(identity));
-            lanes[..rest.len()].copy_from_slice(rest);
-        } else {
-            // Lanes without an item stay as they are.
-            self.evaluator.update(&mut lanes[..rest.len()], Side::Left, rest);
+        let tiles = items.len().div_ceil(ROWS * row);
+        let lanes = self.lanes.bytes_mut();
+        fill(&mut lanes[..tiles * row], self.size, self.operator.identity);
+        for number in 0..ROWS {
+            // The last tile may have fewer rows, and the last row fewer items: lanes without one stay as they are.
+            let rows = items.chunks(row).skip(number).step_by(ROWS);
+            if number == 0 {
+                let places = lanes.chunks_exact_mut(row);
+                places.zip(rows).for_each(|(to, from)| to[..from.len()].copy_from_slice(from));
+            } else if tiles == 1 {
+                rows.for_each(|from| {
+                    self.evaluator.update(&mut lanes[..from.len()], Side::Left, from);
+                });
+            } else {
+                let mut len = 0;
+                let together = self.planes.bytes_mut();
+                for from in rows {
+                    together[len..len + from.len()].copy_from_slice(from);
+                    len += from.len();
+                }
+                self.evaluator.update(&mut lanes[..len], Side::Left, &together[..len]);
+            }
         }
     }
 

@@ -47,6 +47,7 @@ pub(super) trait Plain: AnyBitPattern + NoUninit {}
 impl<T: AnyBitPattern + NoUninit> Plain for T {}
 
 /// A loop over three operands, in vectors.
+#[inline(always)]
 fn map_three<A: Plain, B: Plain, C: Plain, T: Plain>(
     level: Level,
     to: &mut [u8],
@@ -59,6 +60,7 @@ fn map_three<A: Plain, B: Plain, C: Plain, T: Plain>(
 }
 
 /// A loop over two operands, in vectors.
+#[inline(always)]
 fn map_two<A: Plain, T: Plain>(
     level: Level,
     to: &mut [u8],
@@ -76,6 +78,7 @@ fn map_two<A: Plain, T: Plain>(
 }
 
 /// A loop over one operand, in vectors.
+#[inline(always)]
 pub(super) fn map<A: Plain, T: Plain>(
     level: Level,
     to: &mut [u8],
