@@ -154,6 +154,12 @@ pub enum Error {
         /// Name of the language.
         language: &'static str,
     },
+    /// A function that is known when a program runs has a step that is not defined.
+    #[error("{reason}")]
+    Undefined {
+        /// Which step, of which types.
+        reason: String,
+    },
     /// A buffer of the caller's that cannot be used as an array.
     #[error("{reason}")]
     Buffer {

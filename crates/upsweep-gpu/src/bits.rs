@@ -54,16 +54,17 @@ pub fn check(kind: Kind, device: &str, name: &str) -> Result<Kind> {
 
 /// How many words a kernel holds an item of this kind in.
 pub fn words_of(kind: Kind) -> usize {
-    kind.numbers().map(|(_, dtype)| words_of_number(dtype)).sum()
-}
-
-fn words_of_number(dtype: Dtype) -> usize {
-    dtype.size().div_ceil(4)
+    kind.numbers().map(|(_, dtype)| dtype.size().div_ceil(4)).sum()
 }
 
 /// The words of a value, which is a number or a structure of them and no short float: kernels combine those in `f32`.
 pub fn words<T: Element>(value: T) -> Words {
     T::bytes(&[value]).map_or([0; MOST_WORDS], |bytes| words_of_item(T::KIND, &bytes))
+}
+
+/// The same of a number of this type, by its bits.
+pub fn words_of_number(dtype: Dtype, bits: u64) -> Words {
+    words_of_item(Kind::Number(dtype), &bits.to_le_bytes())
 }
 
 /// The same of an item of this kind that has these bytes.

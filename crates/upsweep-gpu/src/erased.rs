@@ -2,14 +2,17 @@
 //!
 //! A typed call makes one of these. All behind it is compiled once, and not for each operator on each pair of types.
 
-use upsweep_core::kernel::Function;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use upsweep_core::kernel::{Function, Texts};
 use upsweep_core::summation::WINDOW;
 use upsweep_core::{
-    Bounds, Builtin, Determinism, Direction, Element, Error, Kind, Language, Operator, Reduce,
-    ReduceState, Result, Scan, ScanState, Work,
+    Bounds, Builtin, Determinism, Direction, Dtype, Element, Error, Kind, Language, Operator,
+    Reduce, ReduceState, Result, Scan, ScanState, Work,
 };
 
-use crate::bits::{self, Words, from_memory, memory_words, words};
+use crate::bits::{self, Words, from_memory, memory_words, words, words_of_number};
 use crate::{Custom, OperatorValues};
 
 /// The type of an array's items.
@@ -94,6 +97,67 @@ impl ErasedOperator {
             (own.map_or(OperatorText::None, OperatorText::Custom), operator.function())
         };
         Self { name: O::NAME, text, function, values: OperatorValues::of(operator) }
+    }
+}
+
+/// An operator on numbers of one type that combines by a function which is known when a program runs.
+#[derive(Clone, Copy, Debug)]
+pub struct DefinedOperator {
+    /// The function, of the earlier value and the later one.
+    pub function: &'static Function,
+    /// The type of its arguments and of what it gives.
+    pub dtype: Dtype,
+    /// The bits of a value that leaves every other one as it is.
+    pub identity: u64,
+    /// Whether items may be combined in any order.
+    pub commutative: bool,
+}
+
+impl DefinedOperator {
+    /// What messages call it.
+    const NAME: &'static str = "defined";
+
+    /// The operator for kernels in this language, and its types.
+    fn signature(&self, language: Language) -> Signature {
+        let of = ErasedType::of_kind(self.dtype.into());
+        let (commutative, exact) = (self.commutative, !self.dtype.is_float());
+        let own = self.texts().source(self.function, language).ok();
+        let own = own.map(|source| Custom { name: Self::NAME, exact, commutative, source });
+        let operator = ErasedOperator {
+            name: Self::NAME,
+            text: own.map_or(OperatorText::None, OperatorText::Custom),
+            function: Some(self.function),
+            values: OperatorValues::of_number(self.dtype, self.identity),
+        };
+        Signature { item: of, acc: of, output: of, operator, work: None }
+    }
+
+    /// The texts of the function, which are kept as long as that is.
+    fn texts(&self) -> &'static Texts {
+        static TEXTS: Mutex<Option<HashMap<usize, &'static Texts>>> = Mutex::new(None);
+        let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = core::ptr::from_ref(self.function).addr();
+        let made = texts.get_or_insert_default().entry(address);
+        made.or_insert_with(|| Box::leak(Box::default()))
+    }
+
+    /// A reduction by it, from the bits of a start value.
+    pub fn reduction(&self, init: Option<u64>, language: Language) -> ErasedReduce {
+        let init = init.map(|init| words_of_number(self.dtype, init));
+        let determinism = Determinism::default();
+        ErasedReduce { signature: self.signature(language), init, determinism }
+    }
+
+    /// A scan by it, from the bits of a start value.
+    pub fn scan(
+        &self,
+        bounds: Bounds,
+        direction: Direction,
+        init: Option<u64>,
+        language: Language,
+    ) -> ErasedScan {
+        let ErasedReduce { signature, init, determinism } = self.reduction(init, language);
+        ErasedScan { signature, bounds, direction, init, determinism }
     }
 }
 

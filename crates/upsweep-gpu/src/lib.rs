@@ -59,8 +59,8 @@ pub use arrays::{
 pub use copying::Copying;
 pub use custom::Custom;
 pub use erased::{
-    ErasedOperator, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState, ErasedType,
-    OperatorText, Signature, value_of,
+    DefinedOperator, ErasedOperator, ErasedReduce, ErasedReduceState, ErasedScan, ErasedScanState,
+    ErasedType, OperatorText, Signature, value_of,
 };
 pub use folder::{Folder, hash};
 pub use fused_input::FusedInput;

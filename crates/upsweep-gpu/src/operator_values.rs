@@ -2,10 +2,10 @@
 
 use core::hash::{Hash, Hasher};
 
-use upsweep_core::{Element, Error, Kind, Operator, Parameter, Result};
+use upsweep_core::{Dtype, Element, Error, Kind, Operator, Parameter, Result};
 
 use crate::arrays::check_words;
-use crate::bits::{MOST_WORDS, Words, words, words_of};
+use crate::bits::{MOST_WORDS, Words, words, words_of, words_of_number};
 
 /// An operator's identity and padding, and its fields if it has some. Those of an operator without fields stand in the text of
 /// kernels. Otherwise all of them are handed over at each launch, and operators of different values are equal: one kernel serves
@@ -38,6 +38,12 @@ impl OperatorValues {
             padding: words(operator.padding()),
             fields: operator.fields(),
         }
+    }
+
+    /// Those of an operator on numbers whose identity, by its bits, leaves every value as it is.
+    pub fn of_number(dtype: Dtype, identity: u64) -> Self {
+        let identity = words_of_number(dtype, identity);
+        Self { acc: dtype.into(), identity, padding: identity, fields: None }
     }
 
     /// Where kernels know of themselves what stands for no item.

@@ -83,6 +83,29 @@ pub fn reduce_made<G: Primitives>(
     gpu.await_reduction(workspace, job, false, options)
 }
 
+/// Combines items that are made into the one item of `result`. Does not wait.
+///
+/// # Errors
+/// As [`reduce_made`], [`Error::ResultLength`].
+pub fn reduce_made_into<G: Primitives>(
+    gpu: &Arc<G>,
+    workspace: &mut G::Workspace,
+    made: &Ingredients<'_, G::Slice<'_>>,
+    result: G::Slice<'_>,
+    problem: &ErasedReduce,
+    options: &ReduceOptions,
+) -> Result<()> {
+    made.check(G::MOST_ARRAYS)?;
+    let types = gpu.types_of_made(made.recipe, &problem.signature)?;
+    let uploaded = on_device::upload_all(gpu, made)?;
+    let slices = on_device::stored_all::<G>(made, &uploaded)?;
+    let words = [made.words, &types.values.handed()].concat();
+    let inputs = on_device::inputs(made, &slices, &words)?;
+    let job = Job { types, inputs, init: problem.init };
+    let bound = bind_job(gpu, workspace, job, G::reborrow(result), options)?;
+    gpu.begin(&bound)
+}
+
 /// Combines all items into the one item of `result`. Does not wait.
 ///
 /// # Errors

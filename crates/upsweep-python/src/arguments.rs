@@ -55,3 +55,12 @@ pub(crate) fn operator(name: &str) -> PyResult<Op> {
         name => name.parse().map_err(raise),
     }
 }
+
+/// The operator that an argument names.
+pub(crate) fn named_operator(op: &Bound<'_, PyAny>) -> PyResult<Op> {
+    if let Ok(name) = op.extract::<String>() {
+        return operator(&name);
+    }
+    let text = format!("op is a {}, and neither a name nor an Operator", op.get_type().name()?);
+    Err(PyTypeError::new_err(text))
+}

@@ -160,39 +160,25 @@ impl Array {
         }
     }
 
-    /// The same numbers as items of a shorter type of floats, in host memory.
-    pub(crate) fn shortened(&self, item: ItemType) -> PyResult<Self> {
-        let mut memory = HostMemory::zeroed(self.len() * item.size())?;
-        let bytes = self.host_bytes()?.chunks_exact(self.item.size());
-        for (bytes, room) in bytes.zip(memory.bytes_mut().chunks_exact_mut(item.size())) {
+    /// The same numbers as items of a shorter type of floats, where they are. Of a GPU's the host makes them.
+    pub(crate) fn shortened(&self, py: Python<'_>, item: ItemType) -> PyResult<Self> {
+        let mut words = vec![0u64; (self.len() * item.size()).div_ceil(8)];
+        let room = &mut bytemuck::cast_slice_mut(&mut words)[..self.len() * item.size()];
+        let own = self.to_host(py)?;
+        let bytes = own.host_bytes()?.chunks_exact(self.item.size());
+        for (bytes, room) in bytes.zip(room.chunks_exact_mut(item.size())) {
             if let Some(value) = Scalar::from_bytes(self.item.dtype, bytes) {
                 room.copy_from_slice(shortened(value, item.dtype).bytes());
             }
         }
-        Ok(Self::on_host(memory, &self.shape, item))
-    }
-
-    /// Sums of items divided by how many there were, in host memory.
-    pub(crate) fn divided_by(&self, counts: &Self) -> PyResult<Self> {
-        let size = self.item.size();
-        let mut memory = HostMemory::zeroed(self.len() * size)?;
-        let counts: &[u64] = bytemuck::cast_slice(counts.host_bytes()?);
-        let sums = self.host_bytes()?.chunks_exact(size);
-        let rooms = memory.bytes_mut().chunks_exact_mut(size);
-        for ((sum, count), room) in sums.zip(counts).zip(rooms) {
-            match <[u8; 4]>::try_from(sum) {
-                Ok(sum) => {
-                    let mean = f32::from_ne_bytes(sum) / *count as f32;
-                    room.copy_from_slice(&mean.to_ne_bytes());
-                }
-                Err(_) => {
-                    let sum = <[u8; 8]>::try_from(sum).unwrap_or_default();
-                    let mean = f64::from_ne_bytes(sum) / *count as f64;
-                    room.copy_from_slice(&mean.to_ne_bytes());
-                }
-            }
+        if let Memory::Device { device, .. } = &*self.memory {
+            let items = AnyView::from_bytes(item.dtype, room).map_err(raise)?;
+            let array = AnyArray::from_view(device, items).map_err(raise)?;
+            return Self::on_device(array, self.shape.clone(), item, device);
         }
-        Ok(Self::on_host(memory, &self.shape, self.item))
+        let mut memory = HostMemory::zeroed(room.len())?;
+        memory.bytes_mut().copy_from_slice(room);
+        Ok(Self::on_host(memory, &self.shape, item))
     }
 
     /// The items from number `start` on as nested lists, along the axes from `axis` on.

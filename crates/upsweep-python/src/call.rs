@@ -106,6 +106,11 @@ impl Call {
         }
     }
 
+    /// Where the arrays are.
+    pub(crate) fn home(&self) -> &Device {
+        &self.home
+    }
+
     /// Whether the device has integers of 64 bits.
     pub(crate) fn has_int64(&self) -> bool {
         self.device.limits().int64
@@ -136,10 +141,28 @@ impl Call {
         py: Python<'_>,
         work: impl Send + FnOnce(&Device) -> Result<T>,
     ) -> PyResult<T> {
+        self.run_on(py, &self.device, work)
+    }
+
+    /// The same where the arrays are.
+    pub(crate) fn run_at_home<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl Send + FnOnce(&Device) -> Result<T>,
+    ) -> PyResult<T> {
+        self.run_on(py, &self.home, work)
+    }
+
+    fn run_on<T: Send>(
+        &self,
+        py: Python<'_>,
+        device: &Device,
+        work: impl Send + FnOnce(&Device) -> Result<T>,
+    ) -> PyResult<T> {
         py.detach(|| {
-            let done = work(&self.device);
+            let done = work(device);
             if self.waits {
-                self.device.wait()?;
+                device.wait()?;
             }
             done
         })

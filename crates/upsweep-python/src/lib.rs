@@ -17,12 +17,15 @@ mod library;
 mod mask;
 mod memory;
 mod operand;
+mod operator;
 mod reduce;
 mod scan;
 mod segmented;
 mod select;
 mod torch;
+mod traced;
 mod tune;
+mod view;
 
 use pyo3::prelude::*;
 
@@ -43,6 +46,8 @@ mod _upsweep {
     #[pymodule_export]
     use crate::explain::{Report, explain};
     #[pymodule_export]
+    use crate::operator::{Operator, operator};
+    #[pymodule_export]
     use crate::reduce::{
         all, any, argmax, argmin, count_nonzero, max, mean, min, prod, reduce, sum,
     };
@@ -53,5 +58,9 @@ mod _upsweep {
     #[pymodule_export]
     use crate::select::{nonzero, partition, run_length_encode, select, unique_consecutive};
     #[pymodule_export]
+    use crate::traced::{Traced, r#where};
+    #[pymodule_export]
     use crate::tune::tune_device;
+    #[pymodule_export]
+    use crate::view::{View, view};
 }

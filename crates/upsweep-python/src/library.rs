@@ -235,7 +235,7 @@ impl Library {
             Self::Torch => object.call_method1(intern!(py, "to"), (torch(py)?.dtype(py, item)?,)),
             Self::Cupy | Self::Jax => object.call_method1(intern!(py, "astype"), (item.name(),)),
             Self::Own => {
-                let array = object.cast::<Array>()?.get().shortened(item)?;
+                let array = object.cast::<Array>()?.get().shortened(py, item)?;
                 Ok(Bound::new(py, array)?.into_any())
             }
         }
@@ -276,12 +276,6 @@ impl<'py> Output<'py> {
         let array = AnyArray::filled(&call.device, shape.iter().product(), zero);
         let (array, shape) = (Some(array.map_err(raise)?), shape.to_vec());
         Ok(Self::Device { array, shape, item, library })
-    }
-
-    /// An array of our own in host memory.
-    pub(crate) fn ours(py: Python<'py>, shape: &[usize], item: ItemType) -> PyResult<Self> {
-        let array = Bound::new(py, Array::zeroed(shape, item)?)?.into_any();
-        Ok(Self::Array(Operand::take(&array, "the result")?))
     }
 
     /// The caller's own array, if it can take results of this shape and type.

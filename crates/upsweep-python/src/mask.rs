@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use upsweep::Dtype;
-use upsweep::any::{AnyNdView, Op, Scalar};
+use upsweep::any::{AnyArray, AnyFused, AnyNdView, AnyView, Binary, Definition, Op, Scalar};
 
 use crate::array::Array;
 use crate::call::Call;
@@ -67,16 +67,6 @@ fn extreme<T: Constants>(largest: bool) -> T {
     if largest { T::MOST } else { T::LEAST }
 }
 
-/// The items in C order in memory of their own.
-fn packed(call: &Call, array: &Operand<'_>, shape: &[usize]) -> PyResult<HostMemory> {
-    let strides = broadcast(array, shape)?;
-    let mut memory = HostMemory::zeroed(shape.iter().product::<usize>() * array.item.size())?;
-    let output = memory.view_mut(array.item.dtype)?.shape(shape).map_err(raise)?;
-    let input = array.view_at(shape, &strides)?;
-    call.copy(array.object.py(), input, output)?;
-    Ok(memory)
-}
-
 /// The strides of an array that is repeated along axes where its length is 1 or that it has not.
 fn broadcast(array: &Operand<'_>, shape: &[usize]) -> PyResult<Vec<isize>> {
     let wrong = || {
@@ -95,7 +85,7 @@ fn broadcast(array: &Operand<'_>, shape: &[usize]) -> PyResult<Vec<isize>> {
     Ok(strides)
 }
 
-/// A mask that a caller gives: booleans in host memory.
+/// A mask that a caller gives: booleans where the items are.
 pub(crate) fn mask<'py>(
     object: &Bound<'py, PyAny>,
     items: &Operand<'_>,
@@ -106,13 +96,71 @@ pub(crate) fn mask<'py>(
         let text = format!("{name} has items of {}, not of bool", mask.item.name());
         return Err(PyTypeError::new_err(text));
     }
-    if !mask.is_on_host() || !items.is_on_host() {
-        let text = format!(
-            "{name}= is for arrays in host memory; on a GPU fill the array first, as by torch.where"
-        );
+    if mask.is_on_host() != items.is_on_host() {
+        let (on_host, other) =
+            if mask.is_on_host() { (name, items.name) } else { (items.name, name) };
+        let text = format!("{on_host} is in host memory, and {other} on a GPU");
         return Err(PyValueError::new_err(text));
     }
     Ok(mask)
+}
+
+/// Items in C order as integers of their size, or as they are where they have arithmetic.
+enum Packed<'a> {
+    InPlace(AnyView<'a>),
+    Copied(AnyArray),
+}
+
+impl<'a> Packed<'a> {
+    fn new(call: &Call, array: &'a Operand<'_>) -> PyResult<Self> {
+        Self::broadcast(call, array, &array.shape)
+    }
+
+    /// The same of an array that is repeated to have this shape.
+    fn broadcast(call: &Call, array: &'a Operand<'_>, shape: &[usize]) -> PyResult<Self> {
+        let dtype = arithmetic_type(array.item.dtype);
+        let has_type = dtype == array.item.dtype || array.space().is_some();
+        if array.is_packed() && array.shape == shape && has_type {
+            return Ok(Self::InPlace(array.items(dtype)?.0));
+        }
+        let strides = broadcast(array, shape)?;
+        let copied = call.packed(array.object.py(), array.view_at(shape, &strides)?)?;
+        Ok(Self::Copied(copied.into_array().into_bits_of(dtype).map_err(raise)?))
+    }
+
+    fn view(&self) -> AnyView<'_> {
+        match self {
+            Self::InPlace(view) => *view,
+            Self::Copied(array) => array.view(),
+        }
+    }
+}
+
+/// The type as which functions take items: short floats as the integers of their bits.
+fn arithmetic_type(dtype: Dtype) -> Dtype {
+    match dtype {
+        Dtype::F16 | Dtype::Bf16 => Dtype::U16,
+        other => other,
+    }
+}
+
+/// An array of our own, where the items are, of what a function makes of others.
+fn made(
+    py: Python<'_>,
+    call: &Call,
+    like: &Operand<'_>,
+    fused: &AnyFused<'_>,
+    item: ItemType,
+) -> PyResult<Array> {
+    if like.is_on_host() {
+        let mut memory = HostMemory::zeroed(like.len() * item.size())?;
+        let output = memory.view_mut(fused.dtype())?;
+        call.run_at_home(py, |device| fused.evaluate_into(device, output))?;
+        return Ok(Array::on_host(memory, &like.shape, item));
+    }
+    let array = call.run_at_home(py, |device| fused.to_array(device))?;
+    let array = array.into_bits_of(item.dtype).map_err(raise)?;
+    Array::on_device(array, like.shape.clone(), item, call.home())
 }
 
 /// A copy of an array in which the items that a mask leaves out are `value`.
@@ -122,15 +170,19 @@ pub(crate) fn filled(
     mask: &Operand<'_>,
     value: Scalar,
 ) -> PyResult<Array> {
-    let mut memory = packed(call, items, &items.shape)?;
-    let kept = packed(call, mask, &items.shape)?;
-    let size = items.item.size();
-    for (item, kept) in memory.bytes_mut().chunks_exact_mut(size).zip(kept.bytes()) {
-        if *kept == 0 {
-            item.copy_from_slice(value.bytes());
-        }
-    }
-    Ok(Array::on_host(memory, &items.shape, items.item))
+    let dtype = arithmetic_type(items.item.dtype);
+    let mut definition = Definition::default();
+    let chosen = (|| {
+        let (item, flag) = (definition.argument(dtype)?, definition.argument(Dtype::U8)?);
+        let zero = definition.constant(Dtype::U8.into(), 0);
+        let is_kept = definition.binary(Binary::Unequal, flag, zero)?;
+        let value = definition.constant(dtype.into(), value.word());
+        definition.select(is_kept, item, value)
+    })();
+    let chosen = chosen.map_err(raise)?;
+    let (packed, flags) = (Packed::new(call, items)?, Packed::broadcast(call, mask, &items.shape)?);
+    let fused = AnyFused::new([packed.view(), flags.view()], definition, chosen);
+    made(items.object.py(), call, items, &fused.map_err(raise)?, items.item)
 }
 
 /// How many items of each row a mask keeps: an array of booleans of the items' shape.
@@ -139,34 +191,68 @@ pub(crate) fn broadcast_flags(
     items: &Operand<'_>,
     mask: &Operand<'_>,
 ) -> PyResult<Array> {
-    let memory = packed(call, mask, &items.shape)?;
-    Ok(Array::on_host(memory, &items.shape, ItemType::BOOL))
+    let flags = Packed::broadcast(call, mask, &items.shape)?;
+    let fused = AnyFused::of(flags.view()).map_err(raise)?;
+    made(items.object.py(), call, items, &fused, ItemType::BOOL)
+}
+
+/// Sums of items divided by how many there were.
+pub(crate) fn means(dtype: Dtype, sums: &[u8], counts: &[u8]) -> Vec<u8> {
+    let sums = sums.chunks_exact(dtype.size()).map(|bytes| Scalar::from_bytes(dtype, bytes));
+    let counts = counts.chunks_exact(8).map(|bytes| Scalar::from_bytes(Dtype::U64, bytes));
+    let mean = |(sum, count): (Option<Scalar>, Option<Scalar>)| {
+        let (sum, count) = (sum.map_or(0.0, |sum| sum.to_f64()), count.map_or(0, |n| n.word()));
+        match dtype {
+            // Both are `f32`, and so is the quotient.
+            Dtype::F32 => (sum as f32 / count as f32).to_ne_bytes().to_vec(),
+            _ => (sum / count as f64).to_ne_bytes().to_vec(),
+        }
+    };
+    sums.zip(counts).flat_map(mean).collect()
+}
+
+/// An array of our own with these bytes, where another array is.
+pub(crate) fn placed(
+    call: &Call,
+    like: &Operand<'_>,
+    bytes: &[u8],
+    shape: &[usize],
+    item: ItemType,
+) -> PyResult<Array> {
+    if like.is_on_host() {
+        let mut memory = HostMemory::zeroed(bytes.len())?;
+        memory.bytes_mut().copy_from_slice(bytes);
+        return Ok(Array::on_host(memory, shape, item));
+    }
+    let mut words = vec![0u64; bytes.len().div_ceil(8)];
+    let aligned = &mut bytemuck::cast_slice_mut(&mut words)[..bytes.len()];
+    aligned.copy_from_slice(bytes);
+    let items = AnyView::from_bytes(item.dtype, aligned).map_err(raise)?;
+    let array = AnyArray::from_view(call.home(), items).map_err(raise)?;
+    Array::on_device(array, shape.to_vec(), item, call.home())
 }
 
 /// Which items are not 0, as booleans.
 pub(crate) fn nonzero_flags(call: &Call, items: &Operand<'_>) -> PyResult<Array> {
-    if !items.is_on_host() {
-        let (name, item) = (items.name, items.item.name());
-        let text =
-            format!("{name} has items of {item} on a GPU; compare them first, as by {name} != 0");
-        return Err(PyTypeError::new_err(text));
-    }
-    let own = if items.is_packed() { None } else { Some(packed(call, items, &items.shape)?) };
-    let mut flags = HostMemory::zeroed(items.len())?;
-    if items.len() == 0 {
-        return Ok(Array::on_host(flags, &items.shape, ItemType::BOOL));
-    }
-    let bytes = match &own {
-        Some(memory) => memory.bytes(),
-        None => items.flat()?.bytes().unwrap_or_default(),
-    };
-    with_number!(items.item.dtype, T => {
-        let numbers: &[T] = bytemuck::cast_slice(bytes);
-        for (flag, number) in flags.bytes_mut().iter_mut().zip(numbers) {
-            *flag = u8::from(*number != T::default());
-        }
-    });
-    Ok(Array::on_host(flags, &items.shape, ItemType::BOOL))
+    let dtype = arithmetic_type(items.item.dtype);
+    let mut definition = Definition::default();
+    let flag = (|| {
+        let item = definition.argument(dtype)?;
+        let number = if dtype == items.item.dtype {
+            item
+        } else {
+            // −0 is 0 too: all bits but the sign's.
+            let bits = definition.constant(dtype.into(), 0x7fff);
+            definition.binary(Binary::BitAnd, item, bits)?
+        };
+        let zero = definition.constant(dtype.into(), 0);
+        let is_set = definition.binary(Binary::Unequal, number, zero)?;
+        definition.cast(is_set, Dtype::U8)
+    })();
+    let flag = flag.map_err(raise)?;
+    let packed = Packed::new(call, items)?;
+    let fused = AnyFused::new([packed.view()], definition, flag).map_err(raise)?;
+    made(items.object.py(), call, items, &fused, ItemType::BOOL)
 }
 
 impl Operand<'_> {

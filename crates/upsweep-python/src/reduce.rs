@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use upsweep::Dtype;
 use upsweep::any::{
-    Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, reduce_axes_into, reduce_into,
+    Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, reduce_axes, reduce_axes_into,
+    reduce_into,
 };
 
-use crate::arguments::{axes, operator, reduced};
-use crate::array::Array;
+use crate::arguments::{axes, named_operator, reduced};
 use crate::call::Call;
 use crate::devices::auto;
 use crate::dtype::{ItemType, Kind, scalar, shortened};
@@ -19,6 +19,7 @@ use crate::error::raise;
 use crate::library::{Library, Output, is_cuda, numpy};
 use crate::mask;
 use crate::operand::Operand;
+use crate::operator::{Operator, Reduction};
 
 /// Host arrays of as many bytes are reduced without giving up the GIL, which would take longer than the reduction.
 const SHORT_BYTES: usize = 1 << 15;
@@ -58,7 +59,7 @@ impl<'a, 'py> Arguments<'a, 'py> {
 }
 
 /// The type of a result as numpy has it.
-fn result_type(op: Op, item: ItemType) -> ItemType {
+pub(crate) fn result_type(op: Op, item: ItemType) -> ItemType {
     match op {
         Op::ArgMin | Op::ArgMax => ItemType::INT64,
         Op::Mean if item.dtype.is_float() => item,
@@ -72,7 +73,7 @@ fn result_type(op: Op, item: ItemType) -> ItemType {
 }
 
 /// The type that kernels give for a result: positions are unsigned there, and means of short floats `float32`.
-fn combined(op: Op, result: ItemType) -> Dtype {
+pub(crate) fn combined(op: Op, result: ItemType) -> Dtype {
     match op {
         Op::ArgMin | Op::ArgMax => Dtype::U64,
         Op::Mean => combined_in(result.dtype),
@@ -151,7 +152,11 @@ fn reduce_general<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let Arguments { op, axis, dtype, out, keepdims, initial, mask, device } = *arguments;
     let py = x.object.py();
-    let call = Call::new(device, &[x])?;
+    let mask = mask.map(|mask| mask::mask(mask, x, "where")).transpose()?;
+    let call = match &mask {
+        Some(mask) => Call::new(device, &[x, mask])?,
+        None => Call::new(device, &[x])?,
+    };
     let axes = axes(axis, x.shape.len())?;
     let item = match dtype {
         Some(dtype) => ItemType::parse(dtype)?,
@@ -177,7 +182,7 @@ fn reduce_general<'py>(
         None => None,
     };
     let problem = Reduce { op, acc: Some(combined), init };
-    let filled = match mask {
+    let filled = match &mask {
         Some(mask) => Some(filled_input(&call, x, mask, &axes, &problem)?),
         None => None,
     };
@@ -239,35 +244,32 @@ fn into(
 fn filled_input<'py>(
     call: &Call,
     x: &Operand<'py>,
-    mask: &Bound<'py, PyAny>,
+    mask: &Operand<'py>,
     axes: &[usize],
     problem: &Reduce,
 ) -> PyResult<Operand<'py>> {
     let Reduce { op, init, .. } = *problem;
-    let (py, mask) = (x.object.py(), mask::mask(mask, x, "where")?);
+    let py = x.object.py();
     if matches!(op, Op::Min | Op::Max) && init.is_none() {
         let text = format!("{op} with where= needs initial=: no item may be left");
         return Err(PyValueError::new_err(text));
     }
-    let filled = mask::filled(call, x, &mask, mask::identity(op, x.item.dtype))?;
+    let filled = mask::filled(call, x, mask, mask::identity(op, x.item.dtype))?;
     let filled = Operand::take(&Bound::new(py, filled)?.into_any(), "x")?;
     if op != Op::Mean {
         return Ok(filled);
     }
-    let shape = reduced(&x.shape, axes, true);
-    let kept = Operand::take(
-        &Bound::new(py, mask::broadcast_flags(call, x, &mask)?)?.into_any(),
-        "where",
-    )?;
-    let of_each = |items: &Operand<'py>, acc: Dtype| {
-        let mut found = Output::ours(py, &shape, ItemType::of(acc))?;
-        into(call, items, axes, &mut found, &Reduce::new(Op::Sum).acc(acc))?;
-        found.finish(call, py)
+    let kept = mask::broadcast_flags(call, x, mask)?;
+    let kept = Operand::take(&Bound::new(py, kept)?.into_any(), "where")?;
+    let of_each = |items: &Operand<'py>, acc: Dtype| -> PyResult<Vec<u8>> {
+        let (rows, problem) = (items.rows(axes)?.keepdims(), Reduce::new(Op::Sum).acc(acc));
+        call.run(py, |device| reduce_axes(device, &rows, &problem)?.to_bytes())
     };
-    let sums = of_each(&filled, problem.acc.unwrap_or(Dtype::F64))?;
-    let counts = of_each(&kept, Dtype::U64)?;
-    let means = sums.cast::<Array>()?.get().divided_by(counts.cast::<Array>()?.get())?;
-    // Each mean is the one item of its row.
+    // Each row has few items beside its mean, which is the one item of its row from here on.
+    let acc = problem.acc.unwrap_or(Dtype::F64);
+    let means = mask::means(acc, &of_each(&filled, acc)?, &of_each(&kept, Dtype::U64)?);
+    let shape = reduced(&x.shape, axes, true);
+    let means = mask::placed(call, x, &means, &shape, ItemType::of(acc))?;
     Operand::take(&Bound::new(py, means)?.into_any(), "x")
 }
 
@@ -396,8 +398,9 @@ reductions! {
 /// ----------
 /// x : array
 ///     As of :func:`sum`.
-/// op : str
-///     ``sum``, ``prod``, ``min``, ``max``, ``and``, ``or``, ``xor``, ``argmin``, ``argmax`` or ``mean``.
+/// op : str or Operator
+///     ``sum``, ``prod``, ``min``, ``max``, ``and``, ``or``, ``xor``, ``argmin``, ``argmax`` or ``mean``; or what :func:`operator` gives, which
+///     combines items in their own type and has no ``dtype=`` and ``where=``.
 /// axis, dtype, out, keepdims, initial, where, device
 ///     As of :func:`sum`.
 ///
@@ -416,7 +419,7 @@ reductions! {
 #[expect(clippy::too_many_arguments, reason = "they are numpy's")]
 pub(crate) fn reduce<'py>(
     x: &Bound<'py, PyAny>,
-    op: &str,
+    op: &Bound<'py, PyAny>,
     axis: Option<&Bound<'py, PyAny>>,
     dtype: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
@@ -425,7 +428,15 @@ pub(crate) fn reduce<'py>(
     r#where: Option<&Bound<'py, PyAny>>,
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (op, mask) = (operator(op)?, r#where);
+    if let Ok(own) = op.cast::<Operator>() {
+        if dtype.is_some() || r#where.is_some() {
+            let text = "an operator of Python's takes no dtype= and no where=";
+            return Err(PyTypeError::new_err(text));
+        }
+        let arguments = Reduction { axis, out, keepdims, initial, device };
+        return crate::operator::reduce(x, own.get(), &arguments);
+    }
+    let (op, mask) = (named_operator(op)?, r#where);
     if !op.scans() && (initial.is_some() || op.is_position() && (mask.is_some() || dtype.is_some()))
     {
         let text = format!("{op} takes no initial=, and a position no dtype= and where=");

@@ -5,13 +5,14 @@ use pyo3::prelude::*;
 use upsweep::any::{self, AnyNdView, AnyView, Op, Scan};
 use upsweep::{Bounds, Direction};
 
-use crate::arguments::{axes, operator};
+use crate::arguments::{axes, named_operator};
 use crate::call::Call;
 use crate::dtype::{ItemType, scalar};
 use crate::error::raise;
 use crate::library::Output;
 use crate::mask::identity;
 use crate::operand::Operand;
+use crate::operator::{Operator, Reduction};
 
 /// What every scan has of arguments.
 struct Arguments<'a, 'py> {
@@ -242,8 +243,9 @@ scans! {
 /// ----------
 /// x : array
 ///     As of :func:`sum`.
-/// op : str, default "sum"
-///     ``sum``, ``prod``, ``min``, ``max``, ``and``, ``or`` or ``xor``.
+/// op : str or Operator, optional
+///     By default ``sum``; ``prod``, ``min``, ``max``, ``and``, ``or`` or ``xor``; or what :func:`operator` gives, which combines items in their own type and
+///     has no ``dtype=``.
 /// axis : int, optional
 ///     As of :func:`cumulative_sum`.
 /// dtype, out, device
@@ -266,11 +268,11 @@ scans! {
 /// >>> upsweep.scan(numpy.array([3, -1, 5]), exclusive=True, reverse=True)
 /// array([4, 5, 0])
 #[pyfunction]
-#[pyo3(signature = (x, op = "sum", /, axis = None, *, dtype = None, out = None, exclusive = false, reverse = false, initial = None, device = None))]
+#[pyo3(signature = (x, op = None, /, axis = None, *, dtype = None, out = None, exclusive = false, reverse = false, initial = None, device = None))]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
 pub(crate) fn scan<'py>(
     x: &Bound<'py, PyAny>,
-    op: &str,
+    op: Option<&Bound<'py, PyAny>>,
     axis: Option<&Bound<'py, PyAny>>,
     dtype: Option<&Bound<'py, PyAny>>,
     out: Option<&Bound<'py, PyAny>>,
@@ -279,7 +281,15 @@ pub(crate) fn scan<'py>(
     initial: Option<&Bound<'py, PyAny>>,
     device: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let problem = problem(operator(op)?, exclusive, reverse);
+    if let Some(Ok(own)) = op.map(|op| op.cast::<Operator>()) {
+        if dtype.is_some() {
+            return Err(PyTypeError::new_err("an operator of Python's takes no dtype="));
+        }
+        let arguments = Reduction { axis, out, keepdims: false, initial, device };
+        return crate::operator::scan(x, own.get(), &arguments, way(exclusive, reverse));
+    }
+    let op = op.map_or(Ok(Op::Sum), named_operator)?;
+    let problem = problem(op, exclusive, reverse);
     let (include_initial, flattens) = (false, false);
     let arguments =
         Arguments { problem, axis, dtype, out, initial, include_initial, device, flattens };
@@ -288,7 +298,13 @@ pub(crate) fn scan<'py>(
 
 /// The scan that these flags say.
 pub(crate) fn problem(op: Op, exclusive: bool, reverse: bool) -> Scan {
+    let (bounds, direction) = way(exclusive, reverse);
+    Scan { op, bounds, direction, init: None }
+}
+
+/// What a scan includes, and from which end.
+pub(crate) fn way(exclusive: bool, reverse: bool) -> (Bounds, Direction) {
     let bounds = if exclusive { Bounds::Exclusive } else { Bounds::Inclusive };
     let direction = if reverse { Direction::Reverse } else { Direction::Forward };
-    Scan { op, bounds, direction, init: None }
+    (bounds, direction)
 }

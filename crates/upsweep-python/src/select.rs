@@ -4,7 +4,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use upsweep::Dtype;
-use upsweep::any::{self, AnyView, AnyViewMut, Keep, Where};
+use upsweep::any::{self, AnyFused, AnyView, AnyViewMut, Binary, Definition, Keep, Where};
 
 use crate::call::Call;
 use crate::dtype::{ItemType, Kind};
@@ -271,7 +271,7 @@ fn host_numbers(
 /// Parameters
 /// ----------
 /// x, device
-///     As of :func:`select`. Floats and arrays of several dimensions are in host memory.
+///     As of :func:`select`.
 ///
 /// Returns
 /// -------
@@ -310,31 +310,42 @@ pub(crate) fn nonzero<'py>(
         call.run(py, |device| any::positions_into(device, items, target, counted))?;
         Ok(found(count))
     };
+    let (positions, len) = numbers(&call, &x, write)?;
     if x.shape.len() == 1 {
-        return PyTuple::new(py, [numbers(&call, &x, write)?.0]);
+        return PyTuple::new(py, [positions]);
     }
-    if !x.is_on_host() {
-        let text = "x has several dimensions on a GPU; search it as one of one dimension";
-        return Err(PyValueError::new_err(text));
-    }
-    let (mut positions, count) = host_numbers(&call, x.len(), write)?;
-    let numbers: &mut [u64] = bytemuck::cast_slice_mut(positions.bytes_mut());
-    let numbers = &mut numbers[..count];
-    // From the last axis on: the index along it, and the number of what is left.
+    let positions = Operand::take(&positions, "the result")?;
+    let mut behind: usize = x.shape.iter().product();
     let mut indices = Vec::with_capacity(x.shape.len());
-    let mut along = HostMemory::zeroed(8 * numbers.len())?;
-    for &len in x.shape.iter().rev() {
-        let room: &mut [u64] = bytemuck::cast_slice_mut(along.bytes_mut());
-        for (index, number) in room.iter_mut().zip(numbers.iter_mut()) {
-            (*index, *number) = (*number % len as u64, *number / len as u64);
-        }
-        let mut output = Output::new(&call, &x, &[numbers.len()], ItemType::INT64)?;
-        let from = AnyView::from_bytes(Dtype::U64, along.bytes()).map_err(raise)?;
-        let (from, to) =
-            (from.shape([numbers.len()]).map_err(raise)?, output.view_mut(Dtype::U64)?);
-        call.copy(py, from, to)?;
-        indices.push(output.finish(&call, py)?);
+    for &along in &x.shape {
+        behind /= along.max(1);
+        indices.push(index_along(&call, &x, &positions, len, (behind, along))?);
     }
-    indices.reverse();
     PyTuple::new(py, indices)
+}
+
+/// The indices along an axis of so many items, of positions in C order with so many items behind each of its own.
+fn index_along<'py>(
+    call: &Call,
+    x: &Operand<'py>,
+    positions: &Operand<'py>,
+    len: usize,
+    (behind, along): (usize, usize),
+) -> PyResult<Bound<'py, PyAny>> {
+    let dtype = positions.item.dtype;
+    let mut definition = Definition::default();
+    let index = (|| {
+        let position = definition.argument(dtype)?;
+        let [behind, along] =
+            [behind, along].map(|number| definition.constant(dtype.into(), number as u64));
+        let row = definition.binary(Binary::Div, position, behind)?;
+        definition.binary(Binary::Rem, row, along)
+    })();
+    let fused = AnyFused::new([positions.flat()?], definition, index.map_err(raise)?);
+    let fused = fused.map_err(raise)?;
+    let mut output = Output::new(call, x, &[len], positions.item)?;
+    let target = output.flat_mut(dtype)?;
+    let py = x.object.py();
+    call.run_at_home(py, |device| fused.evaluate_into(device, target))?;
+    output.finish(call, py)
 }

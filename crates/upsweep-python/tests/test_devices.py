@@ -115,16 +115,79 @@ def test_masks_on_a_gpu(other, generator):
     np.testing.assert_array_equal(upsweep.nonzero(square, device=other), np.nonzero(square))
     np.testing.assert_array_equal(found.numpy(), x[mask])
     np.testing.assert_array_equal(upsweep.nonzero(there)[0].numpy(), np.nonzero(x)[0])
-    with pytest.raises(ValueError, match="where= is for arrays in host memory"):
+    with pytest.raises(ValueError, match="where is in host memory, and x on a GPU"):
         upsweep.sum(there, where=mask)
-    with pytest.raises(TypeError, match="compare them first"):
-        upsweep.any(there)
+    assert [index.numpy().tolist() for index in upsweep.nonzero(upsweep.asarray(square, device=other))] == [
+        index.tolist() for index in np.nonzero(square)
+    ]
     assert upsweep.any(upsweep.asarray(mask, device=other)).item() is True
     if other.startswith("wgpu"):
         with pytest.raises(BufferError, match="DLPack has no device"):
             there.__dlpack__()
     with pytest.raises(BufferError):
         memoryview(there)
+
+
+@pytest.mark.parametrize("other", other_devices())
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float16", "float32"])
+def test_flags_and_masks_there(other, dtype, generator):
+    x = generator.integers(0, 3, (40, 25)).astype(dtype)
+    x[3] = 0
+    x[4] = 1
+    mask = generator.random((1, 25)) > 0.4
+    there, kept = upsweep.asarray(x, device=other), upsweep.asarray(mask, device=other)
+    for axis in (None, 0, 1):
+        for call in (upsweep.any, upsweep.all, upsweep.count_nonzero):
+            assert bits(call(there, axis=axis)) == bits(call(x, axis=axis))
+        for call in (upsweep.sum, upsweep.mean):
+            assert bits(call(there, axis=axis, where=kept)) == bits(call(x, axis=axis, where=mask))
+        found = upsweep.max(there, axis=axis, where=kept, initial=-1 if dtype != "uint8" else 0)
+        assert bits(found) == bits(upsweep.max(x, axis=axis, where=mask, initial=-1 if dtype != "uint8" else 0))
+    for found, wanted in zip(upsweep.nonzero(there), np.nonzero(x)):
+        np.testing.assert_array_equal(found.numpy(), wanted)
+
+
+@upsweep.operator(identity=0)
+def last_set(left, right):
+    return upsweep.where(right == 0, left, right)
+
+
+@upsweep.operator(identity=-0.0, commutative=True)
+def add(left, right):
+    return left + right
+
+
+@pytest.mark.parametrize("other", other_devices())
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "uint32", "float32"])
+def test_views_and_operators_there(other, dtype, generator):
+    for length in (1, 1000, 100_003):
+        x, y = (generator.integers(0, 7, length).astype(dtype) for _ in range(2))
+        there = [upsweep.asarray(a, device=other) for a in (x, y)]
+
+        def view(x, y, **options):
+            return upsweep.view(x, y, **options).map(lambda x, y: upsweep.where(x > y, x * 3 - y, y))
+
+        for own in (view(*there), view(x, y, device=other)):
+            wanted = view(x, y)
+            for call in ("sum", "min", "max", "mean", "argmax", "count_nonzero", "any", "all", "array", "cumulative_sum"):
+                assert bits(getattr(own, call)()) == bits(getattr(wanted, call)()), call
+            own, wanted = (v.select(lambda value: value > 4) for v in (own, wanted))
+            for call in ("sum", "max", "count_nonzero", "any", "array", "cumulative_sum", "__len__"):
+                assert bits(getattr(own, call)()) == bits(getattr(wanted, call)()), call
+        assert bits(upsweep.reduce(there[0], last_set)) == bits(upsweep.reduce(x, last_set))
+        assert bits(upsweep.scan(there[0], last_set)) == bits(upsweep.scan(x, last_set))
+        if dtype == "float32":
+            x = generator.standard_normal(length).astype(dtype)
+            there = upsweep.asarray(x, device=other)
+            assert bits(upsweep.reduce(there, add)) == bits(upsweep.sum(x)) == bits(upsweep.reduce(x, add, device=other))
+            for ways in ({}, {"reverse": True, "exclusive": True, "initial": 0}):
+                assert bits(upsweep.scan(there, add, **ways)) == bits(upsweep.scan(x, "sum", **ways))
+    table = generator.integers(0, 3, (30, 50)).astype(dtype)
+    there = upsweep.asarray(table, device=other)
+    for axis in (0, 1, None):
+        assert bits(upsweep.reduce(there, last_set, axis)) == bits(upsweep.reduce(table, last_set, axis))
+    for axis in (0, 1):
+        assert bits(upsweep.scan(there, last_set, axis)) == bits(upsweep.scan(table, last_set, axis))
 
 
 def test_explanations(device):

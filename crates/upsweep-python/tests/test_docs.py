@@ -30,7 +30,7 @@ def run(text, name):
 def test_examples_of(name, tmp_path, monkeypatch):
     monkeypatch.setenv("UPSWEEP_CACHE_DIR", str(tmp_path))
     tried = run(getattr(upsweep, name).__doc__, name)
-    assert tried or name in ("DeviceInfo", "Report")
+    assert tried or name in ("DeviceInfo", "Operator", "Report", "Traced")
 
 
 def test_examples_of_the_module():
@@ -59,11 +59,13 @@ def test_stubs_have_the_arguments(stub):
     arguments = stub.args
     wanted = [(argument.arg, "POSITIONAL_ONLY") for argument in arguments.posonlyargs]
     wanted += [(argument.arg, "POSITIONAL_OR_KEYWORD") for argument in arguments.args]
+    wanted += [(arguments.vararg.arg, "VAR_POSITIONAL")] if arguments.vararg else []
     wanted += [(argument.arg, "KEYWORD_ONLY") for argument in arguments.kwonlyargs]
     signature = inspect.signature(getattr(upsweep, stub.name))
     found = [(name, parameter.kind.name) for name, parameter in signature.parameters.items()]
     assert found == wanted
-    defaults = [ast.literal_eval(default) for default in arguments.defaults + arguments.kw_defaults]
+    defaults = arguments.defaults + [default for default in arguments.kw_defaults if default]
+    defaults = [ast.literal_eval(default) for default in defaults]
     real = [p.default for p in signature.parameters.values() if p.default is not inspect.Parameter.empty]
     assert real == defaults
 

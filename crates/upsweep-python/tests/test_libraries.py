@@ -54,6 +54,38 @@ def test_torch(place, table):
     assert bits(x) == upsweep.cumulative_sum(table, axis=0).tobytes()
 
 
+@upsweep.operator(identity=0)
+def last_set(left, right):
+    return upsweep.where(right == 0, left, right)
+
+
+@pytest.mark.parametrize("place", torch_devices())
+def test_views_of_torch(place, table):
+    import torch
+
+    x, mask = torch.tensor(table, device=place), torch.tensor(table > 1, device=place)
+    for call in (
+        lambda x, m: upsweep.view(x).map(lambda x: x * x + 0.5).sum(),
+        lambda x, m: upsweep.view(x).map(lambda x: x * 2.5).array(),
+        lambda x, m: upsweep.view(x, m).map(lambda x, m: upsweep.where(m, x, 0)).cumulative_sum(),
+        lambda x, m: upsweep.view(x).select(lambda x: x > 2).array(),
+        lambda x, m: upsweep.view(x).select(lambda x: x > 2).mean(),
+        lambda x, m: upsweep.view(x).map(lambda x: x > 2).any(),
+        lambda x, m: upsweep.view(x).map(abs).argmax(),
+        lambda x, m: upsweep.sum(x, axis=0, where=m),
+        lambda x, m: upsweep.mean(x, where=m),
+        lambda x, m: upsweep.any(x, axis=1),
+        lambda x, m: upsweep.nonzero(x)[1],
+        lambda x, m: upsweep.reduce(x, last_set, axis=1),
+        lambda x, m: upsweep.reduce(x, last_set),
+        lambda x, m: upsweep.scan(x, last_set, axis=0),
+    ):
+        for view in (lambda x: x, lambda x: x.T, lambda x: x[::2, 3:]):
+            found, wanted = call(view(x), view(mask)), np.asarray(call(view(table), view(table > 1)))
+            assert isinstance(found, torch.Tensor) and found.device == x.device
+            assert tuple(found.shape) == wanted.shape and bits(found) == wanted.tobytes()
+
+
 @pytest.mark.parametrize("place", torch_devices())
 def test_what_torch_does_not_lend(place):
     import torch

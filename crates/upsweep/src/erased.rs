@@ -125,6 +125,25 @@ pub(crate) trait ErasedGpu {
         problem: &ErasedReduce,
     ) -> Result<()>;
 
+    /// Combines all items that are made into one value, and waits for its words of memory.
+    fn reduce_made(&self, made: &fused::Made<'_>, problem: &ErasedReduce) -> Result<Words>;
+
+    /// Combines all items that are made of arrays of the device's into the one item of `result`, and does not wait.
+    fn reduce_made_into(
+        &self,
+        made: &fused::Made<'_>,
+        result: Range<'_>,
+        problem: &ErasedReduce,
+    ) -> Result<()>;
+
+    /// A scan of items that are made.
+    fn scan_made(
+        &self,
+        made: &fused::Made<'_>,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedScan,
+    ) -> Result<()>;
+
     /// A scan, in place if there is no input.
     fn scan(
         &self,

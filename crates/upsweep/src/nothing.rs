@@ -112,6 +112,18 @@ impl ErasedGpu for NoGpu {
         match self.0 {}
     }
 
+    fn reduce_made(&self, _: &fused::Made<'_>, _: &ErasedReduce) -> Result<Words> {
+        match self.0 {}
+    }
+
+    fn reduce_made_into(&self, _: &fused::Made<'_>, _: Range<'_>, _: &ErasedReduce) -> Result<()> {
+        match self.0 {}
+    }
+
+    fn scan_made(&self, _: &fused::Made<'_>, _: ErasedItemsMut<'_>, _: &ErasedScan) -> Result<()> {
+        match self.0 {}
+    }
+
     fn scan(
         &self,
         _: Option<ErasedItems<'_>>,

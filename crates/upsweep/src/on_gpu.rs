@@ -271,6 +271,36 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         })
     }
 
+    fn reduce_made(&self, made: &fused::Made<'_>, problem: &ErasedReduce) -> Result<Words> {
+        reduce_made_erased(self, made, problem)
+    }
+
+    fn reduce_made_into(
+        &self,
+        made: &fused::Made<'_>,
+        result: Range<'_>,
+        problem: &ErasedReduce,
+    ) -> Result<()> {
+        let (result, options) = (G::slice_of(self, result)?, self.options().into());
+        with_ingredients(self, made, |made| {
+            self.with_workspace(made.items, |workspace| {
+                let gpu = self.gpu();
+                upsweep_gpu::reduce::reduce_made_into(
+                    gpu, workspace, made, result, problem, &options,
+                )
+            })
+        })
+    }
+
+    fn scan_made(
+        &self,
+        made: &fused::Made<'_>,
+        output: ErasedItemsMut<'_>,
+        problem: &ErasedScan,
+    ) -> Result<()> {
+        scan_made_erased(self, made, target(self, output)?, problem)
+    }
+
     fn scan(
         &self,
         input: Option<ErasedItems<'_>>,

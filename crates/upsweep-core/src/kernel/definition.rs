@@ -6,10 +6,8 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::{
-    Binary, Block, Expression, Function, Method, Pattern, Refused, Statement, Type, Unary,
-};
-use crate::{Dtype, Kind, Parameter};
+use super::{Binary, Block, Expression, Function, Method, Pattern, Statement, Type, Unary};
+use crate::{Dtype, Error, Kind, Parameter, Result};
 
 /// The type of a value in a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,6 +40,12 @@ impl ValueType {
             Self::Bool => Type::Bool,
             Self::Number(dtype) => Type::Number(dtype),
         }
+    }
+}
+
+impl From<Dtype> for ValueType {
+    fn from(dtype: Dtype) -> Self {
+        Self::Number(dtype)
     }
 }
 
@@ -133,7 +137,7 @@ impl Step {
 /// let result = square.binary(Binary::Mul, x, x)?;
 /// assert_eq!(square.type_of(result), ValueType::Number(Dtype::F32));
 /// assert_eq!(square.function(result).function.parameters.len(), 1);
-/// # Ok::<(), upsweep_core::kernel::Refused>(())
+/// # Ok::<(), upsweep_core::Error>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Definition {
@@ -146,12 +150,14 @@ pub struct Definition {
 pub struct Defined {
     /// The function. That of an equal definition is the same one, and is kept for ever.
     pub function: &'static Function,
-    /// What it is given behind the arguments.
+    /// The numbers of the arguments that it is given.
+    pub arguments: Vec<usize>,
+    /// What it is given behind them.
     pub constants: Vec<Parameter>,
 }
 
-fn refused<T>(reason: String) -> Result<T, Refused> {
-    Err(Refused(reason))
+fn undefined<T>(reason: String) -> Result<T> {
+    Err(Error::Undefined { reason })
 }
 
 impl Definition {
@@ -173,10 +179,10 @@ impl Definition {
     /// Another argument.
     ///
     /// # Errors
-    /// [`Refused`] for short floats, which have no arithmetic here.
-    pub fn argument(&mut self, dtype: Dtype) -> Result<Term, Refused> {
+    /// [`Error::Undefined`] for short floats, which have no arithmetic here.
+    pub fn argument(&mut self, dtype: Dtype) -> Result<Term> {
         if matches!(dtype, Dtype::F16 | Dtype::Bf16) {
-            return refused(format!("functions have no arithmetic of {dtype}"));
+            return undefined(format!("functions have no arithmetic of {dtype}"));
         }
         self.arguments.push(dtype);
         let step = Step::Argument(self.arguments.len() - 1);
@@ -191,8 +197,8 @@ impl Definition {
     /// `-value` of a signed number, `!value` of an integer or a `bool`.
     ///
     /// # Errors
-    /// [`Refused`] for other types.
-    pub fn unary(&mut self, operator: Unary, value: Term) -> Result<Term, Refused> {
+    /// [`Error::Undefined`] for other types.
+    pub fn unary(&mut self, operator: Unary, value: Term) -> Result<Term> {
         let of = self.type_of(value);
         let is_defined = match (operator, of) {
             (Unary::Negate, ValueType::Number(dtype)) => {
@@ -204,18 +210,18 @@ impl Definition {
         };
         match is_defined {
             true => Ok(self.add(Step::Unary(operator, value), of)),
-            false => refused(format!("{of} has no operator {operator:?}")),
+            false => undefined(format!("{of} has no operator {operator:?}")),
         }
     }
 
     /// An operator between two values of one type.
     ///
     /// # Errors
-    /// [`Refused`] for two types, or one that has no such operator.
-    pub fn binary(&mut self, operator: Binary, left: Term, right: Term) -> Result<Term, Refused> {
+    /// [`Error::Undefined`] for two types, or one that has no such operator.
+    pub fn binary(&mut self, operator: Binary, left: Term, right: Term) -> Result<Term> {
         let (of, other) = (self.type_of(left), self.type_of(right));
         if of != other {
-            return refused(format!(
+            return undefined(format!(
                 "{operator:?} is between values of one type, not {of} and {other}"
             ));
         }
@@ -225,7 +231,7 @@ impl Definition {
             ValueType::Number(dtype) => !(dtype.is_float() && (is_bitwise || operator.shifts())),
         };
         if !is_defined {
-            return refused(format!("{of} has no operator {operator:?}"));
+            return undefined(format!("{of} has no operator {operator:?}"));
         }
         let result = if operator.compares() { ValueType::Bool } else { of };
         Ok(self.add(Step::Binary(operator, left, right), result))
@@ -234,8 +240,8 @@ impl Definition {
     /// `value as dtype`.
     ///
     /// # Errors
-    /// [`Refused`] from `bool` to a float, which Rust has not, and to short floats.
-    pub fn cast(&mut self, value: Term, dtype: Dtype) -> Result<Term, Refused> {
+    /// [`Error::Undefined`] from `bool` to a float, which Rust has not, and to short floats.
+    pub fn cast(&mut self, value: Term, dtype: Dtype) -> Result<Term> {
         let (from, to) = (self.type_of(value), ValueType::Number(dtype));
         if from == to {
             return Ok(value);
@@ -243,7 +249,7 @@ impl Definition {
         if matches!(dtype, Dtype::F16 | Dtype::Bf16)
             || (from == ValueType::Bool && dtype.is_float())
         {
-            return refused(format!("functions have no cast from {from} to {dtype}"));
+            return undefined(format!("functions have no cast from {from} to {dtype}"));
         }
         Ok(self.add(Step::Cast(value), to))
     }
@@ -252,8 +258,8 @@ impl Definition {
     /// is_infinite is_sign_negative`.
     ///
     /// # Errors
-    /// [`Refused`] for all others.
-    pub fn method(&mut self, method: Method, value: Term) -> Result<Term, Refused> {
+    /// [`Error::Undefined`] for all others.
+    pub fn method(&mut self, method: Method, value: Term) -> Result<Term> {
         use Method::{
             Abs, Ceil, Cos, Exp, Exp2, Floor, IsFinite, IsInfinite, IsNan, IsSignNegative, Ln,
             Log2, Sin, Sqrt, Tan, Trunc,
@@ -267,7 +273,7 @@ impl Definition {
                 of
             }
             IsNan | IsFinite | IsInfinite | IsSignNegative if is_float => ValueType::Bool,
-            _ => return refused(format!("{of} has no method {}", method.name())),
+            _ => return undefined(format!("{of} has no method {}", method.name())),
         };
         Ok(self.add(Step::Method(method, value), result))
     }
@@ -275,32 +281,27 @@ impl Definition {
     /// A method of two values of one type: `powf` and `copysign` of floats.
     ///
     /// # Errors
-    /// [`Refused`] for all others.
-    pub fn method_of_two(
-        &mut self,
-        method: Method,
-        left: Term,
-        right: Term,
-    ) -> Result<Term, Refused> {
+    /// [`Error::Undefined`] for all others.
+    pub fn method_of_two(&mut self, method: Method, left: Term, right: Term) -> Result<Term> {
         let of = self.type_of(left);
         let is_float = of.number().is_some_and(Dtype::is_float);
         match method {
             Method::Powf | Method::Copysign if is_float && of == self.type_of(right) => {
                 Ok(self.add(Step::MethodOfTwo(method, left, right), of))
             }
-            _ => refused(format!("{of} has no method {}", method.name())),
+            _ => undefined(format!("{of} has no method {}", method.name())),
         }
     }
 
     /// `yes` where a `bool` is true, else `no`, which have one type.
     ///
     /// # Errors
-    /// [`Refused`] for other types.
-    pub fn select(&mut self, condition: Term, yes: Term, no: Term) -> Result<Term, Refused> {
+    /// [`Error::Undefined`] for other types.
+    pub fn select(&mut self, condition: Term, yes: Term, no: Term) -> Result<Term> {
         let [of, other] = [yes, no].map(|term| self.type_of(term));
         if self.type_of(condition) != ValueType::Bool || of != other {
             let condition = self.type_of(condition);
-            return refused(format!("{condition} does not choose between {of} and {other}"));
+            return undefined(format!("{condition} does not choose between {of} and {other}"));
         }
         Ok(self.add(Step::Select(condition, yes, no), of))
     }
@@ -341,11 +342,19 @@ impl Definition {
         (own, results.iter().map(|result| places[result.number()]).collect())
     }
 
-    /// The function of the arguments for kernels, which gives one of the values. It is given numbers that are constants at each launch, so
-    /// that others need no other kernel.
+    /// The function for kernels that gives one of the values, of those arguments that it needs. It is given numbers that are constants at
+    /// each launch, so that others need no other kernel.
     pub fn function(&self, result: Term) -> Defined {
         let (mut own, results) = self.pruned(&[result]);
-        let mut constants = Vec::new();
+        let all = core::mem::take(&mut own.arguments);
+        let (mut arguments, mut constants) = (Vec::new(), Vec::new());
+        for (step, _) in &mut own.steps {
+            if let Step::Argument(argument) = step {
+                arguments.push(*argument);
+                own.arguments.push(all[*argument]);
+                *argument = arguments.len() - 1;
+            }
+        }
         for (step, of) in &mut own.steps {
             if let (Step::Constant(bits), ValueType::Number(dtype)) = (*step, *of) {
                 let words = [bits as u32, (bits >> 32) as u32][..dtype.size().div_ceil(4)].to_vec();
@@ -354,7 +363,7 @@ impl Definition {
                 *step = Step::Argument(own.arguments.len() - 1);
             }
         }
-        Defined { function: own.kept(results[0]), constants }
+        Defined { function: own.kept(results[0]), arguments, constants }
     }
 
     /// The same with constants in its text, as an operator's function is called.
@@ -439,7 +448,7 @@ mod tests {
     const F32: ValueType = ValueType::Number(Dtype::F32);
 
     #[test]
-    fn equal_steps_are_one_and_equal_functions_too() -> Result<(), Refused> {
+    fn equal_steps_are_one_and_equal_functions_too() -> Result<()> {
         let make = |factor: f32| {
             let mut made = Definition::default();
             let x = made.argument(Dtype::F32)?;
@@ -448,11 +457,11 @@ mod tests {
             assert_eq!(made.binary(Binary::Mul, x, factor)?, product);
             let unused = made.binary(Binary::Add, x, x)?;
             assert_ne!(unused, product);
-            Ok::<_, Refused>((made.function(product), made.closed_function(product)))
+            Ok::<_, Error>((made.function(product), made.closed_function(product)))
         };
         let (one, two) = (make(1.5)?, make(2.5)?);
         assert!(core::ptr::eq(one.0.function, two.0.function));
-        assert_eq!(one.0.constants[0].words, [1.5f32.to_bits()]);
+        assert_eq!((one.0.arguments, one.0.constants[0].words[0]), (vec![0], 1.5f32.to_bits()));
         assert!(!core::ptr::eq(one.1, two.1));
         assert!(core::ptr::eq(one.1, make(1.5)?.1));
         Ok(())
@@ -477,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn every_language_says_it() -> Result<(), Refused> {
+    fn every_language_says_it() -> Result<()> {
         let mut made = Definition::default();
         let [x, b] = [made.argument(Dtype::F32)?, made.argument(Dtype::I8)?];
         let minus = made.constant(ValueType::Number(Dtype::I8), u64::MAX);
@@ -489,7 +498,7 @@ mod tests {
         for language in [Language::Wgsl, Language::Cuda] {
             for function in [made.function(rounded).function, made.closed_function(rounded)] {
                 let mut module = Module::new(language);
-                let name = module.function(function)?;
+                let name = module.function(function).expect("a text");
                 assert!(module.text().contains(&name), "{}", module.text());
             }
         }

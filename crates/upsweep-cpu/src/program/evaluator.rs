@@ -44,6 +44,28 @@ impl Aligned {
     }
 }
 
+/// One value, aligned as any type is.
+#[derive(Clone, Copy)]
+pub(super) struct Value(u64);
+
+impl Value {
+    pub(super) fn new(bits: u64) -> Self {
+        Self(bits.to_le())
+    }
+
+    pub(super) fn bytes(&self, size: usize) -> &[u8] {
+        &bytemuck::bytes_of(&self.0)[..size]
+    }
+
+    fn bytes_mut(&mut self, size: usize) -> &mut [u8] {
+        &mut bytemuck::bytes_of_mut(&mut self.0)[..size]
+    }
+}
+
+/// Bytes of planes up to which the one that comes before them is repeated, so that one update does for all: short ones cost less to copy than
+/// to choose loops for. A scan of 1,024 `f32` needs 50 updates instead of 140.
+const REPEATED: usize = 1 << 12;
+
 /// Which operand of an operator a value is that is replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
@@ -58,6 +80,8 @@ pub(super) struct Evaluator<'a> {
     registers: Vec<Aligned>,
     /// Where the result of an operator is before it replaces an operand.
     result: Aligned,
+    /// A plane several times.
+    repeated: Aligned,
     /// Items of a block.
     block: usize,
     /// Whether operands of an operator are exchanged.
@@ -79,7 +103,8 @@ impl<'a> Evaluator<'a> {
             registers[constant.register] = Aligned::new(block * constant.size);
             fill(registers[constant.register].bytes_mut(), constant.size, constant.bits);
         }
-        Self { program, level, registers, result: Aligned::default(), block, flipped: false }
+        let (result, repeated) = (Aligned::default(), Aligned::default());
+        Self { program, level, registers, result, repeated, block, flipped: false }
     }
 
     /// The same with the operands of the operator exchanged.
@@ -143,26 +168,46 @@ impl<'a> Evaluator<'a> {
     /// Replaces each of `values`, which is this operand of the operator, by its combination with one of `others`.
     pub(super) fn update(&mut self, values: &mut [u8], side: Side, others: &[u8]) {
         let size = self.program.outputs[0];
+        let most = self.block * size;
         let mut result = mem::take(&mut self.result);
-        result.grow(self.block * size);
+        result.grow(most);
         let is_left = (side == Side::Left) != self.flipped;
-        for start in (0..values.len()).step_by(self.block * size) {
-            let end = values.len().min(start + self.block * size);
-            let (block, other) = (&mut values[start..end], &others[start..end]);
-            let arguments = if is_left { [&*block, other] } else { [other, &*block] };
-            let to = &mut result.bytes_mut()[..end - start];
-            self.block(&arguments, &mut [&mut *to], 0..(end - start) / size);
-            block.copy_from_slice(to);
+        let (mut values, mut others) = (values, others);
+        while !values.is_empty() {
+            let (value, other);
+            (value, values) = values.split_at_mut(values.len().min(most));
+            (other, others) = others.split_at(value.len());
+            let arguments = if is_left { [&*value, other] } else { [other, &*value] };
+            let to = &mut result.bytes_mut()[..value.len()];
+            let items = to.len() >> size.trailing_zeros();
+            self.block(&arguments, &mut [&mut *to], 0..items);
+            value.copy_from_slice(to);
         }
         self.result = result;
+    }
+
+    /// Puts the values of one plane in front of those of each of some planes, which are the right operands.
+    pub(super) fn put_before(&mut self, planes: &mut [u8], before: &[u8]) {
+        if planes.len() == before.len() || planes.len() > REPEATED {
+            for plane in planes.chunks_exact_mut(before.len()) {
+                self.update(plane, Side::Right, before);
+            }
+        } else {
+            let mut repeated = mem::take(&mut self.repeated);
+            repeated.grow(REPEATED);
+            let others = &mut repeated.bytes_mut()[..planes.len()];
+            others.chunks_exact_mut(before.len()).for_each(|other| other.copy_from_slice(before));
+            self.update(planes, Side::Right, others);
+            self.repeated = repeated;
+        }
     }
 
     /// Combines two values, by their bits.
     pub(super) fn combine(&mut self, left: u64, right: u64) -> u64 {
         let size = self.program.outputs[0];
-        let [mut value, other] = [left, right].map(u64::to_le_bytes);
-        self.update(&mut value[..size], Side::Left, &other[..size]);
-        value_of(&value[..size])
+        let [mut value, other] = [left, right].map(Value::new);
+        self.update(value.bytes_mut(size), Side::Left, other.bytes(size));
+        value_of(value.bytes(size))
     }
 }
 

@@ -308,7 +308,7 @@ impl Cpu {
     /// [`Error::LengthMismatch`] if an argument or an output has another length; [`Error::NoDevice`] if the threads cannot start.
     ///
     /// # Panics
-    /// If there are not as many outputs as results, or bytes are not aligned.
+    /// If there are not as many outputs as results, an argument that is read is absent, or bytes are not aligned.
     pub fn evaluate(
         &self,
         program: &Program,

@@ -1,6 +1,5 @@
 //! Items in planes: a matrix whose columns lie one after another, so that two neighbours in a row are in two runs of memory.
 
-use core::array;
 use core::ops::Range;
 
 use bytemuck::{cast_slice, cast_slice_mut};
@@ -33,9 +32,13 @@ impl Shape {
 
     /// Where the values of each column begin in the planes: a table, as dividing for each of them takes longer than moving its values.
     fn starts(self) -> [usize; LANES] {
-        array::from_fn(|column| {
-            (column % self.members * self.groups + column / self.members) * self.rows
-        })
+        let mut starts = [0; LANES];
+        for (group, starts) in starts.chunks_mut(self.members).enumerate().take(self.groups) {
+            for (member, start) in starts.iter_mut().enumerate() {
+                *start = (member * self.groups + group) * self.rows;
+            }
+        }
+        starts
     }
 }
 

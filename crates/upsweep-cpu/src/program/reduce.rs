@@ -1,9 +1,10 @@
 //! Reductions by a definition: lanes of many tiles down their rows, then halves and trees of all of them at once.
 
+use fearless_simd::Level;
 use upsweep_core::Result;
 use upsweep_core::summation::{LANES, ROWS, TILE};
 
-use super::evaluator::{Aligned, Evaluator, Side, value_of};
+use super::evaluator::{Aligned, Evaluator, Side, Value, value_of};
 use super::planes::{Shape, fill, to_planes};
 use super::{ProgramOperator, piece_items, scan};
 use crate::Cpu;
@@ -53,16 +54,14 @@ impl Cpu {
         if count <= block {
             return Ok(fold(items));
         }
-        let mut totals = Vec::new();
         let blocks: Vec<&[u8]> = items.chunks(block * size).collect();
+        let mut tree = Fold::new(operator, context.level, blocks.len() * TILE);
         context.team.fold(
             blocks.len(),
             |number| fold(blocks[number]),
-            |total: u64| totals.extend_from_slice(&total.to_le_bytes()[..size]),
+            |total| tree.push(Value::new(total).bytes(size)),
         );
-        let mut fold = Fold::new(operator, context.level, totals.len() / size);
-        fold.values = totals;
-        Ok(fold.total())
+        Ok(tree.total())
     }
 }
 
@@ -75,12 +74,13 @@ struct Fold<'a> {
     lanes: Aligned,
     /// One row of each, and then the lanes in planes of a lane each.
     planes: Aligned,
-    /// Values of all tiles so far.
-    values: Vec<u8>,
+    /// Values of tiles, or of wholes of them, and how many bytes of them there are.
+    values: Aligned,
+    len: usize,
 }
 
 impl<'a> Fold<'a> {
-    fn new(operator: &'a ProgramOperator, level: fearless_simd::Level, items: usize) -> Self {
+    fn new(operator: &'a ProgramOperator, level: Level, items: usize) -> Self {
         let size = operator.dtype.size();
         let tiles = items.div_ceil(TILE).clamp(1, BATCH);
         let at_once = if tiles == 1 { LANES } else { tiles * LANES / 2 };
@@ -90,7 +90,8 @@ impl<'a> Fold<'a> {
             size,
             lanes: Aligned::new(tiles * LANES * size),
             planes: Aligned::new(tiles * LANES * size),
-            values: Vec::with_capacity(items.div_ceil(TILE) * size),
+            values: Aligned::new(items.div_ceil(TILE) * size),
+            len: 0,
         }
     }
 
@@ -143,23 +144,35 @@ impl<'a> Fold<'a> {
             self.evaluator.update(left, Side::Left, &right[..half]);
             half /= 2;
         }
-        self.values.extend_from_slice(&planes[..tiles * size]);
+        append(&mut self.values, &mut self.len, &planes[..tiles * size]);
+    }
+
+    /// Appends a value.
+    fn push(&mut self, value: &[u8]) {
+        append(&mut self.values, &mut self.len, value);
     }
 
     /// The aligned tree over all values. One without a partner moves up as it is.
     fn total(mut self) -> u64 {
-        let size = self.size;
-        let (mut left, mut right) = (Vec::new(), Vec::new());
-        while self.values.len() > size {
-            left.clear();
-            right.clear();
-            for pair in self.values.chunks(2 * size) {
-                left.extend_from_slice(&pair[..size]);
-                right.extend_from_slice(&pair[size..]);
+        let (size, half) = (self.size, self.len.div_ceil(2 * self.size) * self.size);
+        let (mut left, mut right) = (Aligned::new(half), Aligned::new(half));
+        while self.len > size {
+            let (mut lefts, mut rights) = (0, 0);
+            for pair in self.values.bytes()[..self.len].chunks(2 * size) {
+                append(&mut left, &mut lefts, &pair[..size]);
+                append(&mut right, &mut rights, &pair[size..]);
             }
-            self.evaluator.update(&mut left[..right.len()], Side::Left, &right);
+            let paired = &mut left.bytes_mut()[..rights];
+            self.evaluator.update(paired, Side::Left, &right.bytes()[..rights]);
             core::mem::swap(&mut self.values, &mut left);
+            self.len = lefts;
         }
-        value_of(&self.values)
+        value_of(&self.values.bytes()[..size])
     }
+}
+
+/// Appends bytes, for which there is room.
+fn append(to: &mut Aligned, len: &mut usize, bytes: &[u8]) {
+    to.bytes_mut()[*len..][..bytes.len()].copy_from_slice(bytes);
+    *len += bytes.len();
 }

@@ -11,7 +11,7 @@ use upsweep_core::summation::{GROUP, GROUPS, LANES, ROWS, WINDOW};
 use upsweep_core::{Bounds, Direction, Error, Result, Traffic};
 
 use super::ProgramOperator;
-use super::evaluator::{Aligned, Evaluator, Side, value_of};
+use super::evaluator::{Aligned, Evaluator, Value, value_of};
 use super::planes::{Shape, from_planes, to_planes};
 use crate::Cpu;
 use crate::device::ExecutionContext;
@@ -131,10 +131,7 @@ impl Planes {
             for whole in values.chunks_mut(2 * half * len) {
                 if whole.len() > half * len {
                     let (left, right) = whole.split_at_mut(half * len);
-                    let total = &left[(half - 1) * len..];
-                    for prefix in right.chunks_exact_mut(len) {
-                        evaluator.update(prefix, Side::Right, total);
-                    }
+                    evaluator.put_before(right, &left[(half - 1) * len..]);
                 }
             }
             half *= 2;
@@ -147,9 +144,7 @@ impl Planes {
         let (first, prefixes) = self.values.bytes_mut()[..(members + 1) * len].split_at_mut(len);
         first.copy_from_slice(carry);
         let count = if all { members } else { members - 1 };
-        for prefix in prefixes.chunks_exact_mut(len).take(count) {
-            evaluator.update(prefix, Side::Right, carry);
-        }
+        evaluator.put_before(&mut prefixes[..count * len], carry);
     }
 
     /// What comes into each member.
@@ -239,7 +234,7 @@ impl<'a> Window<'a> {
         let Self { evaluator, size, reversed, items, groups, rows, tiles, row_carries, .. } = self;
         let (size, level) = (*size, evaluator.level());
 
-        tiles.hand_down(&carry.to_le_bytes()[..size], false, evaluator);
+        tiles.hand_down(Value::new(carry).bytes(size), false, evaluator);
         rows.hand_down(tiles.carries(), false, evaluator);
         row_carries.grow(of_rows.rows * size);
         let carries = &mut row_carries.bytes_mut()[..of_rows.rows * size];

@@ -6,7 +6,7 @@
 use bytemuck::{AnyBitPattern, NoUninit, cast_slice, cast_slice_mut};
 use fearless_simd::{Level, Simd};
 use upsweep_core::Dtype;
-use upsweep_core::kernel::{Binary, Method, Unary, ValueType};
+use upsweep_core::kernel::{Binary, Method, Step, Unary, ValueType};
 
 use super::casts;
 use crate::isa::{self, Kernel};
@@ -315,8 +315,7 @@ pub(super) fn copy(_: Level, to: &mut [u8], [from, ..]: [&[u8]; 3]) {
 }
 
 /// Whether a step calls a function for each item, or divides integers: it takes far longer than one in vectors.
-pub(super) fn is_slow(step: upsweep_core::kernel::Step, of: ValueType) -> bool {
-    use upsweep_core::kernel::Step;
+pub(super) fn is_slow(step: Step, of: ValueType) -> bool {
     let is_float = number(of).is_float();
     match step {
         Step::Binary(Binary::Rem, ..) => true,

@@ -18,7 +18,10 @@ from ._upsweep import (
     _after_fork,
     Array,
     DeviceInfo,
+    Operator,
     Report,
+    Traced,
+    View,
     absent,
     all,
     any,
@@ -36,6 +39,7 @@ from ._upsweep import (
     mean,
     min,
     nonzero,
+    operator,
     partition,
     prod,
     reduce,
@@ -48,6 +52,8 @@ from ._upsweep import (
     sum,
     tune,
     unique_consecutive,
+    view,
+    where,
 )
 
 # The threads of a process do not come along when it is forked.
@@ -57,7 +63,10 @@ if hasattr(_os, "register_at_fork"):
 __all__ = [
     "Array",
     "DeviceInfo",
+    "Operator",
     "Report",
+    "Traced",
+    "View",
     "absent",
     "all",
     "any",
@@ -75,6 +84,7 @@ __all__ = [
     "mean",
     "min",
     "nonzero",
+    "operator",
     "partition",
     "prod",
     "reduce",
@@ -87,4 +97,6 @@ __all__ = [
     "sum",
     "tune",
     "unique_consecutive",
+    "view",
+    "where",
 ]

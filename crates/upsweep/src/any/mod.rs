@@ -33,16 +33,18 @@
 //! operators of signed integers run as unsigned ones. Items of any other pair are widened first, piece by piece, which is done for
 //! host memory only. All kernels are compiled in the library: a call from here compiles nothing.
 //!
-//! There are no fused inputs here: what [`Fused`](crate::Fused) makes of items is Rust's code, which is known when a program is
-//! compiled. Sums of products, of squares or of gathered items, of an array or of its segments, are typed calls.
+//! [`AnyFused`] makes items of arrays as they are read, by a [`Definition`]: a function that is known when a program runs. [`AnyOperator`] is an
+//! operator of this kind. Structures, gathered items and segments of what is made are typed calls by [`Fused`](crate::Fused).
 
 mod array;
 mod axes;
+mod axes_by;
 mod bind;
 mod choices;
 mod compare;
 mod convert;
 mod explain;
+mod fused;
 mod kernel;
 mod nd;
 mod op;
@@ -64,6 +66,7 @@ pub use axes::{
     bind_reduce_axes, bind_scan_axes, copy, copy_into, reduce_axes, reduce_axes_into, scan_axes,
     scan_axes_into, transpose,
 };
+pub use axes_by::{reduce_axes_by, scan_axes_by};
 pub use bind::{
     bind_probe_copy, bind_probe_read, bind_reduce, bind_reduce_up_to, bind_scan, bind_scan_up_to,
 };
@@ -71,6 +74,7 @@ pub use choices::{cpu_policy, reduce_choice, reduce_shape, scan_choice, scan_sha
 pub use compare::{Comparison, Where};
 pub use convert::{check_accumulator, convert, holds};
 pub use explain::{explain_reduce, explain_scan};
+pub use fused::{AnyFused, AnyOperator};
 pub use kernel::{Kernel, accumulator, combined_in, reduce_kernel, scan_kernel, scan_output};
 pub use nd::{AnyAlong, AnyNdArray, AnyNdView, AnyNdViewMut};
 pub use op::Op;
@@ -93,6 +97,7 @@ pub use select::{
 pub use stream::{
     PositionStream, ReduceStream, RunLengthStream, ScanStream, SelectStream, UniqueStream,
 };
+pub use upsweep_core::kernel::{Binary, Definition, Method, Term, Unary, ValueType};
 pub use view::{AnyView, AnyViewMut};
 
 /// Calls `$body` with `$type` standing for the Rust type of a [`Dtype`](crate::Dtype).

@@ -352,14 +352,23 @@ fn reduce_views(
     }
     let problem = Reduce { acc: Some(wanted), ..*problem };
     let value = reduce(device, input, &problem)?.unwrap_or(Scalar::new(u64::MAX));
+    write_value(device, result, value)
+}
+
+/// Writes a value to the one item of `result`, which has its type.
+pub(super) fn write_value(
+    device: &Device,
+    mut result: AnyViewMut<'_>,
+    value: Scalar,
+) -> Result<()> {
     if let Some(bytes) = result.bytes_mut() {
         bytes.copy_from_slice(value.bytes());
         return Ok(());
     }
     // One item is its own extreme.
-    let word = [value.word()];
-    let one = AnyView::from_bytes(wanted, &cast_slice(&word)[..wanted.size()])?;
-    ReduceKernel::new(Op::Max, wanted, wanted, true)?.run_into(device, one, result, None)
+    let (dtype, word) = (value.dtype(), [value.word()]);
+    let one = AnyView::from_bytes(dtype, &cast_slice(&word)[..dtype.size()])?;
+    ReduceKernel::new(Op::Max, dtype, dtype, true)?.run_into(device, one, result, None)
 }
 
 /// The sequential answer that [`reduce`] is held to on every device, of items in host memory.

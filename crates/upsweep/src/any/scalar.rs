@@ -73,7 +73,7 @@ impl Scalar {
     }
 
     /// The bytes of the number in the lower end of a word.
-    pub(super) fn word(&self) -> u64 {
+    pub fn word(&self) -> u64 {
         u64::from_le_bytes(self.bytes)
     }
 

@@ -592,6 +592,24 @@ pub struct Made<'a> {
 }
 
 impl<'a> Made<'a> {
+    /// So many items, of which is to be said how they are made.
+    #[cfg(feature = "any")]
+    pub(crate) fn empty(items: usize) -> Self {
+        let parts = Parts::default();
+        Self { recipe: parts.recipe(Dtype::U32.into(), Formula::Item(0)), parts, items }
+    }
+
+    /// Says what is made, and of which items, of what was added to the parts.
+    #[cfg(feature = "any")]
+    pub(crate) fn state(
+        &mut self,
+        item: upsweep_core::Kind,
+        formula: Formula,
+        condition: Option<Condition>,
+    ) {
+        self.recipe = Recipe { condition, ..self.parts.recipe(item, formula) };
+    }
+
     /// Items of this kind of which those are selected that a condition holds of.
     pub(crate) fn selecting(
         items: usize,
@@ -669,7 +687,7 @@ impl<'a> BoundedLen<'a> {
 
 impl<'a> Parts<'a> {
     /// Adds a parameter: its number.
-    fn parameter(&mut self, parameter: Parameter) -> usize {
+    pub(crate) fn parameter(&mut self, parameter: Parameter) -> usize {
         self.parameters.push(parameter);
         self.parameters.len() - 1
     }

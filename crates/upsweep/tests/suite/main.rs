@@ -8,6 +8,8 @@ mod any;
 #[cfg(feature = "any")]
 mod any_axes;
 #[cfg(feature = "any")]
+mod any_fused;
+#[cfg(feature = "any")]
 mod any_select;
 mod auto;
 mod axes;
