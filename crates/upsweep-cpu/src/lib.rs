@@ -2,6 +2,7 @@
 //!
 //! - [`Cpu`] is the device; it implements [`Backend`](upsweep_core::Backend).
 //! - `reduce`, `scan`, `segmented` and `compact` hold the primitives, `simd` the only intrinsics; `fused` makes items as they are read.
+//! - `program` evaluates definitions, functions that are known when a program runs, and reduces and scans by them.
 //! - `team` brings several threads to one call; `parts` deals blocks out to them.
 //! - `isa` compiles every kernel once for each instruction set and chooses at run time.
 
