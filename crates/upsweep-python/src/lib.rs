@@ -8,6 +8,7 @@ mod arguments;
 mod array;
 mod buffer;
 mod call;
+mod compacted;
 mod devices;
 mod dlpack;
 mod dtype;
@@ -41,6 +42,8 @@ mod _upsweep {
 
     #[pymodule_export]
     use crate::array::{Array, asarray};
+    #[pymodule_export]
+    use crate::compacted::{Compacted, compact};
     #[pymodule_export]
     use crate::devices::{_after_fork, DeviceInfo, absent, devices};
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PySlice};
 use upsweep::Dtype;
 use upsweep::any::{AnyAlong, AnyNdArray, AnyNdView, AnyNdViewMut, AnyView, AnyViewMut, holds};
 
@@ -366,6 +366,22 @@ impl<'py> Operand<'py> {
             }
             _ => Err(PyValueError::new_err(format!("{} is read-only", self.name))),
         }
+    }
+
+    /// The first items of an array of one dimension, as the same library has them.
+    pub(crate) fn first(&self, call: &Call, len: usize) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.object.py();
+        let Ok(array) = self.object.cast::<Array>() else {
+            return self.object.get_item(PySlice::new(py, 0, len as isize, 1));
+        };
+        if self.space().is_some() {
+            return Ok(Bound::new(py, array.get().truncated(len)?)?.into_any());
+        }
+        let (items, start) = self.items(self.item.dtype)?;
+        let first = AnyNdView::strided(items, [len], &[1], start).map_err(raise)?;
+        let first = call.packed(py, first)?.into_array();
+        let first = Array::on_device(first, vec![len], self.item, array.get().device())?;
+        Ok(Bound::new(py, first)?.into_any())
     }
 
     /// The items in C order: in place if they lie so, or packed on the call's device.

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use upsweep::Dtype;
 use upsweep::any::{
-    Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, reduce_axes, reduce_axes_into,
-    reduce_into,
+    AnyView, Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, reduce_axes,
+    reduce_axes_into, reduce_into,
 };
 
 use crate::arguments::{axes, named_operator, reduced};
@@ -204,6 +204,26 @@ fn reduce_general<'py>(
         call.copy(py, from, to)?;
     }
     out.cloned().ok_or_else(|| PyTypeError::new_err("out is no array"))
+}
+
+/// The value of items that lie in the memory of an array, of the array's library.
+pub(crate) fn of_items<'py>(
+    call: &Call,
+    x: &Operand<'py>,
+    items: AnyView<'_>,
+    op: Op,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (py, result) = (x.object.py(), result_type(op, x.item));
+    let acc = combined(op, result);
+    // Short floats are rounded behind the kernel.
+    let dtype = combined_in(acc);
+    let made = if dtype.size() == result.size() { result } else { ItemType::of(dtype) };
+    let problem = Reduce { acc: Some(acc), ..Reduce::new(op) };
+    let mut output = Output::new(call, x, &[], made)?;
+    let target = output.flat_mut(dtype)?;
+    call.run(py, |device| reduce_into(device, items, target, &problem))?;
+    let found = output.finish(call, py)?;
+    if made == result { Ok(found) } else { x.library.converted(&found, result) }
 }
 
 /// Whether an operator's kernel gives its result, and not a position or a sum to be divided.

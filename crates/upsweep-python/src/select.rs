@@ -15,13 +15,13 @@ use crate::memory::HostMemory;
 use crate::operand::{InOrder, Operand};
 
 /// Which items are kept, as the caller said it.
-enum Condition<'py> {
+pub(crate) enum Condition<'py> {
     Mask(Operand<'py>),
     Where(Where),
 }
 
 impl<'py> Condition<'py> {
-    fn parse(mask: &Bound<'py, PyAny>, x: &Operand<'py>) -> PyResult<Self> {
+    pub(crate) fn parse(mask: &Bound<'py, PyAny>, x: &Operand<'py>) -> PyResult<Self> {
         if let Ok(text) = mask.cast::<PyString>() {
             let condition = Where::parse(&text.to_cow()?, x.item.dtype);
             return condition.map(Self::Where).map_err(PyValueError::new_err);
@@ -38,21 +38,25 @@ impl<'py> Condition<'py> {
         Ok(Self::Mask(mask))
     }
 
-    fn call(&self, device: Option<&Bound<'_, PyAny>>, x: &Operand<'_>) -> PyResult<Call> {
+    pub(crate) fn call(
+        &self,
+        device: Option<&Bound<'_, PyAny>>,
+        x: &Operand<'_>,
+    ) -> PyResult<Call> {
         match self {
             Self::Mask(mask) => Call::new(device, &[x, mask]),
             Self::Where(_) => Call::new(device, &[x]),
         }
     }
 
-    fn in_order(&self, call: &Call) -> PyResult<Option<InOrder<'_>>> {
+    pub(crate) fn in_order(&self, call: &Call) -> PyResult<Option<InOrder<'_>>> {
         match self {
             Self::Mask(mask) => mask.in_order(call).map(Some),
             Self::Where(_) => Ok(None),
         }
     }
 
-    fn keep<'a>(&self, flags: Option<&'a InOrder<'_>>) -> PyResult<Keep<'a>> {
+    pub(crate) fn keep<'a>(&self, flags: Option<&'a InOrder<'_>>) -> PyResult<Keep<'a>> {
         match (self, flags) {
             (Self::Where(condition), _) => Ok((*condition).into()),
             (Self::Mask(_), Some(flags)) => Ok(Keep::Flags(flags.view())),

@@ -5,6 +5,7 @@ import operator
 
 import numpy
 import pytest
+from conftest import other_devices
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -257,3 +258,22 @@ def test_operators_are_held_to_what_they_promise():
         upsweep.reduce(x, add_integers, dtype="int64")
     with pytest.raises(OverflowError):
         upsweep.reduce(items("uint8", 3), upsweep.operator(lambda left, right: left, identity=256))
+
+
+@pytest.mark.parametrize("place", ["cpu", *other_devices()])
+@pytest.mark.parametrize("dtype", ["uint8", "int32", "float16", "float32"])
+def test_what_is_compacted_has_its_length_on_the_device(place, dtype):
+    for length in (0, 1, 5000, 100_001):
+        x = items(dtype, length)
+        there = x if place == "cpu" else upsweep.asarray(x, device=place)
+        for mask, kept in (("> 3", x[x > 3]), ("> 100", x[:0]), ("< 100", x)):
+            found = upsweep.compact(there, mask)
+            assert found.capacity == length and len(found) == len(kept)
+            alike(found.array(), kept)
+            values = [(call, getattr(found, call)()) for call in ("sum", "max", "mean")]
+            for call, value in values if len(kept) else values[:1]:
+                alike(value, getattr(upsweep, call)(kept))
+            sums = found.scan("sum")
+            alike(sums.array(), upsweep.scan(kept, "sum"))
+            alike(sums.scan("max", reverse=True).array(), upsweep.scan(upsweep.scan(kept, "sum"), "max", reverse=True))
+    assert repr(found).startswith(f"Compacted({dtype}; room for")

@@ -17,6 +17,7 @@ from ._upsweep import (
     __version__,
     _after_fork,
     Array,
+    Compacted,
     DeviceInfo,
     Operator,
     Report,
@@ -28,6 +29,7 @@ from ._upsweep import (
     argmax,
     argmin,
     asarray,
+    compact,
     count_nonzero,
     cumprod,
     cumsum,
@@ -62,6 +64,7 @@ if hasattr(_os, "register_at_fork"):
 
 __all__ = [
     "Array",
+    "Compacted",
     "DeviceInfo",
     "Operator",
     "Report",
@@ -73,6 +76,7 @@ __all__ = [
     "argmax",
     "argmin",
     "asarray",
+    "compact",
     "count_nonzero",
     "cumprod",
     "cumsum",
