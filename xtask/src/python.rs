@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::shell::{Result, Steps, cargo, output, program, root, run, run_and_keep, target_dir};
 use crate::{programs, tools, vulkan};
@@ -35,7 +35,7 @@ pub(crate) fn all(build: Build) -> Result<()> {
         wheel = match build {
             Build::Release => built(&python)?,
             Build::Test => {
-                run(&mut cargo("test --package upsweep-python --no-run"))?;
+                run(&mut module_of(&python)?)?;
                 packed(&python, &programs::python_module())?
             }
         };
@@ -49,8 +49,12 @@ pub(crate) fn all(build: Build) -> Result<()> {
 /// Makes a wheel of the module that cargo has made with the tests of the workspace, installs it and runs its tests, which see these Vulkan
 /// drivers.
 pub(crate) fn of_tests(python: &Path, module: &Path, drivers: Option<&str>) -> Result<String> {
-    let wheel = packed(&prepared(python)?, module)?;
-    tested(python, &wheel, drivers)
+    let python = prepared(python)?;
+    if !has_stable_interface(&python)? {
+        run(&mut module_of(&python)?)?;
+    }
+    let wheel = packed(&python, module)?;
+    tested(&python, &wheel, drivers)
 }
 
 /// A Python with what builds and tests the package.
@@ -58,6 +62,27 @@ fn prepared(python: &Path) -> Result<PathBuf> {
     check_version(python)?;
     tools::packages(python, &NEEDED)?;
     Ok(python.to_path_buf())
+}
+
+/// Whether a Python loads modules of the stable interface, as those with a GIL do.
+fn has_stable_interface(python: &Path) -> Result<bool> {
+    Ok(suffix(python)?.starts_with(".abi3"))
+}
+
+/// How the file name of a module for a Python ends: as one of the stable interface, or as one of its own. A Python without a GIL looks for both.
+fn suffix(python: &Path) -> Result<String> {
+    let text = "import sysconfig; of = sysconfig.get_config_var; \
+                print(of('EXT_SUFFIX') if of('Py_GIL_DISABLED') else '.abi3.so')";
+    output(program(python).args(["-c", text]))
+}
+
+/// What makes the module as tests are made. For a Python without the stable interface it is another module, in the same place.
+fn module_of(python: &Path) -> Result<Command> {
+    let mut make = cargo("test --package upsweep-python --no-run");
+    if !has_stable_interface(python)? {
+        make.env("PYO3_PYTHON", python);
+    }
+    Ok(make)
 }
 
 /// An empty folder under the target folder.
@@ -110,7 +135,7 @@ fn packed(python: &Path, module: &Path) -> Result<PathBuf> {
             fs::copy(&path, package.join(name)).map_err(failed)?;
         }
     }
-    fs::copy(module, package.join("_upsweep.abi3.so")).map_err(failed)?;
+    fs::copy(module, package.join(format!("_upsweep{}", suffix(python)?))).map_err(failed)?;
     let mut pack = program(python);
     pack.args(["-m", "wheel", "pack"]).arg(&content).arg("--dest-dir").arg(&folder);
     run(pack.stdout(Stdio::null()))?;

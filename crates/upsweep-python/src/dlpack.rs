@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::critical_section::with_critical_section;
 use pyo3::types::{PyCapsule, PyDict};
 use pyo3::{ffi, intern};
 
@@ -148,7 +149,8 @@ pub(crate) fn tensor(object: &Bound<'_, PyAny>, name: &str, library: Library) ->
         other => other?,
     };
     let capsule = capsule.cast::<PyCapsule>()?;
-    let managed = take_from_capsule(capsule, name)?;
+    // Without a GIL another thread that was given the same capsule could take the tensor a second time between the look and the renaming.
+    let managed = with_critical_section(capsule, || take_from_capsule(capsule, name))?;
     // SAFETY: the producer wrote the tensor, which is there until its deleter is called.
     let (tensor, is_writable) = unsafe {
         match &managed {

@@ -30,8 +30,9 @@ mod view;
 
 use pyo3::prelude::*;
 
-/// The native module of the package, whose names the package has.
-#[pymodule]
+/// The native module of the package, whose names the package has. It needs no GIL: what calls share is behind locks or never changes, its classes
+/// are frozen, and what others lend has an owner in each call.
+#[pymodule(gil_used = false)]
 mod _upsweep {
     use pyo3::prelude::*;
 

@@ -1,7 +1,7 @@
 //! Memory by its address: the views of Python's arrays, and the memory of our own.
 //!
 //! Whoever holds an array's buffer, capsule or reference keeps its memory; the views that are made here live no longer than that holder.
-//! While a call runs without the GIL another thread may write to the same memory, as it may during any call of numpy: Python's arrays
+//! While a call runs without the GIL, or Python has none, another thread may write to the same memory, as it may during any call of numpy: Python's arrays
 //! have no locks, and not to do so is the program's duty.
 
 use core::ptr::NonNull;
