@@ -31,12 +31,15 @@ pub struct OnGpu<G: GpuDevice> {
     profile: Option<Arc<Profile>>,
     /// Scratch memory of calls that are begun, for the next ones: these follow them on the device. The last used is the last.
     idle: Arc<Mutex<Vec<G::Workspace>>>,
+    /// A number that calls write and nobody reads, once there was one.
+    sink: Arc<Mutex<Option<Arc<G::Buffer>>>>,
 }
 
 impl<G: GpuDevice> Clone for OnGpu<G> {
     fn clone(&self) -> Self {
         let (gpu, profile) = (Arc::clone(&self.gpu), self.profile.clone());
-        Self { gpu, options: self.options, profile, idle: Arc::clone(&self.idle) }
+        let (idle, sink) = (Arc::clone(&self.idle), Arc::clone(&self.sink));
+        Self { gpu, options: self.options, profile, idle, sink }
     }
 }
 
@@ -49,7 +52,7 @@ const MOST_IDLE: usize = 4;
 impl<G: GpuDevice> OnGpu<G> {
     /// The GPU with these options, and what was measured on it.
     pub fn new(gpu: Arc<G>, options: GpuOptions, profile: Option<Arc<Profile>>) -> Self {
-        Self { gpu, options, profile, idle: Arc::default() }
+        Self { gpu, options, profile, idle: Arc::default(), sink: Arc::default() }
     }
 
     /// Does a call on arrays of so many items with scratch memory for them: that of an earlier call, with its kernels, if there is one.
@@ -78,6 +81,18 @@ impl<G: GpuDevice> OnGpu<G> {
         idle.push(workspace);
         drop((idle, oldest));
         Ok(done)
+    }
+
+    /// Memory for a number of 64 bits that calls write and nobody reads: all calls write the same one.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn sink(&self) -> Result<Arc<G::Buffer>> {
+        let mut sink = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sink) = &*sink {
+            return Ok(Arc::clone(sink));
+        }
+        Ok(Arc::clone(sink.insert(Arc::new(self.gpu.room(8)?))))
     }
 
     /// Gives back all scratch memory that waits for calls.

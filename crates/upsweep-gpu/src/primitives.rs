@@ -42,7 +42,7 @@ pub trait GpuDevice: Send + Sync + Sized {
     type Slice<'a>: Part;
 
     /// Memory of ours on the device.
-    type Buffer: 'static;
+    type Buffer: Send + Sync + 'static;
 
     /// Kernels with their arrays, to be launched while these are there.
     type Bound<'a>;

@@ -19,6 +19,11 @@ ALL_DTYPES = [*DTYPES, "int8", "uint16", "int16", "uint32", "uint64", "int64"]
 SIDE = 1 << 12
 
 
+@upsweep.operator(identity=-0.0, commutative=True)
+def add(left, right):
+    return left + right
+
+
 def near(found, wanted):
     """Whether results agree. numpy adds up one after another, which takes a scan of 2^22 float32 0.1 % away from the sum."""
     np.testing.assert_allclose(np.asarray(found, "f8"), np.asarray(wanted, "f8"), rtol=5e-3, atol=1e-2)
@@ -60,6 +65,12 @@ def jobs(quick, everything):
             if dtype == "float32":
                 mask = x > 50
                 yield "select float32", length, lambda x=x, m=mask: upsweep.select(x, m), lambda x=x, m=mask: x[m]
+                view, squares = upsweep.view(x), upsweep.view(x).map(lambda x: x * x)
+                yield "sum of squares by a view", length, squares.sum, lambda x=x: (x * x).sum()
+                above = view.select(lambda x: x > 50)
+                yield "select by a view", length, above.array, lambda x=x: x[x > 50]
+                yield "sum by an operator", length, lambda x=x: upsweep.reduce(x, add), lambda x=x: np.sum(x)
+                yield "cumsum by an operator", length, lambda x=x: upsweep.scan(x, add), lambda x=x: np.cumsum(x)
     side = SIDE // 16 if quick else SIDE
     table = generator.random((side, side), "float32")
     room = np.empty_like(table)

@@ -1,13 +1,12 @@
 //! Items that a mask has kept, whose number stays where they are until somebody asks for it.
 
-use std::sync::Arc;
-
 use pyo3::prelude::*;
-use upsweep::Array;
-use upsweep::any::{AnyView, Op, Scan, scan_into, select_into};
+use upsweep::any::{AnyNdViewMut, AnyView, Op, Scan, scan_into, select_into};
+use upsweep::{Dtype, View};
 
 use crate::arguments::named_operator;
 use crate::call::Call;
+use crate::dtype::ItemType;
 use crate::error::raise;
 use crate::library::Output;
 use crate::operand::Operand;
@@ -32,8 +31,8 @@ use crate::select::Condition;
 pub(crate) struct Compacted {
     /// An array of the library of what was compacted, with room for all of it.
     items: Py<PyAny>,
-    /// How many were kept.
-    count: Arc<Array<u64>>,
+    /// How many were kept: an array of one number beside it.
+    count: Py<PyAny>,
     device: Option<Py<PyAny>>,
 }
 
@@ -66,12 +65,12 @@ pub(crate) fn compact(
     let (items, flags) = (x.in_order(&call)?, condition.in_order(&call)?);
     let (items, keep) = (items.view(), condition.keep(flags.as_ref())?);
     let mut output = Output::new(&call, &x, &[x.len()], x.item)?;
-    let mut count = Array::filled(&call.device, 1, 0u64).map_err(raise)?;
-    let (target, counted) = (output.flat_mut(x.item.dtype)?, &mut count);
+    let mut count = Output::beside(&call, &x, &[1], ItemType::of(Dtype::U64))?;
+    let target = output.flat_mut(x.item.dtype)?;
+    let counted = count.flat_mut(Dtype::U64)?.typed().map_err(raise)?;
     call.run(py, |device| select_into(device, items, keep, target, counted))?;
-    let items = output.finish(&call, py)?.unbind();
-    let (device, count) = (device.map(|device| device.clone().unbind()), Arc::new(count));
-    Ok(Compacted { items, count, device })
+    let (items, count) = (output.finish(&call, py)?.unbind(), count.finish(&call, py)?.unbind());
+    Ok(Compacted { items, count, device: device.map(|device| device.clone().unbind()) })
 }
 
 impl Compacted {
@@ -79,21 +78,32 @@ impl Compacted {
     fn run<'py, R>(
         &self,
         py: Python<'py>,
-        work: impl FnOnce(&Call, &Operand<'py>, AnyView<'_>) -> PyResult<R>,
+        work: impl FnOnce(&Call, &Operand<'py>, AnyView<'_>, View<'_, u64>) -> PyResult<R>,
     ) -> PyResult<R> {
         let x = Operand::take(self.items.bind(py), "x")?;
-        let call = Call::new(self.device.as_ref().map(|device| device.bind(py)), &[&x])?;
-        let items = x.flat()?.with_length(&*self.count).map_err(raise)?;
-        work(&call, &x, items)
+        let count = Operand::take(self.count.bind(py), "count")?;
+        let call = Call::new(self.device(py), &[&x, &count])?;
+        let (items, count) = (x.flat()?, count.flat()?.typed().map_err(raise)?);
+        // No item is in no memory.
+        let items = if x.len() == 0 { items } else { items.with_length(count).map_err(raise)? };
+        work(&call, &x, items, count)
+    }
+
+    fn device<'a, 'py>(&'a self, py: Python<'py>) -> Option<&'a Bound<'py, PyAny>> {
+        self.device.as_ref().map(|device| device.bind(py))
     }
 
     fn reduced<'py>(&self, py: Python<'py>, op: Op) -> PyResult<Bound<'py, PyAny>> {
-        self.run(py, |call, x, items| of_items(call, x, items, op))
+        self.run(py, |call, x, items, _| of_items(call, x, items, op))
     }
 
     fn len(&self, py: Python<'_>) -> PyResult<usize> {
-        let count = py.detach(|| self.count.to_vec()).map_err(raise)?;
-        Ok(count.first().map_or(0, |count| usize::try_from(*count).unwrap_or(usize::MAX)))
+        let count = Operand::take(self.count.bind(py), "count")?;
+        let call = Call::new(self.device(py), &[&count])?;
+        let mut found = [0u64];
+        let to = AnyNdViewMut::strided(&mut found, [1], &[1], 0).map_err(raise)?;
+        call.copy(py, count.view()?, to)?;
+        Ok(usize::try_from(found[0]).unwrap_or(usize::MAX))
     }
 }
 
@@ -119,7 +129,7 @@ impl Compacted {
     fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let len = self.len(py)?;
         let x = Operand::take(self.items.bind(py), "x")?;
-        let call = Call::new(self.device.as_ref().map(|device| device.bind(py)), &[&x])?;
+        let call = Call::new(self.device(py), &[&x])?;
         x.first(&call, len)
     }
 
@@ -158,15 +168,19 @@ impl Compacted {
     ) -> PyResult<Self> {
         let (py, own) = (slf.py(), slf.get());
         let op = named_operator(op)?;
-        own.run(py, |call, x, items| {
+        own.run(py, |call, x, items, count| {
             let result = scan::result_type(op, x.item);
             let problem: Scan = scan::problem(op, exclusive, reverse);
             let mut output = Output::new(call, x, &[x.len()], result)?;
-            let target = output.flat_mut(result.dtype)?.with_length(&*own.count).map_err(raise)?;
+            let target = output.flat_mut(result.dtype)?;
+            let target = match x.len() {
+                0 => target,
+                _ => target.with_length(count).map_err(raise)?,
+            };
             call.run(py, |device| scan_into(device, items, target, &problem))?;
-            let count = Arc::clone(&own.count);
             let device = own.device.as_ref().map(|device| device.clone_ref(py));
-            Ok(Self { items: output.finish(call, py)?.unbind(), count, device })
+            let (items, count) = (output.finish(call, py)?.unbind(), own.count.clone_ref(py));
+            Ok(Self { items, count, device })
         })
     }
 }

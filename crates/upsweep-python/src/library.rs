@@ -278,6 +278,25 @@ impl<'py> Output<'py> {
         Ok(Self::Device { array, shape, item, library })
     }
 
+    /// An array for what calls read again: of the array's library where that writes to its arrays, else of our own.
+    pub(crate) fn beside(
+        call: &Call,
+        like: &Operand<'py>,
+        shape: &[usize],
+        item: ItemType,
+    ) -> PyResult<Self> {
+        let made = Self::new(call, like, shape, item)?;
+        Ok(match made {
+            Self::Array(own) if own.library == Library::Jax => {
+                Self::Array(own.with_library(Library::Own))
+            }
+            Self::Device { array, shape, item, .. } => {
+                Self::Device { array, shape, item, library: Library::Own }
+            }
+            own => own,
+        })
+    }
+
     /// The caller's own array, if it can take results of this shape and type.
     pub(crate) fn of_caller(
         out: &Bound<'py, PyAny>,

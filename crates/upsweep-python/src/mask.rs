@@ -163,13 +163,14 @@ fn made(
     Array::on_device(array, like.shape.clone(), item, call.home())
 }
 
-/// A copy of an array in which the items that a mask leaves out are `value`.
-pub(crate) fn filled(
+/// Does `work` with the items of an array, of which those that a mask leaves out are `value`.
+pub(crate) fn with_filled<R>(
     call: &Call,
     items: &Operand<'_>,
     mask: &Operand<'_>,
     value: Scalar,
-) -> PyResult<Array> {
+    work: impl FnOnce(&AnyFused<'_>) -> PyResult<R>,
+) -> PyResult<R> {
     let dtype = arithmetic_type(items.item.dtype);
     let mut definition = Definition::default();
     let chosen = (|| {
@@ -182,7 +183,18 @@ pub(crate) fn filled(
     let chosen = chosen.map_err(raise)?;
     let (packed, flags) = (Packed::new(call, items)?, Packed::broadcast(call, mask, &items.shape)?);
     let fused = AnyFused::new([packed.view(), flags.view()], definition, chosen);
-    made(items.object.py(), call, items, &fused.map_err(raise)?, items.item)
+    work(&fused.map_err(raise)?)
+}
+
+/// A copy of an array in which the items that a mask leaves out are `value`.
+pub(crate) fn filled(
+    call: &Call,
+    items: &Operand<'_>,
+    mask: &Operand<'_>,
+    value: Scalar,
+) -> PyResult<Array> {
+    let py = items.object.py();
+    with_filled(call, items, mask, value, |fused| made(py, call, items, fused, items.item))
 }
 
 /// How many items of each row a mask keeps: an array of booleans of the items' shape.
@@ -232,8 +244,12 @@ pub(crate) fn placed(
     Array::on_device(array, shape.to_vec(), item, call.home())
 }
 
-/// Which items are not 0, as booleans.
-pub(crate) fn nonzero_flags(call: &Call, items: &Operand<'_>) -> PyResult<Array> {
+/// Does `work` with bytes for the items of an array, which are 1 where these are not 0.
+pub(crate) fn with_flags<R>(
+    call: &Call,
+    items: &Operand<'_>,
+    work: impl FnOnce(&AnyFused<'_>) -> PyResult<R>,
+) -> PyResult<R> {
     let dtype = arithmetic_type(items.item.dtype);
     let mut definition = Definition::default();
     let flag = (|| {
@@ -251,8 +267,13 @@ pub(crate) fn nonzero_flags(call: &Call, items: &Operand<'_>) -> PyResult<Array>
     })();
     let flag = flag.map_err(raise)?;
     let packed = Packed::new(call, items)?;
-    let fused = AnyFused::new([packed.view()], definition, flag).map_err(raise)?;
-    made(items.object.py(), call, items, &fused, ItemType::BOOL)
+    work(&AnyFused::new([packed.view()], definition, flag).map_err(raise)?)
+}
+
+/// Which items are not 0, as booleans.
+pub(crate) fn nonzero_flags(call: &Call, items: &Operand<'_>) -> PyResult<Array> {
+    let py = items.object.py();
+    with_flags(call, items, |fused| made(py, call, items, fused, ItemType::BOOL))
 }
 
 impl Operand<'_> {

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use upsweep::Dtype;
 use upsweep::any::{
-    AnyView, Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, reduce_axes,
+    AnyFused, AnyView, Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, reduce_axes,
     reduce_axes_into, reduce_into,
 };
 
@@ -182,6 +182,18 @@ fn reduce_general<'py>(
         None => None,
     };
     let problem = Reduce { op, acc: Some(combined), init };
+    if let (Some(mask), None) = (&mask, out)
+        && axes.len() == x.shape.len()
+        && x.is_packed()
+        && folds(op)
+        && combined_in(x.item.dtype) == x.item.dtype
+    {
+        check_filled(&problem)?;
+        // The mask is read beside the items, and nothing is copied.
+        return mask::with_filled(&call, x, mask, mask::identity(op, x.item.dtype), |fused| {
+            whole_of(&call, x, fused, (&shape, item), &problem)
+        });
+    }
     let filled = match &mask {
         Some(mask) => Some(filled_input(&call, x, mask, &axes, &problem)?),
         None => None,
@@ -260,6 +272,32 @@ fn into(
     call.run(py, |device| reduce_axes_into(device, &rows, target, &problem))
 }
 
+/// An array of the shape and type for all items that are made of an array.
+fn whole_of<'py>(
+    call: &Call,
+    x: &Operand<'py>,
+    fused: &AnyFused<'_>,
+    (shape, item): (&[usize], ItemType),
+    problem: &Reduce,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = x.object.py();
+    let mut output = Output::new(call, x, shape, item)?;
+    let target = output.flat_mut(item.dtype)?;
+    call.run(py, |device| fused.reduce_into(device, target, problem))?;
+    output.finish(call, py)
+}
+
+/// That a mask may leave out all items.
+fn check_filled(problem: &Reduce) -> PyResult<()> {
+    match problem {
+        Reduce { op: op @ (Op::Min | Op::Max), init: None, .. } => {
+            let text = format!("{op} with where= needs initial=: no item may be left");
+            Err(PyValueError::new_err(text))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The array with the identity where a mask leaves items out; for means, the means themselves.
 fn filled_input<'py>(
     call: &Call,
@@ -268,12 +306,8 @@ fn filled_input<'py>(
     axes: &[usize],
     problem: &Reduce,
 ) -> PyResult<Operand<'py>> {
-    let Reduce { op, init, .. } = *problem;
-    let py = x.object.py();
-    if matches!(op, Op::Min | Op::Max) && init.is_none() {
-        let text = format!("{op} with where= needs initial=: no item may be left");
-        return Err(PyValueError::new_err(text));
-    }
+    let (py, op) = (x.object.py(), problem.op);
+    check_filled(problem)?;
     let filled = mask::filled(call, x, mask, mask::identity(op, x.item.dtype))?;
     let filled = Operand::take(&Bound::new(py, filled)?.into_any(), "x")?;
     if op != Op::Mean {
@@ -300,8 +334,18 @@ fn reduce_flags<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let (x, py) = (Operand::take(x, "x")?, x.py());
     let arguments = &arguments.without_trivial_mask();
-    let Arguments { device, .. } = *arguments;
+    let Arguments { op, axis, out, keepdims, mask, device, .. } = *arguments;
     let call = Call::new(device, &[&x])?;
+    let is_whole = axis.is_none() && x.is_packed() && out.is_none() && mask.is_none();
+    if is_whole && x.item.kind() != Kind::Bool {
+        let axes: Vec<usize> = (0..x.shape.len()).collect();
+        let (shape, item) = (reduced(&x.shape, &axes, keepdims), result_type(op, ItemType::BOOL));
+        let init = (op != Op::Sum).then(|| Scalar::new(u8::from(op == Op::Min)));
+        let problem = Reduce { op, acc: Some(item.dtype), init };
+        return mask::with_flags(&call, &x, |fused| {
+            whole_of(&call, &x, fused, (&shape, item), &problem)
+        });
+    }
     let flags;
     let read = if x.item.kind() == Kind::Bool {
         &x

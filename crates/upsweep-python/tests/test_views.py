@@ -262,6 +262,7 @@ def test_operators_are_held_to_what_they_promise():
 
 @pytest.mark.parametrize("place", ["cpu", *other_devices()])
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float16", "float32"])
+@pytest.mark.filterwarnings("ignore:overflow")
 def test_what_is_compacted_has_its_length_on_the_device(place, dtype):
     for length in (0, 1, 5000, 100_001):
         x = items(dtype, length)

@@ -193,6 +193,9 @@ pub(crate) trait ErasedGpu {
         count: ErasedItemsMut<'_>,
     ) -> Result<()>;
 
+    /// Writes all items that are made.
+    fn evaluate(&self, made: &fused::Made<'_>, output: ErasedItemsMut<'_>) -> Result<()>;
+
     /// All items that are made: those of which the recipe's condition holds, those of the others of which `second` does, and the rest; and
     /// the two borders.
     fn partition3(

@@ -258,6 +258,10 @@ impl ErasedGpu for NoGpu {
         match self.0 {}
     }
 
+    fn evaluate(&self, _: &fused::Made<'_>, _: ErasedItemsMut<'_>) -> Result<()> {
+        match self.0 {}
+    }
+
     fn partition3(
         &self,
         _: &fused::Made<'_>,

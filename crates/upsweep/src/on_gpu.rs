@@ -371,6 +371,19 @@ impl<G: Gpu> ErasedGpu for OnGpu<G> {
         })
     }
 
+    fn evaluate(&self, made: &fused::Made<'_>, output: ErasedItemsMut<'_>) -> Result<()> {
+        // A selection of all items: how many these are, nobody asks.
+        let sink = self.sink()?;
+        let count = ErasedTarget::Device(G::slice(&sink, Dtype::U64.into(), 1)?);
+        let (outputs, options) = ([target(self, output)?, count], self.options().into());
+        self.with_workspace(made.items as u64, |workspace| {
+            with_ingredients(self, made, |made| {
+                let gpu = self.gpu();
+                select::select(gpu, workspace, made, Selecting::Selected, outputs, &options)
+            })
+        })
+    }
+
     fn partition3(
         &self,
         made: &fused::Made<'_>,

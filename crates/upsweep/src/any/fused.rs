@@ -17,7 +17,7 @@ use super::{AnyCompacted, Op, Reduce, ReduceStream, Scalar, Scan, ScanStream};
 use crate::backend::wrong_device;
 use crate::erased::{Erased, ErasedItemsMut};
 use crate::fused::{Made, Parts};
-use crate::{Array, Device, Dtype, Error, Result, ViewMut};
+use crate::{Device, Dtype, Error, Result, ViewMut};
 
 /// Items that a [`Definition`] makes of the items of arrays, as they are read.
 ///
@@ -184,6 +184,9 @@ impl<'f, 'a> Pieces<'f, 'a> {
         Ok(made.map(|(buffer, of)| &cast_slice(buffer)[..piece.len() * of.size()]).collect())
     }
 }
+
+/// What takes the values of a piece, the number of what was found before and a place for what is found in it.
+type TakePiece<'t> = &'t mut dyn FnMut(&[&[u8]], usize, ViewMut<'_, u64>) -> Result<()>;
 
 /// Items that are made at once on the host.
 const PIECE: usize = ReduceStream::CHUNK;
@@ -505,10 +508,7 @@ impl<'a> AnyFused<'a> {
             }
             Erased::Gpu(gpu) => {
                 check_types(device, [self.dtype()])?;
-                let mut count = Array::filled(device, 1, 0u64)?;
-                let (made, mut count) = (self.selected(None), count.view_mut());
-                let count = count.erased().items;
-                gpu.select(&made, Selecting::Selected, output.erased(), count)
+                gpu.evaluate(&self.selected(None), output.erased())
             }
         }
     }
@@ -658,7 +658,7 @@ impl<'a> AnyFused<'a> {
         cpu: &Cpu,
         results: &[Term],
         count: ViewMut<'_, u64>,
-        take: &mut dyn FnMut(&[&[u8]], usize, ViewMut<'_, u64>) -> Result<()>,
+        take: TakePiece<'_>,
     ) -> Result<()> {
         let (mut pieces, mut all) = (Pieces::new(self, results), 0);
         for start in (0..self.len()).step_by(PIECE) {

@@ -2,7 +2,7 @@
 
 mod orders;
 
-use upsweep_core::kernel::{Binary, Definition, Method, Refused, Term, Unary, ValueType};
+use upsweep_core::kernel::{Binary, Definition, Method, Term, Unary, ValueType};
 use upsweep_core::{CpuStrategy, Dtype, Error};
 
 use super::Program;
@@ -97,7 +97,7 @@ fn pairs<T: Number>() -> (Vec<T>, Vec<T>) {
 /// Checks a function of one value, made by `make`.
 fn check_one<A: Number, T: Plain + PartialEq + core::fmt::Debug>(
     name: &str,
-    make: impl FnOnce(&mut Definition, Term) -> Result<Term, Refused>,
+    make: impl FnOnce(&mut Definition, Term) -> Result<Term, Error>,
     expected: impl Fn(A) -> T,
     is_same: impl Fn(T, T) -> bool,
 ) {
@@ -117,7 +117,7 @@ fn check_one<A: Number, T: Plain + PartialEq + core::fmt::Debug>(
 /// Checks a function of two values, made by `make`.
 fn check_two<A: Number, T: Plain + PartialEq + core::fmt::Debug>(
     name: &str,
-    make: impl FnOnce(&mut Definition, Term, Term) -> Result<Term, Refused>,
+    make: impl FnOnce(&mut Definition, Term, Term) -> Result<Term, Error>,
     expected: impl Fn(A, A) -> T,
     is_same: impl Fn(T, T) -> bool,
 ) {
@@ -293,7 +293,7 @@ fn casts_do_what_rust_does() {
 }
 
 #[test]
-fn conditions_are_bytes() -> Result<(), Refused> {
+fn conditions_are_bytes() -> Result<(), Error> {
     let mut made = Definition::default();
     let [x, y] = [made.argument(Dtype::I16)?, made.argument(Dtype::F64)?];
     let three = made.constant(ValueType::Number(Dtype::I16), 3);
@@ -427,7 +427,7 @@ fn random_graphs_of_any_length() {
 }
 
 #[test]
-fn wrong_lengths_are_errors() -> Result<(), Refused> {
+fn wrong_lengths_are_errors() -> Result<(), Error> {
     let mut made = Definition::default();
     let [x, unread] = [made.argument(Dtype::U16)?, made.argument(Dtype::F32)?];
     let _ = made.binary(Binary::Add, unread, unread)?;

@@ -1,8 +1,8 @@
 //! Reductions and scans by a definition against the summation specification.
 
-use upsweep_core::kernel::{Binary, Definition, Refused, ValueType};
+use upsweep_core::kernel::{Binary, Definition, ValueType};
 use upsweep_core::reference::specified;
-use upsweep_core::{Bounds, Direction, Dtype, Element, Operator, Reduce, Scan, Sum};
+use upsweep_core::{Bounds, Direction, Dtype, Element, Error, Operator, Reduce, Scan, Sum};
 
 use super::{Number, cpus, random};
 use crate::ProgramOperator;
@@ -82,7 +82,7 @@ fn last_set() -> ProgramOperator {
     ProgramOperator::new(&made, last, 0, false)
 }
 
-fn compose() -> Result<ProgramOperator, Refused> {
+fn compose() -> Result<ProgramOperator, Error> {
     let mut made = Definition::default();
     let [left, right] = [made.argument(Dtype::U64)?, made.argument(Dtype::U64)?];
     let word = ValueType::Number(Dtype::U64);
@@ -174,7 +174,7 @@ fn sums_of_floats_have_the_specified_order() {
 }
 
 #[test]
-fn integers_are_combined_in_order() -> Result<(), Refused> {
+fn integers_are_combined_in_order() -> Result<(), Error> {
     let mut state = 3;
     let bytes: Vec<u8> = (0..200_000).map(|_| random(&mut state) as u8).collect();
     check_orders(&sum(Dtype::U8, 0), Added, &bytes, 9);
