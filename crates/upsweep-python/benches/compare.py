@@ -59,16 +59,20 @@ def jobs(quick, everything):
             if dtype == "float16":
                 # Sums that numpy's own type holds.
                 x = (generator.random(length) < 64 / length).astype(dtype)
+            if dtype == "float32" and length > 1 << 22:
+                # A prefix of numpy's stops to grow where an item is less than half a unit in its last place.
+                x = (generator.random(length) < (1 << 20) / length).astype(dtype)
             for name in ("sum", "cumsum", "argmax"):
                 ours, theirs = getattr(upsweep, name), getattr(np, name)
                 yield f"{name} {dtype}", length, lambda x=x, f=ours: f(x), lambda x=x, f=theirs: f(x)
             if dtype == "float32":
-                mask = x > 50
+                mask = generator.random(length) > 0.5
                 yield "select float32", length, lambda x=x, m=mask: upsweep.select(x, m), lambda x=x, m=mask: x[m]
                 view, squares = upsweep.view(x), upsweep.view(x).map(lambda x: x * x)
                 yield "sum of squares by a view", length, squares.sum, lambda x=x: (x * x).sum()
                 above = view.select(lambda x: x > 50)
-                yield "select by a view", length, above.array, lambda x=x: x[x > 50]
+                if length <= 1 << 22:
+                    yield "select by a view", length, above.array, lambda x=x: x[x > 50]
                 yield "sum by an operator", length, lambda x=x: upsweep.reduce(x, add), lambda x=x: np.sum(x)
                 yield "cumsum by an operator", length, lambda x=x: upsweep.scan(x, add), lambda x=x: np.cumsum(x)
     side = SIDE // 16 if quick else SIDE
