@@ -95,10 +95,17 @@ pub(crate) fn view<'py>(
 }
 
 impl View {
-    fn with(&self, py: Python<'_>, values: Vec<Term>, condition: Option<Term>) -> Self {
+    /// A view of the same arrays.
+    fn with(
+        &self,
+        py: Python<'_>,
+        graph: Graph,
+        values: Vec<Term>,
+        condition: Option<Term>,
+    ) -> Self {
         let arrays = self.arrays.iter().map(|array| array.clone_ref(py)).collect();
         let device = self.device.as_ref().map(|device| device.clone_ref(py));
-        Self { arrays, device, graph: self.graph.clone(), values, condition }
+        Self { arrays, device, graph, values, condition }
     }
 
     /// The one value of each item.
@@ -202,8 +209,9 @@ impl View {
     /// Whether each item is true, as a view.
     fn truths(&self, py: Python<'_>) -> PyResult<Self> {
         let value = self.value()?;
-        let truth = traced::truth(&mut self.graph.lock(), value)?;
-        Ok(self.with(py, vec![truth], self.condition))
+        let graph = self.graph.copied();
+        let truth = traced::truth(&mut graph.lock(), value)?;
+        Ok(self.with(py, graph, vec![truth], self.condition))
     }
 
     fn of_scan<'py>(
@@ -297,8 +305,10 @@ impl View {
     /// >>> upsweep.view(numpy.array([1, 2, 3])).map(lambda x: x / 2).array()
     /// array([0.5, 1. , 1.5])
     fn map(&self, function: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let values = self.graph.trace(function, &self.values)?;
-        Ok(self.with(function.py(), values, self.condition))
+        // Views that are made of this one in turn leave it as it is.
+        let graph = self.graph.copied();
+        let values = graph.trace(function, &self.values)?;
+        Ok(self.with(function.py(), graph, values, self.condition))
     }
 
     /// The items of which a function of Python's gives true.
@@ -322,8 +332,9 @@ impl View {
     /// >>> int(above.sum()), len(above)
     /// (50, 2)
     fn select(&self, function: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let found = self.graph.trace(function, &self.values)?;
-        let mut definition = self.graph.lock();
+        let graph = self.graph.copied();
+        let found = graph.trace(function, &self.values)?;
+        let mut definition = graph.lock();
         let &[own] = &found[..] else {
             return Err(PyTypeError::new_err("a condition is one value"));
         };
@@ -338,7 +349,7 @@ impl View {
         };
         let both = both.map_err(traced::refused)?;
         drop(definition);
-        Ok(self.with(function.py(), self.values.clone(), Some(both)))
+        Ok(self.with(function.py(), graph, self.values.clone(), Some(both)))
     }
 
     /// The sum of all items, in the type that :func:`sum` gives.

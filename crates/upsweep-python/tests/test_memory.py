@@ -278,6 +278,11 @@ def test_interface_of_cuda_is_looked_at():
         upsweep.sum(Elsewhere())
 
 
+@upsweep.operator(identity=0)
+def last_set(left, right):
+    return upsweep.where(right == 0, left, right)
+
+
 CALLS = [
     lambda x: upsweep.sum(x),
     lambda x: upsweep.sum(x, axis=0),
@@ -288,6 +293,11 @@ CALLS = [
     lambda x: upsweep.select(x, x > 2),
     lambda x: upsweep.nonzero(x),
     lambda x: upsweep.run_length_encode(x),
+    lambda x: upsweep.view(x).map(lambda x: x * 2 + 1).select(lambda x: x > 3).sum(),
+    lambda x: upsweep.view(x).map(abs).array(),
+    lambda x: upsweep.compact(x, "> 2").sum(),
+    lambda x: upsweep.scan(x, last_set, axis=1),
+    lambda x: failed(upsweep.view(x).map, lambda x: x if x > 0 else -x),
     lambda x: upsweep.sum(Borrowed(x), axis=0),
     lambda x: upsweep.sum(Borrowed(x, versioned=False), axis=0),
     lambda x: np.from_dlpack(upsweep.asarray(x)),
@@ -336,8 +346,19 @@ def test_nothing_is_kept():
     assert resident_grown < 40_000_000, resident_grown
 
 
+def test_views_that_are_made_of_one_are_apart():
+    base = upsweep.view(np.arange(100.0))
+    values = []
+    kept = [base.map(lambda x: values.append(x) or x * number).select(lambda x: x > number) for number in range(9)]
+    assert [view.max() for view in kept[1:]] == [99 * number for number in range(1, 9)]
+    assert [len(view) for view in kept] == [0] + [98] * 8
+    assert base.sum() == 4950 and repr(base) == "View(float64; 100 items)"
+    with pytest.raises(TypeError, match="apart"):
+        base.map(lambda x: x + values[0])
+
+
 def test_results_do_not_keep_inputs():
-    for call in CALLS[:9]:
+    for call in CALLS[:13]:
         x = np.arange(16, dtype="float32").reshape(4, 4)
         kept = weakref.ref(x)
         result = call(x)

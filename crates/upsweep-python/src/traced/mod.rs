@@ -31,6 +31,11 @@ impl Graph {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// A graph of its own with the same values, to be added to.
+    pub(crate) fn copied(&self) -> Self {
+        Self(Arc::new(Mutex::new(self.lock().clone())))
+    }
+
     fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
