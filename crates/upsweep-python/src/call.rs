@@ -99,10 +99,16 @@ impl Call {
     pub(crate) fn show_to(&self, output: &Operand<'_>) -> PyResult<()> {
         match (self.stream, output.stream()) {
             (Some(stream), Some(library)) => library.follow(stream),
-            (Some(_), None) if is_cuda(output.space()).is_some() => {
-                self.device.wait().map_err(raise)
-            }
+            (Some(_), None) if is_cuda(output.space()).is_some() => self.show_to_all(),
             _ => Ok(()),
+        }
+    }
+
+    /// Waits for what was begun in a stream of others, for those who do not say in which they work.
+    pub(crate) fn show_to_all(&self) -> PyResult<()> {
+        match self.stream {
+            Some(_) => self.device.wait().map_err(raise),
+            None => Ok(()),
         }
     }
 

@@ -143,12 +143,12 @@ impl Compacted {
         self.reduced(py, Op::Product)
     }
 
-    /// The smallest item; of none the largest number of the type, or infinity.
+    /// The smallest item; the largest number of the type, or infinity, if there are none.
     fn min<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.reduced(py, Op::Min)
     }
 
-    /// The largest item; of none the smallest number of the type, or minus infinity.
+    /// The largest item; the smallest number of the type, or minus infinity, if there are none.
     fn max<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.reduced(py, Op::Max)
     }

@@ -7,8 +7,8 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::{MutexExt, PyOnceLock};
 use pyo3::types::{PyDict, PySlice, PyTuple, PyType};
-use upsweep::Dtype;
 use upsweep::any::{AnyArray, AnyNdViewMut, AnyViewMut, Scalar};
+use upsweep::{Device, Dtype, Result};
 
 use crate::array::Array;
 use crate::call::Call;
@@ -278,6 +278,29 @@ impl<'py> Output<'py> {
         Ok(Self::Device { array, shape, item, library })
     }
 
+    /// An array of this shape and type to which `work` has written, as items of a type of the same size.
+    pub(crate) fn written(
+        call: &Call,
+        like: &Operand<'py>,
+        (shape, item): (&[usize], ItemType),
+        dtype: Dtype,
+        work: impl Send + FnOnce(&Device, AnyViewMut<'_>) -> Result<()>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = like.object.py();
+        let mut output = Self::new(call, like, shape, item)?;
+        let target = output.flat_mut(dtype)?;
+        call.run(py, |device| work(device, target))?;
+        output.finish(call, py)
+    }
+
+    /// Lets the library of an array use it, which may work in another stream than the call.
+    pub(crate) fn show(&self, call: &Call) -> PyResult<()> {
+        match self {
+            Self::Array(operand) => call.show_to(operand),
+            Self::Device { .. } => call.show_to_all(),
+        }
+    }
+
     /// An array for what calls read again: of the array's library where that writes to its arrays, else of our own.
     pub(crate) fn beside(
         call: &Call,
@@ -410,6 +433,7 @@ impl<'py> Output<'py> {
                 (object, library)
             }
             Self::Device { array, shape, item, library } => {
+                call.show_to_all()?;
                 let array =
                     array.ok_or_else(missing_memory)?.into_bits_of(item.dtype).map_err(raise)?;
                 let array = Array::on_device(array, shape, item, &call.device)?;

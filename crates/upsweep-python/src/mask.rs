@@ -13,7 +13,11 @@ use crate::memory::HostMemory;
 use crate::operand::Operand;
 
 /// The value that changes nothing when it is combined.
-pub(crate) fn identity(op: Op, dtype: Dtype) -> Scalar {
+pub(crate) fn identity(op: Op, item: ItemType) -> Scalar {
+    let dtype = item.dtype;
+    if item.is_bool {
+        return Scalar::new(u8::from(matches!(op, Op::And | Op::Min | Op::Product)));
+    }
     if op == Op::And
         && let Some(ones) = Scalar::from_bytes(dtype, &[u8::MAX; 8][..dtype.size()])
     {
@@ -105,23 +109,17 @@ pub(crate) fn mask<'py>(
     Ok(mask)
 }
 
-/// Items in C order as integers of their size, or as they are where they have arithmetic.
+/// Items in C order.
 enum Packed<'a> {
     InPlace(AnyView<'a>),
     Copied(AnyArray),
 }
 
 impl<'a> Packed<'a> {
-    fn new(call: &Call, array: &'a Operand<'_>) -> PyResult<Self> {
-        Self::broadcast(call, array, &array.shape)
-    }
-
-    /// The same of an array that is repeated to have this shape.
-    fn broadcast(call: &Call, array: &'a Operand<'_>, shape: &[usize]) -> PyResult<Self> {
-        let dtype = arithmetic_type(array.item.dtype);
-        let has_type = dtype == array.item.dtype || array.space().is_some();
-        if array.is_packed() && array.shape == shape && has_type {
-            return Ok(Self::InPlace(array.items(dtype)?.0));
+    /// The items of an array as numbers of a type of their size. The array is repeated to have this shape.
+    fn new(call: &Call, array: &'a Operand<'_>, shape: &[usize], dtype: Dtype) -> PyResult<Self> {
+        if array.is_packed() && array.shape == shape {
+            return Ok(Self::InPlace(array.flat()?.into_bits_of(dtype).map_err(raise)?));
         }
         let strides = broadcast(array, shape)?;
         let copied = call.packed(array.object.py(), array.view_at(shape, &strides)?)?;
@@ -136,10 +134,12 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// The type as which functions take items: short floats as the integers of their bits.
-fn arithmetic_type(dtype: Dtype) -> Dtype {
+/// The type as which items are moved and looked at: floats as the integers of their bits.
+fn bits_type(dtype: Dtype) -> Dtype {
     match dtype {
         Dtype::F16 | Dtype::Bf16 => Dtype::U16,
+        Dtype::F32 => Dtype::U32,
+        Dtype::F64 => Dtype::U64,
         other => other,
     }
 }
@@ -163,15 +163,14 @@ fn made(
     Array::on_device(array, like.shape.clone(), item, call.home())
 }
 
-/// Does `work` with the items of an array, of which those that a mask leaves out are `value`.
+/// Does `work` with the items of an array as numbers of a type of their size, of which those that a mask leaves out are `value`.
 pub(crate) fn with_filled<R>(
     call: &Call,
-    items: &Operand<'_>,
+    (items, dtype): (&Operand<'_>, Dtype),
     mask: &Operand<'_>,
     value: Scalar,
     work: impl FnOnce(&AnyFused<'_>) -> PyResult<R>,
 ) -> PyResult<R> {
-    let dtype = arithmetic_type(items.item.dtype);
     let mut definition = Definition::default();
     let chosen = (|| {
         let (item, flag) = (definition.argument(dtype)?, definition.argument(Dtype::U8)?);
@@ -181,7 +180,8 @@ pub(crate) fn with_filled<R>(
         definition.select(is_kept, item, value)
     })();
     let chosen = chosen.map_err(raise)?;
-    let (packed, flags) = (Packed::new(call, items)?, Packed::broadcast(call, mask, &items.shape)?);
+    let packed = Packed::new(call, items, &items.shape, dtype)?;
+    let flags = Packed::new(call, mask, &items.shape, Dtype::U8)?;
     let fused = AnyFused::new([packed.view(), flags.view()], definition, chosen);
     work(&fused.map_err(raise)?)
 }
@@ -194,33 +194,38 @@ pub(crate) fn filled(
     value: Scalar,
 ) -> PyResult<Array> {
     let py = items.object.py();
-    with_filled(call, items, mask, value, |fused| made(py, call, items, fused, items.item))
+    let read = (items, bits_type(items.item.dtype));
+    with_filled(call, read, mask, value, |fused| made(py, call, items, fused, items.item))
 }
 
-/// How many items of each row a mask keeps: an array of booleans of the items' shape.
+/// Which items a mask keeps, to be counted in a type: an array of the items' shape, of bytes or of that type.
 pub(crate) fn broadcast_flags(
     call: &Call,
     items: &Operand<'_>,
     mask: &Operand<'_>,
+    counted: Dtype,
 ) -> PyResult<Array> {
-    let flags = Packed::broadcast(call, mask, &items.shape)?;
-    let fused = AnyFused::of(flags.view()).map_err(raise)?;
-    made(items.object.py(), call, items, &fused, ItemType::BOOL)
+    // Bytes have a sum in 64 bits, and no shorter one.
+    let dtype = if counted == Dtype::U64 { Dtype::U8 } else { counted };
+    let mut definition = Definition::default();
+    let flag = definition.argument(Dtype::U8).and_then(|flag| definition.cast(flag, dtype));
+    let flags = Packed::new(call, mask, &items.shape, Dtype::U8)?;
+    let fused = AnyFused::new([flags.view()], definition, flag.map_err(raise)?);
+    made(items.object.py(), call, items, &fused.map_err(raise)?, ItemType::of(dtype))
 }
 
-/// Sums of items divided by how many there were.
-pub(crate) fn means(dtype: Dtype, sums: &[u8], counts: &[u8]) -> Vec<u8> {
-    let sums = sums.chunks_exact(dtype.size()).map(|bytes| Scalar::from_bytes(dtype, bytes));
-    let counts = counts.chunks_exact(8).map(|bytes| Scalar::from_bytes(Dtype::U64, bytes));
-    let mean = |(sum, count): (Option<Scalar>, Option<Scalar>)| {
-        let (sum, count) = (sum.map_or(0.0, |sum| sum.to_f64()), count.map_or(0, |n| n.word()));
-        match dtype {
-            // Both are `f32`, and so is the quotient.
-            Dtype::F32 => (sum as f32 / count as f32).to_ne_bytes().to_vec(),
-            _ => (sum / count as f64).to_ne_bytes().to_vec(),
-        }
+/// Sums of items divided by how many there were: bytes of numbers of these types.
+pub(crate) fn means((dtype, sums): (Dtype, &[u8]), (counted, counts): (Dtype, &[u8])) -> Vec<u8> {
+    let numbers = |dtype: Dtype, bytes: &'_ [u8]| -> Vec<f64> {
+        let items = bytes.chunks_exact(dtype.size());
+        items.map(|bytes| Scalar::from_bytes(dtype, bytes).map_or(0.0, |n| n.to_f64())).collect()
     };
-    sums.zip(counts).flat_map(mean).collect()
+    let mean = |(sum, count): (f64, f64)| match dtype {
+        // Both are `f32`, and so is the quotient.
+        Dtype::F32 => (sum as f32 / count as f32).to_ne_bytes().to_vec(),
+        _ => (sum / count).to_ne_bytes().to_vec(),
+    };
+    numbers(dtype, sums).into_iter().zip(numbers(counted, counts)).flat_map(mean).collect()
 }
 
 /// An array of our own with these bytes, where another array is.
@@ -250,23 +255,19 @@ pub(crate) fn with_flags<R>(
     items: &Operand<'_>,
     work: impl FnOnce(&AnyFused<'_>) -> PyResult<R>,
 ) -> PyResult<R> {
-    let dtype = arithmetic_type(items.item.dtype);
+    let (dtype, is_float) = (bits_type(items.item.dtype), items.item.dtype.is_float());
     let mut definition = Definition::default();
     let flag = (|| {
         let item = definition.argument(dtype)?;
-        let number = if dtype == items.item.dtype {
-            item
-        } else {
-            // −0 is 0 too: all bits but the sign's.
-            let bits = definition.constant(dtype.into(), 0x7fff);
-            definition.binary(Binary::BitAnd, item, bits)?
-        };
+        // By bits, as some GPUs take the smallest floats for 0. −0 is 0 too: the sign does not count.
+        let bits = definition.constant(dtype.into(), u64::MAX >> (65 - 8 * dtype.size()));
+        let number = if is_float { definition.binary(Binary::BitAnd, item, bits)? } else { item };
         let zero = definition.constant(dtype.into(), 0);
         let is_set = definition.binary(Binary::Unequal, number, zero)?;
         definition.cast(is_set, Dtype::U8)
     })();
     let flag = flag.map_err(raise)?;
-    let packed = Packed::new(call, items)?;
+    let packed = Packed::new(call, items, &items.shape, dtype)?;
     work(&AnyFused::new([packed.view()], definition, flag).map_err(raise)?)
 }
 

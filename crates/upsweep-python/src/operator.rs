@@ -38,7 +38,7 @@ pub(crate) struct Operator {
 ///     It computes one value of two by Python's operators, numpy's functions and :func:`where`, and is associative. Without it,
 ///     the result is a decorator.
 /// identity : number
-///     A value that leaves every other one as it is: 0 for a sum of integers, -0.0 for one of floats. It is the result of no items.
+///     A value that leaves every other one as it is, and the result of no items. In a sum of floats 0 stands for -0.0, which does that.
 /// commutative : bool, default False
 ///     Whether the function gives the same for its values exchanged. A reduction is faster then.
 ///
@@ -88,8 +88,8 @@ fn samples(dtype: Dtype) -> Vec<Scalar> {
         found.into_iter().flatten().collect()
     };
     match dtype {
-        Dtype::F32 => [0.0f32, 1.0, -2.5, 3e30, 7.0].map(Scalar::new).to_vec(),
-        Dtype::F64 => [0.0f64, 1.0, -2.5, 3e300, 7.0].map(Scalar::new).to_vec(),
+        Dtype::F32 => [0.0f32, -0.0, 1.0, -2.5, 3e30].map(Scalar::new).to_vec(),
+        Dtype::F64 => [0.0f64, -0.0, 1.0, -2.5, 3e300].map(Scalar::new).to_vec(),
         _ => bits([0, 1, 7, u64::MAX, i64::MAX as u64]),
     }
 }
@@ -138,20 +138,44 @@ impl Operator {
             return Err(PyTypeError::new_err(text));
         }
         let identity = scalar(self.identity.bind(py), item.dtype)?;
-        let made = AnyOperator::new(definition, found, identity, self.commutative);
-        let made = made.map_err(raise)?;
-        for sample in samples(item.dtype) {
-            let (after, before) = (made.combine(identity, sample), made.combine(sample, identity));
-            let is_kept = |found: Scalar| found == sample || found.to_f64() == sample.to_f64();
-            if !is_kept(after.map_err(raise)?) || !is_kept(before.map_err(raise)?) {
-                let text = format!(
-                    "identity is not left out: {name} makes another value of {sample} and {identity}"
-                );
-                return Err(PyValueError::new_err(text));
+        let with = |identity: Scalar| {
+            let definition = definition.clone();
+            AnyOperator::new(definition, found, identity, self.commutative).map_err(raise)
+        };
+        let made = with(identity)?;
+        if leaves_all(&made, |found, item| found == item)? {
+            return Ok(made);
+        }
+        if item.dtype.is_float() && identity.word() == 0 {
+            // In a sum −0 leaves all others as they are, and 0 does not.
+            let negative = scalar(&(-0.0f64).into_pyobject(py)?.into_any(), item.dtype)?;
+            let made = with(negative)?;
+            if leaves_all(&made, |found, item| found == item)? {
+                return Ok(made);
             }
         }
-        Ok(made)
+        let is_same = |found: Scalar, item: Scalar| found.to_f64() == item.to_f64();
+        if item.dtype.is_float() && leaves_all(&made, is_same)? {
+            return Ok(made);
+        }
+        let text = format!(
+            "identity is not left out: {name} makes other values of {identity} and some items"
+        );
+        Err(PyValueError::new_err(text))
     }
+}
+
+/// Whether the identity leaves some values as they are.
+fn leaves_all(operator: &AnyOperator, is_same: impl Fn(Scalar, Scalar) -> bool) -> PyResult<bool> {
+    let identity = operator.identity();
+    for sample in samples(operator.dtype()) {
+        for found in [operator.combine(identity, sample), operator.combine(sample, identity)] {
+            if !is_same(found.map_err(raise)?, sample) {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
 #[pymethods]
@@ -196,6 +220,10 @@ pub(crate) fn reduce<'py>(
         Some(out) => Output::of_caller(out, &x, &shape, x.item)?,
         None => Output::new(&call, &x, &shape, x.item)?,
     };
+    if let (true, Some(out)) = (output.overlaps(&x), out) {
+        let found = reduce(&x.object, operator, &Reduction { out: None, ..*arguments })?;
+        return copied(&found, output, &call, out);
+    }
     let is_whole = axes.len() == x.shape.len() && x.is_packed();
     if is_whole && (x.is_on_host() || is_cuda(x.space()).is_some()) && output.is_packed() {
         let items = AnyFused::of(x.flat()?).map_err(raise)?;
@@ -232,8 +260,9 @@ pub(crate) fn scan<'py>(
         Some(out) => Output::of_caller(out, &x, &x.shape, x.item)?,
         None => Output::new(&call, &x, &x.shape, x.item)?,
     };
-    if output.overlaps(&x) {
-        return Err(PyValueError::new_err("out has memory in common with x"));
+    if let (true, Some(out)) = (output.overlaps(&x), out) {
+        let found = scan(&x.object, operator, &Reduction { out: None, ..*arguments }, way)?;
+        return copied(&found, output, &call, out);
     }
     if x.shape.len() == 1 && x.is_packed() && output.is_packed() {
         let items = AnyFused::of(x.flat()?).map_err(raise)?;
@@ -244,6 +273,19 @@ pub(crate) fn scan<'py>(
         call.run(py, |device| scan_axes_by(device, &rows, target, &own, way, init))?;
     }
     finished(output, &call, py, out)
+}
+
+/// Copies a result to the array that was given for it, which has memory in common with the input.
+fn copied<'py>(
+    found: &Bound<'py, PyAny>,
+    mut output: Output<'py>,
+    call: &Call,
+    out: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let from = Operand::take(found, "the result")?;
+    call.copy(found.py(), from.view()?, output.view_mut(from.item.dtype)?)?;
+    output.show(call)?;
+    Ok(out.clone())
 }
 
 /// What the caller gets: a result, or the array that was given for it.

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use upsweep::Dtype;
 use upsweep::any::{
-    AnyFused, AnyView, Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, reduce_axes,
+    AnyView, Op, Reduce, ReduceCall, Scalar, accumulator, combined_in, reduce_axes,
     reduce_axes_into, reduce_into,
 };
 
@@ -102,7 +102,7 @@ fn whole(op: Op, item: ItemType) -> PyResult<&'static ReduceCall> {
 }
 
 /// The refusal of an extreme of nothing.
-fn check_some(op: Op, count: usize, has_initial: bool) -> PyResult<()> {
+pub(crate) fn check_some(op: Op, count: usize, has_initial: bool) -> PyResult<()> {
     match op {
         Op::ArgMin | Op::ArgMax | Op::Min | Op::Max if count == 0 && !has_initial => {
             let text = format!("{op} of no items is no number");
@@ -190,8 +190,12 @@ fn reduce_general<'py>(
     {
         check_filled(&problem)?;
         // The mask is read beside the items, and nothing is copied.
-        return mask::with_filled(&call, x, mask, mask::identity(op, x.item.dtype), |fused| {
-            whole_of(&call, x, fused, (&shape, item), &problem)
+        let read = (x, x.item.dtype);
+        return mask::with_filled(&call, read, mask, mask::identity(op, x.item), |fused| {
+            let to = (&shape[..], item);
+            Output::written(&call, x, to, item.dtype, |device, target| {
+                fused.reduce_into(device, target, &problem)
+            })
         });
     }
     let filled = match &mask {
@@ -203,6 +207,7 @@ fn reduce_general<'py>(
         && !target.overlaps(read)
     {
         into(&call, read, &axes, target, &problem)?;
+        target.show(&call)?;
     } else {
         let mut output = Output::new(&call, x, &shape, made)?;
         into(&call, read, &axes, &mut output, &problem)?;
@@ -214,6 +219,7 @@ fn reduce_general<'py>(
         let from = Operand::take(&found, "the result")?;
         let (from, to) = (from.view()?, target.view_mut(item.dtype)?);
         call.copy(py, from, to)?;
+        target.show(&call)?;
     }
     out.cloned().ok_or_else(|| PyTypeError::new_err("out is no array"))
 }
@@ -225,16 +231,15 @@ pub(crate) fn of_items<'py>(
     items: AnyView<'_>,
     op: Op,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (py, result) = (x.object.py(), result_type(op, x.item));
+    let result = result_type(op, x.item);
     let acc = combined(op, result);
     // Short floats are rounded behind the kernel.
     let dtype = combined_in(acc);
     let made = if dtype.size() == result.size() { result } else { ItemType::of(dtype) };
     let problem = Reduce { acc: Some(acc), ..Reduce::new(op) };
-    let mut output = Output::new(call, x, &[], made)?;
-    let target = output.flat_mut(dtype)?;
-    call.run(py, |device| reduce_into(device, items, target, &problem))?;
-    let found = output.finish(call, py)?;
+    let found = Output::written(call, x, (&[], made), dtype, |device, target| {
+        reduce_into(device, items, target, &problem)
+    })?;
     if made == result { Ok(found) } else { x.library.converted(&found, result) }
 }
 
@@ -272,21 +277,6 @@ fn into(
     call.run(py, |device| reduce_axes_into(device, &rows, target, &problem))
 }
 
-/// An array of the shape and type for all items that are made of an array.
-fn whole_of<'py>(
-    call: &Call,
-    x: &Operand<'py>,
-    fused: &AnyFused<'_>,
-    (shape, item): (&[usize], ItemType),
-    problem: &Reduce,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = x.object.py();
-    let mut output = Output::new(call, x, shape, item)?;
-    let target = output.flat_mut(item.dtype)?;
-    call.run(py, |device| fused.reduce_into(device, target, problem))?;
-    output.finish(call, py)
-}
-
 /// That a mask may leave out all items.
 fn check_filled(problem: &Reduce) -> PyResult<()> {
     match problem {
@@ -308,12 +298,13 @@ fn filled_input<'py>(
 ) -> PyResult<Operand<'py>> {
     let (py, op) = (x.object.py(), problem.op);
     check_filled(problem)?;
-    let filled = mask::filled(call, x, mask, mask::identity(op, x.item.dtype))?;
+    let filled = mask::filled(call, x, mask, mask::identity(op, x.item))?;
     let filled = Operand::take(&Bound::new(py, filled)?.into_any(), "x")?;
     if op != Op::Mean {
         return Ok(filled);
     }
-    let kept = mask::broadcast_flags(call, x, mask)?;
+    let counted = if call.has_int64() { Dtype::U64 } else { Dtype::U32 };
+    let kept = mask::broadcast_flags(call, x, mask, counted)?;
     let kept = Operand::take(&Bound::new(py, kept)?.into_any(), "where")?;
     let of_each = |items: &Operand<'py>, acc: Dtype| -> PyResult<Vec<u8>> {
         let (rows, problem) = (items.rows(axes)?.keepdims(), Reduce::new(Op::Sum).acc(acc));
@@ -321,7 +312,8 @@ fn filled_input<'py>(
     };
     // Each row has few items beside its mean, which is the one item of its row from here on.
     let acc = problem.acc.unwrap_or(Dtype::F64);
-    let means = mask::means(acc, &of_each(&filled, acc)?, &of_each(&kept, Dtype::U64)?);
+    let (sums, counts) = (of_each(&filled, acc)?, of_each(&kept, counted)?);
+    let means = mask::means((acc, &sums), (counted, &counts));
     let shape = reduced(&x.shape, axes, true);
     let means = mask::placed(call, x, &means, &shape, ItemType::of(acc))?;
     Operand::take(&Bound::new(py, means)?.into_any(), "x")
@@ -343,7 +335,10 @@ fn reduce_flags<'py>(
         let init = (op != Op::Sum).then(|| Scalar::new(u8::from(op == Op::Min)));
         let problem = Reduce { op, acc: Some(item.dtype), init };
         return mask::with_flags(&call, &x, |fused| {
-            whole_of(&call, &x, fused, (&shape, item), &problem)
+            let to = (&shape[..], item);
+            Output::written(&call, &x, to, item.dtype, |device, target| {
+                fused.reduce_into(device, target, &problem)
+            })
         });
     }
     let flags;
@@ -397,7 +392,7 @@ reductions! {
     /// dtype : optional
     ///     The type of the result. By default it is numpy's: ``int64`` or ``uint64`` for integers, ``int64`` for ``bool``, the items' own
     ///     for floats. If it does not hold every value of the items', a converted copy of them is reduced, as numpy does; an
-    ///     :class:`Array` is not converted.
+    ///     :class:`Array` is refused then.
     /// out : array, optional
     ///     Where the result goes: an array of its shape and type.
     /// keepdims : bool, default False
@@ -405,7 +400,8 @@ reductions! {
     /// initial : number, optional
     ///     A value that is combined in front of the first item.
     /// where : array of bool, optional
-    ///     Which items take part, in host memory. In a copy of the array, the identity replaces the others.
+    ///     Which items take part; it is where ``x`` is. The identity replaces the others: as they are read if all items of an array in C order are
+    ///     reduced, and else in a copy.
     /// device : str or stream, optional
     ///     ``"cpu"``, ``"cuda:0"``, ``"wgpu:0"``; by default where the array is, and the CPU for arrays in host memory. Calls on arrays of
     ///     PyTorch and CuPy on a GPU run in the stream that the library works in, and return when they are begun. An object with
@@ -617,7 +613,7 @@ truths! {
     /// Parameters
     /// ----------
     /// x, axis, out, keepdims, where, device
-    ///     As of :func:`sum`. Arrays on GPUs are of ``bool``.
+    ///     As of :func:`sum`.
     ///
     /// Returns
     /// -------

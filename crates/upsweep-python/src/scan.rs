@@ -67,6 +67,7 @@ fn run_scan<'py>(
             // Before there is any view of the array to read.
             let data = target.flat_mut(item.dtype)?;
             call.run(py, |device| any::scan_in_place(device, data, &problem))?;
+            target.show(&call)?;
             return Ok(out.clone());
         }
     }
@@ -115,6 +116,7 @@ fn run_scan<'py>(
         && !target.overlaps(&x)
     {
         into(target)?;
+        target.show(&call)?;
     } else {
         let mut output = Output::new(&call, &x, &shape, item)?;
         into(&mut output)?;
@@ -123,6 +125,7 @@ fn run_scan<'py>(
         let from = Operand::take(&found, "the result")?;
         let (from, to) = (from.view()?, target.view_mut(item.dtype)?);
         call.copy(py, from, to)?;
+        target.show(&call)?;
     }
     out.cloned().ok_or_else(|| PyTypeError::new_err("out is no array"))
 }
@@ -142,7 +145,7 @@ fn first_slice<'py>(
     py: Python<'py>,
 ) -> PyResult<()> {
     let value = crate::dtype::shortened(
-        problem.init.unwrap_or_else(|| identity(problem.op, item.dtype)),
+        problem.init.unwrap_or_else(|| identity(problem.op, item)),
         item.dtype,
     );
     let last = output.shape()[axis] - 1;

@@ -15,7 +15,6 @@ use crate::memory::Space;
 pub(crate) struct Torch {
     tensor: Py<PyType>,
     strided: Py<PyAny>,
-    empty: Py<PyAny>,
     /// What gives the handle of the current stream of a GPU's number, if this torch has it.
     current_stream: Option<Py<PyAny>>,
     /// The `torch.dtype` of each type; none of those that a version of torch has not.
@@ -33,7 +32,6 @@ pub(crate) fn torch(py: Python<'_>) -> PyResult<&Torch> {
         Ok(Torch {
             tensor: torch.getattr("Tensor")?.cast_into::<PyType>()?.unbind(),
             strided: torch.getattr("strided")?.unbind(),
-            empty: torch.getattr("empty")?.unbind(),
             current_stream,
             dtypes,
         })
@@ -132,8 +130,8 @@ impl Torch {
         let py = like.py();
         let options = PyDict::new(py);
         options.set_item(intern!(py, "dtype"), self.dtype(py, item)?)?;
-        options.set_item(intern!(py, "device"), like.getattr(intern!(py, "device"))?)?;
-        self.empty.bind(py).call((PyTuple::new(py, shape)?,), Some(&options))
+        // In half the time of `torch.empty`, which is told the device.
+        like.call_method(intern!(py, "new_empty"), (PyTuple::new(py, shape)?,), Some(&options))
     }
 
     /// The `torch.dtype` of a type.

@@ -14,7 +14,7 @@ use crate::library::Output;
 use crate::mask::identity;
 use crate::operand::Operand;
 use crate::operator::Operator;
-use crate::reduce::{combined, result_type};
+use crate::reduce::{check_some, combined, result_type};
 use crate::scan::scan;
 use crate::traced::{self, Graph};
 
@@ -39,11 +39,11 @@ pub(crate) struct View {
     device: Option<Py<PyAny>>,
     graph: Graph,
     values: Vec<Term>,
-    /// Of which items the others are left out.
+    /// Items for which this is false are left out.
     condition: Option<Term>,
 }
 
-/// The arrays of a call, where they are.
+/// The arrays of a call, and where it runs.
 struct Running<'a, 'py> {
     call: Call,
     x: &'a Operand<'py>,
@@ -153,7 +153,7 @@ impl View {
         let item = traced::item_type(&definition, value);
         let stored = traced::stored(&mut definition, value)?;
         let Some(condition) = self.condition else { return Ok((stored, item)) };
-        let nothing = identity(op, item.dtype);
+        let nothing = identity(op, item);
         let nothing = definition.constant(item.dtype.into(), nothing.word());
         let chosen = definition.select(condition, stored, nothing);
         Ok((chosen.map_err(traced::refused)?, item))
@@ -179,8 +179,11 @@ impl View {
         let problem = Reduce { op, acc, init };
         self.run(py, |running| {
             let fused = self.fused(running, value)?;
+            if self.condition.is_none() {
+                check_some(op, fused.len(), init.is_some())?;
+            }
             let dtype = acc.unwrap_or(Dtype::U64);
-            into(running, result, dtype, |device, target| {
+            Output::written(&running.call, running.x, (&[], result), dtype, |device, target| {
                 fused.reduce_into(device, target, &problem)
             })
         })
@@ -193,14 +196,17 @@ impl View {
         let problem = Reduce::new(Op::Sum).acc(result.dtype);
         self.run(py, |running| {
             let (fused, condition) = (self.fused(running, value)?, self.condition);
-            into(running, result, result.dtype, |device, target| {
+            let to = (&[][..], result);
+            Output::written(&running.call, running.x, to, result.dtype, |device, target| {
                 let sum = fused.reduce(device, &problem)?.map_or(0.0, |sum| sum.to_f64());
                 let count = condition.map_or(Ok(0), |condition| fused.count(device, condition))?;
                 let mean = match result.dtype {
                     Dtype::F32 => Scalar::new(sum as f32 / count as f32),
                     _ => Scalar::new(sum / count as f64),
                 };
-                let mean = AnyView::from_bytes(result.dtype, mean.bytes())?;
+                let word = [mean.word()];
+                let bytes = &bytemuck::cast_slice(&word)[..result.size()];
+                let mean = AnyView::from_bytes(result.dtype, bytes)?;
                 any::reduce_into(device, mean, target, &Reduce::new(Op::Max))
             })
         })
@@ -225,7 +231,8 @@ impl View {
         if self.condition.is_some() {
             // What is selected has places of its own first.
             let items = self.array(py)?;
-            return scan(&items, Some(op), None, None, None, exclusive, reverse, initial, None);
+            let device = self.device.as_ref().map(|device| device.bind(py));
+            return scan(&items, Some(op), None, None, None, exclusive, reverse, initial, device);
         }
         let value = self.value()?;
         let (value, item) = {
@@ -262,27 +269,12 @@ impl View {
         self.run(py, |running| {
             let Running { call, x, .. } = running;
             let fused = self.fused(running, value)?;
-            let mut output = Output::new(call, x, &[fused.len()], result)?;
-            let target = output.flat_mut(result.dtype)?;
-            call.run(py, |device| work(&fused, device, target))?;
-            output.finish(call, py)
+            let to = (&[fused.len()][..], result);
+            Output::written(call, x, to, result.dtype, |device, target| {
+                work(&fused, device, target)
+            })
         })
     }
-}
-
-/// One number of the library of the first array, which kernels have as a type of its size.
-fn into<'py>(
-    running: &Running<'_, 'py>,
-    result: ItemType,
-    dtype: Dtype,
-    work: impl Send + FnOnce(&upsweep::Device, any::AnyViewMut<'_>) -> Result<()>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let Running { call, x, .. } = running;
-    let py = x.object.py();
-    let mut output = Output::new(call, x, &[], result)?;
-    let target = output.flat_mut(dtype)?;
-    call.run(py, |device| work(device, target))?;
-    output.finish(call, py)
 }
 
 #[pymethods]
@@ -362,12 +354,12 @@ impl View {
         self.reduced(py, Op::Product, None)
     }
 
-    /// The smallest item, or NaN if there is one.
+    /// The smallest item, or NaN if there is one. As of :func:`min`, there must be items.
     fn min<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.reduced(py, Op::Min, None)
     }
 
-    /// The largest item, or NaN if there is one.
+    /// The largest item, or NaN if there is one. As of :func:`max`, there must be items.
     fn max<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.reduced(py, Op::Max, None)
     }
@@ -414,6 +406,9 @@ impl View {
             let op = named_operator(op)?;
             let value = self.value()?;
             let item = traced::item_type(&self.graph.lock(), value);
+            if !op.scans() && initial.is_some() {
+                return Err(PyTypeError::new_err(format!("{op} takes no initial=")));
+            }
             let acc = combined(op, result_type(op, item));
             let init = initial.map(|initial| crate::dtype::scalar(initial, acc)).transpose()?;
             return self.reduced(py, op, init);
@@ -427,7 +422,8 @@ impl View {
         let init = initial.map(|initial| crate::dtype::scalar(initial, item.dtype)).transpose()?;
         self.run(py, |running| {
             let fused = self.fused(running, value)?;
-            into(running, item, item.dtype, |device, target| {
+            let to = (&[][..], item);
+            Output::written(&running.call, running.x, to, item.dtype, |device, target| {
                 fused.reduce_by_into(device, target, &own, init)
             })
         })
@@ -469,10 +465,9 @@ impl View {
             let Running { call, x, .. } = running;
             let fused = self.fused(running, value)?;
             let Some(condition) = self.condition else {
-                let mut output = Output::new(call, x, &x.shape, item)?;
-                let target = output.flat_mut(item.dtype)?;
-                call.run(py, |device| fused.evaluate_into(device, target))?;
-                return output.finish(call, py);
+                return Output::written(call, x, (&x.shape, item), item.dtype, |device, target| {
+                    fused.evaluate_into(device, target)
+                });
             };
             let mut output = Output::new(call, x, &[fused.len()], item)?;
             let mut count = [0u64];
@@ -482,7 +477,7 @@ impl View {
         })
     }
 
-    /// How many items there are. Of selected ones it is counted, which waits.
+    /// How many items there are. Selected items are counted, and the call waits for the number.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.run(py, |running| {
             let Some(condition) = self.condition else { return Ok(running.items[0].len()) };
@@ -497,6 +492,8 @@ impl View {
         let definition = self.graph.lock();
         let types = self.values.iter().map(|value| traced::item_type(&definition, *value).name());
         let types = types.collect::<Vec<_>>().join(", ");
+        // Before Python's code runs, which may use the view.
+        drop(definition);
         let selected = if self.condition.is_some() { ", selected" } else { "" };
         let items = Operand::take(self.arrays[0].bind(py), "x")?.len();
         Ok(format!("View({types}; {items} items{selected})"))

@@ -16,6 +16,12 @@ def other_devices():
     return [device.id for device in upsweep.devices()[1:]]
 
 
+def has_64_bits(device):
+    """Whether a device has integers and floats of 64 bits, which most results of integers are."""
+    [info] = [info for info in upsweep.devices() if info.id == device]
+    return info.int64 and info.float64
+
+
 # Devices that must be here, separated by commas, as of the tests in Rust.
 for kind in filter(None, os.environ.get("UPSWEEP_TEST_REQUIRE", "").split(",")):
     assert any(device.startswith(kind) for device in other_devices()), upsweep.absent()

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import other_devices
+from conftest import has_64_bits, other_devices
 
 import upsweep
 
@@ -137,9 +137,10 @@ def test_flags_and_masks_there(other, dtype, generator):
     mask = generator.random((1, 25)) > 0.4
     there, kept = upsweep.asarray(x, device=other), upsweep.asarray(mask, device=other)
     for axis in (None, 0, 1):
-        for call in (upsweep.any, upsweep.all, upsweep.count_nonzero):
+        truths = [upsweep.any, upsweep.all] + [upsweep.count_nonzero] * has_64_bits(other)
+        for call in truths:
             assert bits(call(there, axis=axis)) == bits(call(x, axis=axis))
-        for call in (upsweep.sum, upsweep.mean):
+        for call in (upsweep.sum, upsweep.mean) if has_64_bits(other) or dtype.startswith("float") else ():
             assert bits(call(there, axis=axis, where=kept)) == bits(call(x, axis=axis, where=mask))
         found = upsweep.max(there, axis=axis, where=kept, initial=-1 if dtype != "uint8" else 0)
         assert bits(found) == bits(upsweep.max(x, axis=axis, where=mask, initial=-1 if dtype != "uint8" else 0))
@@ -160,6 +161,10 @@ def add(left, right):
 @pytest.mark.parametrize("other", other_devices())
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "uint32", "float32"])
 def test_views_and_operators_there(other, dtype, generator):
+    # Results of integers, and positions, have 64 bits.
+    wide = {"sum", "mean", "cumulative_sum", "argmax", "count_nonzero"}
+    of_floats = {"sum", "mean", "cumulative_sum"} if dtype == "float32" else set()
+    refused = set() if has_64_bits(other) else wide - of_floats
     for length in (1, 1000, 100_003):
         x, y = (generator.integers(0, 7, length).astype(dtype) for _ in range(2))
         there = [upsweep.asarray(a, device=other) for a in (x, y)]
@@ -169,10 +174,12 @@ def test_views_and_operators_there(other, dtype, generator):
 
         for own in (view(*there), view(x, y, device=other)):
             wanted = view(x, y)
-            for call in ("sum", "min", "max", "mean", "argmax", "count_nonzero", "any", "all", "array", "cumulative_sum"):
+            calls = ("sum", "min", "max", "mean", "argmax", "count_nonzero", "any", "all", "array", "cumulative_sum")
+            for call in (call for call in calls if call not in refused):
                 assert bits(getattr(own, call)()) == bits(getattr(wanted, call)()), call
             own, wanted = (v.select(lambda value: value > 4) for v in (own, wanted))
-            for call in ("sum", "max", "count_nonzero", "any", "array", "cumulative_sum", "__len__"):
+            calls = ("sum", "max", "count_nonzero", "any", "array", "cumulative_sum", "__len__")
+            for call in (call for call in calls if call not in refused):
                 assert bits(getattr(own, call)()) == bits(getattr(wanted, call)()), call
         assert bits(upsweep.reduce(there[0], last_set)) == bits(upsweep.reduce(x, last_set))
         assert bits(upsweep.scan(there[0], last_set)) == bits(upsweep.scan(x, last_set))

@@ -128,6 +128,9 @@ impl Step {
 
 /// A function of numbers that is known when a program runs.
 ///
+/// # Panics
+/// Its methods may panic for a [`Term`] of another definition.
+///
 /// ```
 /// use upsweep_core::Dtype;
 /// use upsweep_core::kernel::{Binary, Definition, ValueType};
@@ -189,7 +192,7 @@ impl Definition {
         Ok(self.add(step, ValueType::Number(dtype)))
     }
 
-    /// A constant by its bits.
+    /// A constant by its bits. No step is made of one that is a short float.
     pub fn constant(&mut self, of: ValueType, bits: u64) -> Term {
         self.add(Step::Constant(bits), of)
     }
@@ -199,7 +202,7 @@ impl Definition {
     /// # Errors
     /// [`Error::Undefined`] for other types.
     pub fn unary(&mut self, operator: Unary, value: Term) -> Result<Term> {
-        let of = self.type_of(value);
+        let of = self.operand(value)?;
         let is_defined = match (operator, of) {
             (Unary::Negate, ValueType::Number(dtype)) => {
                 dtype.is_float() || dtype.is_signed_integer()
@@ -219,7 +222,7 @@ impl Definition {
     /// # Errors
     /// [`Error::Undefined`] for two types, or one that has no such operator.
     pub fn binary(&mut self, operator: Binary, left: Term, right: Term) -> Result<Term> {
-        let (of, other) = (self.type_of(left), self.type_of(right));
+        let (of, other) = (self.operand(left)?, self.operand(right)?);
         if of != other {
             return undefined(format!(
                 "{operator:?} is between values of one type, not {of} and {other}"
@@ -242,7 +245,7 @@ impl Definition {
     /// # Errors
     /// [`Error::Undefined`] from `bool` to a float, which Rust has not, and to short floats.
     pub fn cast(&mut self, value: Term, dtype: Dtype) -> Result<Term> {
-        let (from, to) = (self.type_of(value), ValueType::Number(dtype));
+        let (from, to) = (self.operand(value)?, ValueType::Number(dtype));
         if from == to {
             return Ok(value);
         }
@@ -264,7 +267,7 @@ impl Definition {
             Abs, Ceil, Cos, Exp, Exp2, Floor, IsFinite, IsInfinite, IsNan, IsSignNegative, Ln,
             Log2, Sin, Sqrt, Tan, Trunc,
         };
-        let of = self.type_of(value);
+        let of = self.operand(value)?;
         let is_float = of.number().is_some_and(Dtype::is_float);
         let is_signed = of.number().is_some_and(|dtype| dtype.is_signed_integer());
         let result = match method {
@@ -283,7 +286,7 @@ impl Definition {
     /// # Errors
     /// [`Error::Undefined`] for all others.
     pub fn method_of_two(&mut self, method: Method, left: Term, right: Term) -> Result<Term> {
-        let of = self.type_of(left);
+        let of = self.operand(left)?;
         let is_float = of.number().is_some_and(Dtype::is_float);
         match method {
             Method::Powf | Method::Copysign if is_float && of == self.type_of(right) => {
@@ -298,12 +301,22 @@ impl Definition {
     /// # Errors
     /// [`Error::Undefined`] for other types.
     pub fn select(&mut self, condition: Term, yes: Term, no: Term) -> Result<Term> {
-        let [of, other] = [yes, no].map(|term| self.type_of(term));
+        let (of, other) = (self.operand(yes)?, self.operand(no)?);
         if self.type_of(condition) != ValueType::Bool || of != other {
             let condition = self.type_of(condition);
             return undefined(format!("{condition} does not choose between {of} and {other}"));
         }
         Ok(self.add(Step::Select(condition, yes, no), of))
+    }
+
+    /// The type of an operand, which is no short float.
+    fn operand(&self, value: Term) -> Result<ValueType> {
+        match self.type_of(value) {
+            of @ ValueType::Number(Dtype::F16 | Dtype::Bf16) => {
+                undefined(format!("functions have no arithmetic of {of}"))
+            }
+            of => Ok(of),
+        }
     }
 
     /// Adds a step unless it is there.
@@ -482,6 +495,9 @@ mod tests {
         assert!(made.select(i, x, x).is_err());
         let less = made.binary(Binary::Less, x, x).unwrap();
         assert!(made.cast(less, Dtype::F32).is_err());
+        let half = made.constant(Dtype::F16.into(), 0);
+        assert!(made.cast(half, Dtype::F32).is_err());
+        assert!(made.select(less, half, half).is_err());
         assert!(made.binary(Binary::Add, less, less).is_err());
     }
 

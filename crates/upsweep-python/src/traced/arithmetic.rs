@@ -94,6 +94,29 @@ impl Steps<'_> {
         self.0.binary(operator, left, right)
     }
 
+    /// How a signed integer compares with an unsigned one, as whole numbers.
+    pub(crate) fn compare_signed(
+        &mut self,
+        operator: Binary,
+        signed: Term,
+        unsigned: Term,
+    ) -> Made {
+        let signed = self.0.cast(signed, Dtype::I64)?;
+        let is_negative = self.is_negative(signed)?;
+        let (left, right) = (self.0.cast(signed, Dtype::U64)?, self.0.cast(unsigned, Dtype::U64)?);
+        let compares = self.0.binary(operator, left, right)?;
+        if matches!(operator, Binary::Less | Binary::LessOrEqual | Binary::Unequal) {
+            return self.0.binary(Binary::BitOr, is_negative, compares);
+        }
+        let is_positive = self.0.unary(Unary::Not, is_negative)?;
+        self.0.binary(Binary::BitAnd, is_positive, compares)
+    }
+
+    /// Whether a number is below 0.
+    pub(crate) fn sign(&mut self, value: Term) -> Made {
+        self.is_negative(value)
+    }
+
     /// A shift; by as many bits as there are and more, as numpy has it: nothing is left but copies of the sign.
     fn shifted(&mut self, operator: Binary, left: Term, right: Term) -> Made {
         let dtype = self.dtype(left);

@@ -75,6 +75,9 @@ impl Graph {
             }
         };
         match found.cast::<PyTuple>() {
+            Ok(several) if several.is_empty() => {
+                Err(PyTypeError::new_err("the function gives no value"))
+            }
             Ok(several) => several.iter().map(|object| term(&object)).collect(),
             Err(_) => Ok(vec![term(&found)?]),
         }

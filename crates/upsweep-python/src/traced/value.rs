@@ -20,8 +20,7 @@ use crate::dtype::{ItemType, Kind, scalar};
 /// greater greater_equal invert isfinite isinf isnan left_shift less less_equal log log2 logical_and logical_not logical_or logical_xor maximum
 /// minimum multiply negative not_equal positive power reciprocal remainder right_shift signbit sin sqrt square subtract tan trunc where``.
 ///
-/// Types of results are numpy's, but ``float32`` of short integers where that is ``float16``. A number of Python's takes the type of the value
-/// beside it.
+/// Types of results are numpy's, but ``float32`` in the place of ``float16``. A number of Python's takes the type of the value beside it.
 #[pyclass(frozen, module = "upsweep", name = "Traced")]
 pub(crate) struct Traced {
     graph: Graph,
@@ -66,7 +65,11 @@ impl<'py> Other<'py> {
             let text = "it computes with an array; give it to view() beside the others, and it is an argument too";
             return Err(at_line(py, text));
         }
-        Ok(Some(Self::Number(ItemType::parse(&dtype)?, object.call_method0(intern!(py, "item"))?)))
+        let item = ItemType::parse(&dtype)?;
+        // Functions do not compute with short floats.
+        let is_short = item.dtype.is_float() && item.size() == 2;
+        let item = if is_short { ItemType::of(Dtype::F32) } else { item };
+        Ok(Some(Self::Number(item, object.call_method0(intern!(py, "item"))?)))
     }
 
     /// Its type where it stands beside others of this one.
@@ -236,6 +239,9 @@ fn of_one(definition: &mut Definition, name: &str, one: &Other<'_>) -> PyResult<
         let made = if is_float { definition.method(method, value) } else { Ok(value) };
         return made.map(Some).map_err(refused);
     }
+    if name == "signbit" && item.kind() == Kind::Signed {
+        return Steps(definition).sign(value).map(Some).map_err(refused);
+    }
     if let Some((_, method, of_integers)) = QUESTIONS.iter().find(|(known, ..)| *known == name) {
         let made = match is_float {
             true => definition.method(*method, value),
@@ -247,8 +253,9 @@ fn of_one(definition: &mut Definition, name: &str, one: &Other<'_>) -> PyResult<
     let made = match name {
         "negative" => steps.negated(value),
         "positive" => Ok(value),
-        "absolute" | "fabs" if item.is_bool => Ok(value),
-        "absolute" | "fabs" => steps.absolute(value),
+        "absolute" if item.is_bool => Ok(value),
+        "absolute" => steps.absolute(value),
+        "square" if item.is_bool => steps.cast(value, Dtype::I8),
         "square" => steps.binary(Binary::Mul, value, value),
         "reciprocal" if is_float => {
             let one = steps.whole_power(value, 0);
@@ -279,6 +286,11 @@ fn of_two(
         let (left, right) = (truth(left)?, truth(right)?);
         return definition.binary(operator, left, right).map(Some).map_err(refused);
     }
+    if let Some(operator) = named(&OPERATORS, name).filter(|operator| operator.compares())
+        && let Some(found) = compared(definition, operator, left, right)?
+    {
+        return Ok(Some(found));
+    }
     if let ("power", Other::Weak(Weak::Integer, exponent)) = (name, right) {
         let left = left.term(definition, item)?;
         return whole_power(definition, left, exponent).map(Some);
@@ -308,6 +320,58 @@ fn of_two(
         _ => return Ok(None),
     };
     made.map(Some).map_err(refused)
+}
+
+/// The comparison the other way round.
+fn exchanged(operator: Binary) -> Binary {
+    match operator {
+        Binary::Less => Binary::Greater,
+        Binary::LessOrEqual => Binary::GreaterOrEqual,
+        Binary::Greater => Binary::Less,
+        Binary::GreaterOrEqual => Binary::LessOrEqual,
+        same => same,
+    }
+}
+
+/// A comparison of integers that no type holds both of; `None` of all others.
+fn compared(
+    definition: &mut Definition,
+    operator: Binary,
+    left: &Other<'_>,
+    right: &Other<'_>,
+) -> PyResult<Option<Term>> {
+    let is_weak = |other: &Other<'_>| matches!(other, Other::Weak(Weak::Integer, _));
+    if is_weak(left) && !is_weak(right) {
+        return compared(definition, exchanged(operator), right, left);
+    }
+    let (own, other) = (left.beside(None), right.beside(None));
+    let is_integer = |item: ItemType| matches!(item.kind(), Kind::Signed | Kind::Unsigned);
+    if let Other::Weak(Weak::Integer, number) = right {
+        if is_weak(left) || !is_integer(own) || scalar(number, own.dtype).is_ok() {
+            return Ok(None);
+        }
+        // The number is beyond the range: below all values, or above them.
+        let is_below = number.lt(0)?;
+        let holds = match operator {
+            Binary::Less | Binary::LessOrEqual => !is_below,
+            Binary::Greater | Binary::GreaterOrEqual => is_below,
+            operator => operator == Binary::Unequal,
+        };
+        return Ok(Some(definition.constant(ValueType::Bool, u64::from(holds))));
+    }
+    let is_wide = |item: ItemType| item.dtype == Dtype::U64;
+    let found = match (own.kind(), other.kind()) {
+        (Kind::Signed, Kind::Unsigned) if is_wide(other) => {
+            let (left, right) = (left.term(definition, own)?, right.term(definition, other)?);
+            Steps(definition).compare_signed(operator, left, right)
+        }
+        (Kind::Unsigned, Kind::Signed) if is_wide(own) => {
+            let (left, right) = (left.term(definition, own)?, right.term(definition, other)?);
+            Steps(definition).compare_signed(exchanged(operator), right, left)
+        }
+        _ => return Ok(None),
+    };
+    found.map(Some).map_err(refused)
 }
 
 /// The power of a whole number, by repeated multiplication.
@@ -358,7 +422,10 @@ impl Traced {
         match apply(&self.graph, name, operands) {
             Ok(Some(term)) => Ok(Bound::new(py, Self::new(self.graph.clone(), term))?.into_any()),
             Ok(None) => Ok(py.NotImplemented().into_bound(py)),
-            Err(error) if error.is_instance_of::<PyTypeError>(py) => {
+            Err(error)
+                if error.is_instance_of::<PyTypeError>(py)
+                    || error.is_instance_of::<PyOverflowError>(py) =>
+            {
                 let reason = error.value(py).to_string();
                 // What has its line already keeps it.
                 if reason.contains("cannot be traced") {

@@ -1,6 +1,7 @@
 //! Items that a function which is known when a program runs makes of arrays as they are read.
 
 use core::ops::Range;
+use std::sync::OnceLock;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use upsweep_core::kernel::{Definition, Step, Term, ValueType};
@@ -77,15 +78,21 @@ pub struct AnyFused<'a> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct AnyOperator {
+    definition: Definition,
+    result: Term,
+    dtype: Dtype,
+    identity: u64,
+    commutative: bool,
     on_host: ProgramOperator,
-    on_gpu: DefinedOperator,
+    /// For kernels, once a GPU has asked for it: functions of kernels are kept for ever.
+    on_gpu: OnceLock<DefinedOperator>,
 }
 
 impl AnyOperator {
     /// The operator that gives a value of a definition. `identity` leaves every other value as it is, bit for bit.
     ///
     /// # Errors
-    /// [`Error::Buffer`] unless the definition has two arguments, [`Error::WrongDtype`] unless all types are one.
+    /// [`Error::Buffer`] unless the definition has two arguments and the value is a number, [`Error::WrongDtype`] unless all types are one.
     pub fn new(
         definition: Definition,
         result: Term,
@@ -104,19 +111,19 @@ impl AnyOperator {
             }
         }
         let identity = identity.word();
-        let function = definition.closed_function(result);
         let on_host = ProgramOperator::new(&definition, result, identity, commutative);
-        Ok(Self { on_host, on_gpu: DefinedOperator { function, dtype, identity, commutative } })
+        let on_gpu = OnceLock::new();
+        Ok(Self { definition, result, dtype, identity, commutative, on_host, on_gpu })
     }
 
     /// The type of values.
     pub fn dtype(&self) -> Dtype {
-        self.on_gpu.dtype
+        self.dtype
     }
 
     /// The value that leaves every other one as it is.
     pub fn identity(&self) -> Scalar {
-        Scalar::of_bytes(self.dtype(), &self.on_gpu.identity.to_le_bytes())
+        Scalar::of_bytes(self.dtype(), &self.identity.to_le_bytes())
     }
 
     /// What it gives for an earlier value and a later one.
@@ -135,7 +142,11 @@ impl AnyOperator {
     }
 
     pub(super) fn on_gpu(&self) -> &DefinedOperator {
-        &self.on_gpu
+        let Self { dtype, identity, commutative, .. } = *self;
+        self.on_gpu.get_or_init(|| {
+            let function = self.definition.closed_function(self.result);
+            DefinedOperator { function, dtype, identity, commutative }
+        })
     }
 
     /// The bits of a start value, which is of the type of values.
@@ -227,7 +238,7 @@ impl<'a> AnyFused<'a> {
     /// The items of an array as they are.
     ///
     /// # Errors
-    /// [`Error::Buffer`] for short floats.
+    /// [`Error::Undefined`] for short floats.
     pub fn of(array: AnyView<'a>) -> Result<Self> {
         let mut definition = Definition::default();
         let item = definition.argument(array.dtype())?;
@@ -625,7 +636,7 @@ impl<'a> AnyFused<'a> {
         Ok(found.compacted())
     }
 
-    /// Of how many items a condition holds. Waits for the number.
+    /// Counts the items for which a condition holds, and waits for the number.
     ///
     /// # Errors
     /// Those of [`select`](AnyFused::select).
@@ -696,7 +707,7 @@ impl<'a> AnyFused<'a> {
                 return Ok(Scalar::of_bytes(operator.dtype(), &found.to_le_bytes()));
             }
             Erased::Gpu(gpu) => {
-                gpu.reduce_made(&self.all(), &operator.on_gpu.reduction(init, gpu.language()))?
+                gpu.reduce_made(&self.all(), &operator.on_gpu().reduction(init, gpu.language()))?
             }
         };
         Ok(Scalar::of_bytes(operator.dtype(), cast_slice(&found)))
@@ -721,7 +732,7 @@ impl<'a> AnyFused<'a> {
             && !self.is_empty()
         {
             operator.check(self.dtype())?;
-            let problem = operator.on_gpu.reduction(operator.init(init)?, gpu.language());
+            let problem = operator.on_gpu().reduction(operator.init(init)?, gpu.language());
             return gpu.reduce_made_into(&self.all(), range, &problem);
         }
         let value = self.reduce_by(device, operator, init)?;
@@ -753,7 +764,7 @@ impl<'a> AnyFused<'a> {
                 })
             }
             Erased::Gpu(gpu) => {
-                let problem = operator.on_gpu.scan(bounds, direction, init, gpu.language());
+                let problem = operator.on_gpu().scan(bounds, direction, init, gpu.language());
                 gpu.scan_made(&self.all(), output.erased(), &problem)
             }
         }

@@ -153,6 +153,17 @@ impl<'a> AnyView<'a> {
     }
 
     /// The same bits as items of another type of the same size.
+    ///
+    /// # Errors
+    /// [`Error::WrongDtype`] if items of that type have another size.
+    pub fn into_bits_of(self, dtype: Dtype) -> Result<Self> {
+        match dtype.size() == self.dtype.size() {
+            true => Ok(self.bits_as(dtype)),
+            false => Err(Error::WrongDtype { found: self.dtype, wanted: dtype }),
+        }
+    }
+
+    /// The same bits as items of another type of the same size.
     #[inline]
     pub(super) fn bits_as(self, dtype: Dtype) -> Self {
         debug_assert_eq!(self.dtype.size(), dtype.size());

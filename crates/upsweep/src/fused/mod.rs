@@ -592,14 +592,14 @@ pub struct Made<'a> {
 }
 
 impl<'a> Made<'a> {
-    /// So many items, of which is to be said how they are made.
+    /// So many items without a formula, which [`state`](Made::state) sets.
     #[cfg(feature = "any")]
     pub(crate) fn empty(items: usize) -> Self {
         let parts = Parts::default();
         Self { recipe: parts.recipe(Dtype::U32.into(), Formula::Item(0)), parts, items }
     }
 
-    /// Says what is made, and of which items, of what was added to the parts.
+    /// Sets what is made of what was added to the parts, and of which items.
     #[cfg(feature = "any")]
     pub(crate) fn state(
         &mut self,
