@@ -15,6 +15,7 @@ use crate::memory::Space;
 pub(crate) struct Torch {
     tensor: Py<PyType>,
     strided: Py<PyAny>,
+    empty: Py<PyAny>,
     /// What gives the handle of the current stream of a GPU's number, if this torch has it.
     current_stream: Option<Py<PyAny>>,
     /// The `torch.dtype` of each type; none of those that a version of torch has not.
@@ -32,6 +33,7 @@ pub(crate) fn torch(py: Python<'_>) -> PyResult<&Torch> {
         Ok(Torch {
             tensor: torch.getattr("Tensor")?.cast_into::<PyType>()?.unbind(),
             strided: torch.getattr("strided")?.unbind(),
+            empty: torch.getattr("empty")?.unbind(),
             current_stream,
             dtypes,
         })
@@ -127,11 +129,16 @@ impl Torch {
         shape: &[usize],
         item: ItemType,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = like.py();
+        let (py, shape) = (like.py(), PyTuple::new(like.py(), shape)?);
         let options = PyDict::new(py);
         options.set_item(intern!(py, "dtype"), self.dtype(py, item)?)?;
-        // In half the time of `torch.empty`, which is told the device.
-        like.call_method(intern!(py, "new_empty"), (PyTuple::new(py, shape)?,), Some(&options))
+        if like.get_type().is(&self.tensor) {
+            // In three quarters of the time of `torch.empty`, which is told the device.
+            return like.call_method(intern!(py, "new_empty"), (shape,), Some(&options));
+        }
+        // An array of ours that stands for a tensor has the name of its device.
+        options.set_item(intern!(py, "device"), like.getattr(intern!(py, "device"))?)?;
+        self.empty.bind(py).call((shape,), Some(&options))
     }
 
     /// The `torch.dtype` of a type.
