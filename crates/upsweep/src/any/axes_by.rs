@@ -4,11 +4,10 @@ use upsweep_core::{Bounds, Direction};
 
 use super::array::AnyArray;
 use super::axes::copy_into;
-use super::fused::AnyOperator;
-use super::{AnyAlong, AnyNdArray, AnyNdView, AnyNdViewMut, Scalar};
+use super::{AnyAlong, AnyNdArray, AnyNdView, AnyNdViewMut, AnyOperator, Scalar};
 use crate::erased::Erased;
 use crate::nd::axes::permuted;
-use crate::{Device, Error, Result};
+use crate::{Device, Result};
 
 /// Reduces each row by an operator that is known when a program runs: as [`AnyFused::reduce_by`](super::AnyFused::reduce_by) for each alone.
 ///
@@ -155,15 +154,4 @@ fn in_rows(device: &Device, rows: &AnyAlong<'_>) -> Result<AnyNdArray> {
     let AnyNdView { items, layout } = &rows.array;
     let layout = permuted(layout, &order_of(rows))?;
     super::copy(device, AnyNdView { items: *items, layout })
-}
-
-impl AnyOperator {
-    /// The bits of a start value, if that and items and outputs have the type of values.
-    fn check_call(&self, found: [crate::Dtype; 2], init: Option<Scalar>) -> Result<Option<u64>> {
-        let wanted = self.dtype();
-        match found.into_iter().find(|found| *found != wanted) {
-            Some(found) => Err(Error::WrongDtype { found, wanted }),
-            None => self.init(init),
-        }
-    }
 }

@@ -1,20 +1,19 @@
 //! Items that a function which is known when a program runs makes of arrays as they are read.
 
 use core::ops::Range;
-use std::sync::OnceLock;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use upsweep_core::kernel::{Definition, Step, Term, ValueType};
 use upsweep_core::{Bounds, Condition, Direction, Formula};
-use upsweep_cpu::{Cpu, Program, ProgramOperator};
-use upsweep_gpu::{DefinedOperator, Selecting};
+use upsweep_cpu::{Cpu, Program};
+use upsweep_gpu::Selecting;
 
 use super::array::AnyArray;
 use super::kernel::{ScanKernel, combined_in};
 use super::reduce::write_value;
 use super::select::{check_numbers, check_room, check_types, find, select_into};
 use super::view::{AnyView, AnyViewMut};
-use super::{AnyCompacted, Op, Reduce, ReduceStream, Scalar, Scan, ScanStream};
+use super::{AnyCompacted, AnyOperator, Op, Reduce, ReduceStream, Scalar, Scan, ScanStream};
 use crate::backend::wrong_device;
 use crate::erased::{Erased, ErasedItemsMut};
 use crate::fused::{Made, Parts};
@@ -50,119 +49,8 @@ pub struct AnyFused<'a> {
     item: Term,
 }
 
-/// An operator that a [`Definition`] says: a function of two arguments of one type, the earlier value and the later one, which gives that type.
-///
-/// # Operator
-/// Associative; the caller knows whether it commutes. Every device groups items as the [summation specification](crate::summation) says.
-///
-/// # Examples
-/// ```
-/// use upsweep::any::{AnyFused, AnyOperator, AnyView, Binary, Definition, Scalar};
-/// use upsweep::{Bounds, Device, Direction, Dtype};
-///
-/// // The last item that is not 0.
-/// let mut last_set = Definition::default();
-/// let (left, right) = (last_set.argument(Dtype::I32)?, last_set.argument(Dtype::I32)?);
-/// let zero = last_set.constant(Dtype::I32.into(), 0);
-/// let is_zero = last_set.binary(Binary::Equal, right, zero)?;
-/// let result = last_set.select(is_zero, left, right)?;
-/// let last_set = AnyOperator::new(last_set, result, Scalar::new(0i32), false)?;
-///
-/// let items = AnyFused::of(AnyView::from(&[3i32, 0, 5, 0]))?;
-/// assert_eq!(items.reduce_by(&Device::cpu(), &last_set, None)?, Scalar::new(5i32));
-/// let mut found = [0i32; 4];
-/// let way = (Bounds::Inclusive, Direction::Forward);
-/// items.scan_by_into(&Device::cpu(), &mut found, &last_set, way, None)?;
-/// assert_eq!(found, [3, 3, 5, 5]);
-/// # Ok::<(), upsweep::Error>(())
-/// ```
-#[derive(Clone, Debug)]
-pub struct AnyOperator {
-    definition: Definition,
-    result: Term,
-    dtype: Dtype,
-    identity: u64,
-    commutative: bool,
-    on_host: ProgramOperator,
-    /// For kernels, once a GPU has asked for it: functions of kernels are kept for ever.
-    on_gpu: OnceLock<DefinedOperator>,
-}
-
-impl AnyOperator {
-    /// The operator that gives a value of a definition. `identity` leaves every other value as it is, bit for bit.
-    ///
-    /// # Errors
-    /// [`Error::Buffer`] unless the definition has two arguments and the value is a number, [`Error::WrongDtype`] unless all types are one.
-    pub fn new(
-        definition: Definition,
-        result: Term,
-        identity: Scalar,
-        commutative: bool,
-    ) -> Result<Self> {
-        let &[dtype, right] = definition.arguments() else {
-            let reason =
-                format!("an operator has two arguments, not {}", definition.arguments().len());
-            return Err(Error::Buffer { reason });
-        };
-        let given = number_of(&definition, result)?;
-        for found in [right, given, identity.dtype()] {
-            if found != dtype {
-                return Err(Error::WrongDtype { found, wanted: dtype });
-            }
-        }
-        let identity = identity.word();
-        let on_host = ProgramOperator::new(&definition, result, identity, commutative);
-        let on_gpu = OnceLock::new();
-        Ok(Self { definition, result, dtype, identity, commutative, on_host, on_gpu })
-    }
-
-    /// The type of values.
-    pub fn dtype(&self) -> Dtype {
-        self.dtype
-    }
-
-    /// The value that leaves every other one as it is.
-    pub fn identity(&self) -> Scalar {
-        Scalar::of_bytes(self.dtype(), &self.identity.to_le_bytes())
-    }
-
-    /// What it gives for an earlier value and a later one.
-    ///
-    /// # Errors
-    /// [`Error::WrongDtype`] for values of other types.
-    pub fn combine(&self, left: Scalar, right: Scalar) -> Result<Scalar> {
-        self.check(left.dtype())?;
-        self.check(right.dtype())?;
-        let found = self.on_host.combine(left.word(), right.word());
-        Ok(Scalar::of_bytes(self.dtype(), &found.to_le_bytes()))
-    }
-
-    pub(super) fn on_host(&self) -> &ProgramOperator {
-        &self.on_host
-    }
-
-    pub(super) fn on_gpu(&self) -> &DefinedOperator {
-        let Self { dtype, identity, commutative, .. } = *self;
-        self.on_gpu.get_or_init(|| {
-            let function = self.definition.closed_function(self.result);
-            DefinedOperator { function, dtype, identity, commutative }
-        })
-    }
-
-    /// The bits of a start value, which is of the type of values.
-    pub(super) fn init(&self, init: Option<Scalar>) -> Result<Option<u64>> {
-        self.check(init.map_or(self.dtype(), |init| init.dtype()))?;
-        Ok(init.map(|init| init.word()))
-    }
-
-    fn check(&self, found: Dtype) -> Result<()> {
-        let wanted = self.dtype();
-        if found == wanted { Ok(()) } else { Err(Error::WrongDtype { found, wanted }) }
-    }
-}
-
 /// The type of a value that is a number.
-fn number_of(definition: &Definition, term: Term) -> Result<Dtype> {
+pub(super) fn number_of(definition: &Definition, term: Term) -> Result<Dtype> {
     let reason = "a bool is no item; cast it to a number".to_owned();
     definition.type_of(term).number().ok_or(Error::Buffer { reason })
 }
@@ -702,8 +590,8 @@ impl<'a> AnyFused<'a> {
         let device = &*device.at_home(|| self.home());
         let found = match device.kind().erased() {
             Erased::Cpu(cpu) => {
-                let found =
-                    self.with_bytes(device, |items| cpu.reduce_by(&operator.on_host, items, init))?;
+                let found = self
+                    .with_bytes(device, |items| cpu.reduce_by(operator.on_host(), items, init))?;
                 return Ok(Scalar::of_bytes(operator.dtype(), &found.to_le_bytes()));
             }
             Erased::Gpu(gpu) => {
@@ -760,7 +648,7 @@ impl<'a> AnyFused<'a> {
             Erased::Cpu(cpu) => {
                 let output = host_bytes(&mut output)?;
                 self.with_bytes(device, |items| {
-                    cpu.scan_by(&operator.on_host, items, output, bounds, direction, init)
+                    cpu.scan_by(operator.on_host(), items, output, bounds, direction, init)
                 })
             }
             Erased::Gpu(gpu) => {

@@ -48,6 +48,7 @@ mod fused;
 mod kernel;
 mod nd;
 mod op;
+mod operator;
 mod pairs;
 mod partition;
 mod position;
@@ -74,10 +75,11 @@ pub use choices::{cpu_policy, reduce_choice, reduce_shape, scan_choice, scan_sha
 pub use compare::{Comparison, Where};
 pub use convert::{check_accumulator, convert, holds};
 pub use explain::{explain_reduce, explain_scan};
-pub use fused::{AnyFused, AnyOperator};
+pub use fused::AnyFused;
 pub use kernel::{Kernel, accumulator, combined_in, reduce_kernel, scan_kernel, scan_output};
 pub use nd::{AnyAlong, AnyNdArray, AnyNdView, AnyNdViewMut};
 pub use op::Op;
+pub use operator::AnyOperator;
 pub use partition::{ThreeParts, bind_partition3, partition3, partition3_into};
 pub use reduce::{Reduce, ReduceCall, reduce, reduce_into, reference_reduce};
 pub use runs::{
