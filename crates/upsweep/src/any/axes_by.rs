@@ -16,8 +16,8 @@ use crate::{Device, Result};
 /// row after another.
 ///
 /// # Errors
-/// [`Error::WrongDtype`] unless items, results and the start value are of the operator's type; [`Error::Shape`] if the output has another shape than
-/// the results; those of the device.
+/// [`Error::WrongDtype`](crate::Error::WrongDtype) unless items, results and the start value are of the operator's type;
+/// [`Error::Shape`](crate::Error::Shape) if the output has another shape than the results; those of the device.
 ///
 /// # Examples
 /// ```
