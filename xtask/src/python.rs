@@ -10,8 +10,12 @@ use crate::{programs, tools, vulkan};
 /// The folder of the package.
 const PACKAGE: &str = "crates/upsweep-python";
 
+/// Where its wheel is made, under the target folder.
+const WHEEL_FOLDER: &str = "python-wheel";
+
 /// What builds and tests the package, by the names of its modules.
-const NEEDED: [&str; 6] = ["hypothesis", "maturin", "ml_dtypes", "numpy", "pytest", "wheel"];
+const NEEDED: [&str; 7] =
+    ["array_api_strict", "hypothesis", "maturin", "ml_dtypes", "numpy", "pytest", "wheel"];
 
 /// How the module of the package is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +59,16 @@ pub(crate) fn of_tests(python: &Path, module: &Path, drivers: Option<&str>) -> R
     }
     let wheel = packed(&python, module)?;
     tested(&python, &wheel, drivers)
+}
+
+/// Installs the wheel that is made beside torch, and runs the tests of its tensors.
+pub(crate) fn beside_torch(python: &Path) -> Result<String> {
+    check_version(python)?;
+    tools::packages(python, &["ml_dtypes", "numpy", "pytest"])?;
+    install(python, &wheel_in(&root().join(target_dir()).join(WHEEL_FOLDER))?)?;
+    let mut tests = tests_of(python);
+    tests.args(["tests/test_libraries.py", "-k", "torch"]);
+    passed(&mut tests)
 }
 
 /// A Python with what builds and tests the package.
@@ -106,7 +120,7 @@ fn wheel_in(folder: &Path) -> Result<PathBuf> {
 
 /// The wheel that `pip install` makes.
 fn built(python: &Path) -> Result<PathBuf> {
-    let folder = emptied("python-wheel")?;
+    let folder = emptied(WHEEL_FOLDER)?;
     let mut build = program(python);
     build.args(["-m", "maturin", "build", "--manifest-path"]);
     build.arg(root().join(PACKAGE).join("Cargo.toml")).arg("--interpreter").arg(python);
@@ -117,7 +131,7 @@ fn built(python: &Path) -> Result<PathBuf> {
 
 /// A wheel of a module that is there already: maturin says what is said of it, and `wheel` packs it.
 fn packed(python: &Path, module: &Path) -> Result<PathBuf> {
-    let folder = emptied("python-wheel")?;
+    let folder = emptied(WHEEL_FOLDER)?;
     let content = folder.join("content");
     let mut describe = program(python);
     describe.args(["-m", "maturin", "pep517", "write-dist-info", "--metadata-directory"]);
@@ -144,17 +158,32 @@ fn packed(python: &Path, module: &Path) -> Result<PathBuf> {
 
 /// Installs a wheel and runs the package's tests, which see these Vulkan drivers.
 fn tested(python: &Path, wheel: &Path, drivers: Option<&str>) -> Result<String> {
-    let mut install = program(python);
-    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
-    run(install.args(["--no-deps", "--force-reinstall"]).arg(wheel))?;
-    let mut tests = program(python);
-    tests.args(["-m", "pytest", "-q"]).current_dir(root().join(PACKAGE));
-    tests.env("UPSWEEP_CACHE_DIR", root().join(target_dir()).join("cache"));
+    install(python, wheel)?;
+    let mut tests = tests_of(python);
     if let Some(drivers) = drivers {
         vulkan::select(&mut tests, drivers);
         tests.env("UPSWEEP_TEST_REQUIRE", "wgpu");
     }
-    let said = run_and_keep(&mut tests, |line| line.contains(" passed"))?;
+    passed(&mut tests)
+}
+
+fn install(python: &Path, wheel: &Path) -> Result<()> {
+    let mut install = program(python);
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    run(install.args(["--no-deps", "--force-reinstall"]).arg(wheel))
+}
+
+/// The package's tests.
+fn tests_of(python: &Path) -> Command {
+    let mut tests = program(python);
+    tests.args(["-m", "pytest", "-q"]).current_dir(root().join(PACKAGE));
+    tests.env("UPSWEEP_CACHE_DIR", root().join(target_dir()).join("cache"));
+    tests
+}
+
+/// Runs tests, and says how many passed.
+fn passed(tests: &mut Command) -> Result<String> {
+    let said = run_and_keep(tests, |line| line.contains(" passed"))?;
     said.into_iter().next().ok_or_else(|| "no test ran".to_owned())
 }
 

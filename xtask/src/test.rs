@@ -92,6 +92,10 @@ pub(crate) fn full(cells: Cells) -> Result<()> {
     steps.step("the Python package", || {
         python_package::of_tests(&python, &programs::python_module(), drivers)
     })?;
+    steps.step("the Python package beside torch", || match tools::python_with_torch() {
+        Ok(python) => python_package::beside_torch(&python),
+        Err(why) => not_done(&why),
+    })?;
     steps.step("three steps in one submission", || example("one_submission", &made, drivers))?;
     steps.step("ten steps without a wait", || example("chain", &made, drivers))?;
     steps.step("GPU tests under the Khronos validation layer", || validation(&made, drivers))?;

@@ -13,14 +13,35 @@ pub(crate) fn python() -> Result<PathBuf> {
         return Ok(python);
     }
     println!("making a Python environment with numpy in {}", folder.display());
-    let mut venv = program("python3");
-    venv.args(["-m", "venv", "--clear"]).arg(&folder);
+    environment(&folder, "python3", &[])?;
+    packages(&python, &["numpy"])?;
+    Ok(python)
+}
+
+/// A Python with torch for CPUs, which PyPI has not: Debian's, in a virtual environment under the target folder.
+pub(crate) fn python_with_torch() -> Result<PathBuf> {
+    const OF_DEBIAN: &str = "/usr/bin/python3";
+    let folder = root().join(target_dir()).join("python-torch");
+    let python = folder.join("bin/python");
+    if has_modules(&python, &["torch"]) {
+        return Ok(python);
+    }
+    if !has_modules(Path::new(OF_DEBIAN), &["torch"]) {
+        apt("python3-torch")?;
+    }
+    environment(&folder, OF_DEBIAN, &["--system-site-packages"])?;
+    Ok(python)
+}
+
+/// Makes a virtual environment of a Python.
+fn environment(folder: &Path, python: &str, options: &[&str]) -> Result<()> {
+    let mut venv = program(python);
+    venv.args(["-m", "venv", "--clear"]).args(options).arg(folder);
     if venv.status().map_or(true, |status| !status.success()) {
         apt("python3-venv")?;
         run(&mut venv)?;
     }
-    packages(&python, &["numpy"])?;
-    Ok(python)
+    Ok(())
 }
 
 /// Installs packages for a Python that lacks one of them.

@@ -65,7 +65,8 @@ pub(crate) fn compact(
     let (items, flags) = (x.in_order(&call)?, condition.in_order(&call)?);
     let (items, keep) = (items.view(), condition.keep(flags.as_ref())?);
     let mut output = Output::new(&call, &x, &[x.len()], x.item)?;
-    let mut count = Output::beside(&call, &x, &[1], ItemType::of(Dtype::U64))?;
+    // Old versions of torch have no integers without a sign.
+    let mut count = Output::beside(&call, &x, &[1], ItemType::INT64)?;
     let target = output.flat_mut(x.item.dtype)?;
     let counted = count.flat_mut(Dtype::U64)?.typed().map_err(raise)?;
     call.run(py, |device| select_into(device, items, keep, target, counted))?;
@@ -83,7 +84,8 @@ impl Compacted {
         let x = Operand::take(self.items.bind(py), "x")?;
         let count = Operand::take(self.count.bind(py), "count")?;
         let call = Call::new(self.device(py), &[&x, &count])?;
-        let (items, count) = (x.flat()?, count.flat()?.typed().map_err(raise)?);
+        let count = count.flat()?.into_bits_of(Dtype::U64).and_then(|count| count.typed());
+        let (items, count) = (x.flat()?, count.map_err(raise)?);
         // No item is in no memory.
         let items = if x.len() == 0 { items } else { items.with_length(count).map_err(raise)? };
         work(&call, &x, items, count)
@@ -100,7 +102,7 @@ impl Compacted {
     fn len(&self, py: Python<'_>) -> PyResult<usize> {
         let count = Operand::take(self.count.bind(py), "count")?;
         let call = Call::new(self.device(py), &[&count])?;
-        let mut found = [0u64];
+        let mut found = [0i64];
         let to = AnyNdViewMut::strided(&mut found, [1], &[1], 0).map_err(raise)?;
         call.copy(py, count.view()?, to)?;
         Ok(usize::try_from(found[0]).unwrap_or(usize::MAX))

@@ -12,6 +12,7 @@ mod compacted;
 mod devices;
 mod dlpack;
 mod dtype;
+mod end;
 mod error;
 mod explain;
 mod library;
@@ -19,6 +20,7 @@ mod mask;
 mod memory;
 mod operand;
 mod operator;
+mod plan;
 mod reduce;
 mod scan;
 mod segmented;
@@ -51,6 +53,8 @@ mod _upsweep {
     use crate::explain::{Report, explain};
     #[pymodule_export]
     use crate::operator::{Operator, operator};
+    #[pymodule_export]
+    use crate::plan::Plan;
     #[pymodule_export]
     use crate::reduce::{
         all, any, argmax, argmin, count_nonzero, max, mean, min, prod, reduce, sum,

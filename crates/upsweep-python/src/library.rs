@@ -350,6 +350,13 @@ impl<'py> Output<'py> {
         Ok(Self::Array(out))
     }
 
+    /// Copies a result here, to an array that could not be written before all was read.
+    pub(crate) fn copy_from(&mut self, call: &Call, found: &Bound<'py, PyAny>) -> PyResult<()> {
+        let from = Operand::take(found, "the result")?;
+        call.copy(found.py(), from.view()?, self.view_mut(from.item.dtype)?)?;
+        self.show(call)
+    }
+
     /// The length of each dimension.
     pub(crate) fn shape(&self) -> &[usize] {
         match self {

@@ -222,7 +222,8 @@ pub(crate) fn reduce<'py>(
     };
     if let (true, Some(out)) = (output.overlaps(&x), out) {
         let found = reduce(&x.object, operator, &Reduction { out: None, ..*arguments })?;
-        return copied(&found, output, &call, out);
+        output.copy_from(&call, &found)?;
+        return Ok(out.clone());
     }
     let is_whole = axes.len() == x.shape.len() && x.is_packed();
     if is_whole && (x.is_on_host() || is_cuda(x.space()).is_some()) && output.is_packed() {
@@ -262,7 +263,8 @@ pub(crate) fn scan<'py>(
     };
     if let (true, Some(out)) = (output.overlaps(&x), out) {
         let found = scan(&x.object, operator, &Reduction { out: None, ..*arguments }, way)?;
-        return copied(&found, output, &call, out);
+        output.copy_from(&call, &found)?;
+        return Ok(out.clone());
     }
     if x.shape.len() == 1 && x.is_packed() && output.is_packed() {
         let items = AnyFused::of(x.flat()?).map_err(raise)?;
@@ -273,19 +275,6 @@ pub(crate) fn scan<'py>(
         call.run(py, |device| scan_axes_by(device, &rows, target, &own, way, init))?;
     }
     finished(output, &call, py, out)
-}
-
-/// Copies a result to the array that was given for it, which has memory in common with the input.
-fn copied<'py>(
-    found: &Bound<'py, PyAny>,
-    mut output: Output<'py>,
-    call: &Call,
-    out: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let from = Operand::take(found, "the result")?;
-    call.copy(found.py(), from.view()?, output.view_mut(from.item.dtype)?)?;
-    output.show(call)?;
-    Ok(out.clone())
 }
 
 /// What the caller gets: a result, or the array that was given for it.

@@ -216,10 +216,7 @@ fn reduce_general<'py>(
             found = x.library.converted(&found, item)?;
         }
         let Some(target) = &mut target else { return Ok(found) };
-        let from = Operand::take(&found, "the result")?;
-        let (from, to) = (from.view()?, target.view_mut(item.dtype)?);
-        call.copy(py, from, to)?;
-        target.show(&call)?;
+        target.copy_from(&call, &found)?;
     }
     out.cloned().ok_or_else(|| PyTypeError::new_err("out is no array"))
 }

@@ -3,19 +3,19 @@
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use upsweep::any::{self, AnyFused, AnyView, Op, Reduce, Scalar, Term, ValueType};
-use upsweep::{Dtype, Result};
+use upsweep::Error;
+use upsweep::any::{self, AnyFunction, Op, Reduce, Scalar, Term, ValueType};
 
-use crate::arguments::named_operator;
-use crate::call::Call;
-use crate::dtype::ItemType;
+use crate::arguments::{named_operator, operator};
+use crate::dtype::{ItemType, scalar};
+use crate::end::{End, Kind, count};
 use crate::error::raise;
-use crate::library::Output;
 use crate::mask::identity;
 use crate::operand::Operand;
 use crate::operator::Operator;
-use crate::reduce::{check_some, combined, result_type};
-use crate::scan::scan;
+use crate::plan::Plan;
+use crate::reduce::{combined, result_type};
+use crate::scan::{problem, scan, way};
 use crate::traced::{self, Graph};
 
 /// Items of one or several arrays, and what functions make of them when a call reads them.
@@ -36,18 +36,13 @@ use crate::traced::{self, Graph};
 #[pyclass(frozen, module = "upsweep", name = "View")]
 pub(crate) struct View {
     arrays: Vec<Py<PyAny>>,
+    /// The types of their items.
+    item_types: Vec<ItemType>,
     device: Option<Py<PyAny>>,
     graph: Graph,
     values: Vec<Term>,
     /// Items for which this is false are left out.
     condition: Option<Term>,
-}
-
-/// The arrays of a call, and where it runs.
-struct Running<'a, 'py> {
-    call: Call,
-    x: &'a Operand<'py>,
-    items: Vec<AnyView<'a>>,
 }
 
 /// Items of arrays, to be made into others as they are read.
@@ -78,20 +73,33 @@ pub(crate) fn view<'py>(
     others: &Bound<'py, PyTuple>,
     device: Option<Py<PyAny>>,
 ) -> PyResult<View> {
-    let first = Operand::take(x, "x")?;
-    let others: Vec<_> = others.iter().collect();
-    let taken = others.iter().map(|other| Operand::take(other, "others"));
+    let arrays = taken(&[x.clone()].into_iter().chain(others.iter()).collect::<Vec<_>>())?;
+    let (graph, values) = traced::arguments(&arrays)?;
+    let item_types = arrays.iter().map(|array| array.item).collect();
+    let arrays = arrays.iter().map(|array| array.object.clone().unbind()).collect();
+    Ok(View { arrays, item_types, device, graph, values, condition: None })
+}
+
+/// Arrays of one shape, which are read together.
+pub(crate) fn taken<'py>(arrays: &[Bound<'py, PyAny>]) -> PyResult<Vec<Operand<'py>>> {
+    let names = core::iter::once("x").chain(core::iter::repeat("others"));
+    let taken = arrays.iter().zip(names).map(|(array, name)| Operand::take(array, name));
     let taken = taken.collect::<PyResult<Vec<_>>>()?;
-    for other in &taken {
-        if other.shape != first.shape {
-            let text = format!("one array has shape {:?}, another {:?}", first.shape, other.shape);
-            return Err(PyValueError::new_err(text));
-        }
+    let shapes = taken.iter().map(|array| &array.shape);
+    if let Some((one, other)) = shapes.clone().zip(shapes.skip(1)).find(|(one, other)| one != other)
+    {
+        let text = format!("one array has shape {one:?}, another {other:?}");
+        return Err(PyValueError::new_err(text));
     }
-    let all: Vec<_> = core::iter::once(&first).chain(&taken).collect();
-    let (graph, values) = traced::arguments(&all)?;
-    let arrays = all.iter().map(|array| array.object.clone().unbind()).collect();
-    Ok(View { arrays, device, graph, values, condition: None })
+    Ok(taken)
+}
+
+/// A scan as its arguments say it.
+struct ScanArguments<'a, 'py> {
+    op: &'a Bound<'py, PyAny>,
+    exclusive: bool,
+    reverse: bool,
+    initial: Option<&'a Bound<'py, PyAny>>,
 }
 
 impl View {
@@ -104,8 +112,24 @@ impl View {
         condition: Option<Term>,
     ) -> Self {
         let arrays = self.arrays.iter().map(|array| array.clone_ref(py)).collect();
+        let item_types = self.item_types.clone();
         let device = self.device.as_ref().map(|device| device.clone_ref(py));
-        Self { arrays, device, graph, values, condition }
+        Self { arrays, item_types, device, graph, values, condition }
+    }
+
+    /// The arrays that it was made of.
+    pub(crate) fn arrays<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyAny>> {
+        self.arrays.iter().map(|array| array.bind(py).clone()).collect()
+    }
+
+    /// The types of the arrays' items.
+    pub(crate) fn item_types(&self) -> &[ItemType] {
+        &self.item_types
+    }
+
+    /// The device that the caller has named.
+    pub(crate) fn device<'a, 'py>(&'a self, py: Python<'py>) -> Option<&'a Bound<'py, PyAny>> {
+        self.device.as_ref().map(|device| device.bind(py))
     }
 
     /// The one value of each item.
@@ -122,158 +146,139 @@ impl View {
         }
     }
 
-    /// Does `work` with the arrays.
-    fn run<'py, R>(
-        &self,
-        py: Python<'py>,
-        work: impl FnOnce(&Running<'_, 'py>) -> PyResult<R>,
-    ) -> PyResult<R> {
-        let names = core::iter::once("x").chain(core::iter::repeat("others"));
-        let arrays = self.arrays.iter().zip(names);
-        let arrays = arrays.map(|(array, name)| Operand::take(array.bind(py), name));
-        let arrays = arrays.collect::<PyResult<Vec<_>>>()?;
-        let all: Vec<_> = arrays.iter().collect();
-        let call = Call::new(self.device.as_ref().map(|device| device.bind(py)), &all)?;
-        let in_order = arrays.iter().map(|array| array.in_order(&call));
-        let in_order = in_order.collect::<PyResult<Vec<_>>>()?;
-        let items = in_order.iter().map(|items| items.view()).collect();
-        work(&Running { call, x: &arrays[0], items })
-    }
-
-    /// The items that are a value of the graph.
-    fn fused<'a>(&self, running: &Running<'a, '_>, item: Term) -> PyResult<AnyFused<'a>> {
-        let definition = self.graph.lock().clone();
-        AnyFused::new(&running.items[..], definition, item).map_err(raise)
-    }
-
-    /// The value of each item with the identity of an operator where the condition does not hold, and its type.
-    fn selected_value(&self, op: Op) -> PyResult<(Term, ItemType)> {
+    /// Whether each item is true.
+    fn truth(&self) -> PyResult<Term> {
         let value = self.value()?;
+        traced::truth(&mut self.graph.lock(), value)
+    }
+
+    /// A value of the graph as items are written, and their type.
+    fn stored(&self, value: Term) -> PyResult<(AnyFunction, ItemType)> {
         let mut definition = self.graph.lock();
         let item = traced::item_type(&definition, value);
         let stored = traced::stored(&mut definition, value)?;
-        let Some(condition) = self.condition else { return Ok((stored, item)) };
-        let nothing = identity(op, item);
-        let nothing = definition.constant(item.dtype.into(), nothing.word());
-        let chosen = definition.select(condition, stored, nothing);
-        Ok((chosen.map_err(traced::refused)?, item))
+        Ok((AnyFunction::new(definition.clone(), stored).map_err(raise)?, item))
     }
 
-    /// The value of all items, of the library of the first array.
-    fn reduced<'py>(
-        &self,
-        py: Python<'py>,
-        op: Op,
-        init: Option<Scalar>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    /// A value with the identity of an operator in the places that the condition leaves out, and its type.
+    fn selected(&self, value: Term, op: Op) -> PyResult<(AnyFunction, ItemType)> {
+        let Some(condition) = self.condition else { return self.stored(value) };
+        let mut definition = self.graph.lock();
+        let item = traced::item_type(&definition, value);
+        let stored = traced::stored(&mut definition, value)?;
+        let nothing = identity(op, item);
+        let nothing = definition.constant(item.dtype.into(), nothing.word());
+        let chosen = definition.select(condition, stored, nothing).map_err(traced::refused)?;
+        Ok((AnyFunction::new(definition.clone(), chosen).map_err(raise)?, item))
+    }
+
+    /// The reduction of a value by an operator.
+    fn reduction(&self, value: Term, op: Op, init: Option<Scalar>) -> PyResult<End> {
         if op.is_position() && self.condition.is_some() {
             let text = format!("{op} of selected items is not known; take it of array()");
             return Err(PyTypeError::new_err(text));
         }
-        if op == Op::Mean && self.condition.is_some() {
-            return self.selected_mean(py);
-        }
-        let (value, item) = self.selected_value(op)?;
+        let is_mean = op == Op::Mean && self.condition.is_some();
+        let (function, item) = self.selected(value, if is_mean { Op::Sum } else { op })?;
+        op.check(item.dtype).map_err(raise)?;
         let result = result_type(op, item);
         let acc = (!op.is_position()).then(|| combined(op, result));
-        let problem = Reduce { op, acc, init };
-        self.run(py, |running| {
-            let fused = self.fused(running, value)?;
-            if self.condition.is_none() {
-                check_some(op, fused.len(), init.is_some())?;
+        let kind = match self.condition {
+            Some(condition) if is_mean => Kind::Mean { condition },
+            condition => {
+                let is_whole = condition.is_none();
+                Kind::Reduce { problem: Reduce { op, acc, init }, is_whole }
             }
-            let dtype = acc.unwrap_or(Dtype::U64);
-            Output::written(&running.call, running.x, (&[], result), dtype, |device, target| {
-                fused.reduce_into(device, target, &problem)
-            })
-        })
-    }
-
-    /// The mean of the items of which the condition holds.
-    fn selected_mean<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let (value, item) = self.selected_value(Op::Sum)?;
-        let result = result_type(Op::Mean, item);
-        let problem = Reduce::new(Op::Sum).acc(result.dtype);
-        self.run(py, |running| {
-            let (fused, condition) = (self.fused(running, value)?, self.condition);
-            let to = (&[][..], result);
-            Output::written(&running.call, running.x, to, result.dtype, |device, target| {
-                let sum = fused.reduce(device, &problem)?.map_or(0.0, |sum| sum.to_f64());
-                let count = condition.map_or(Ok(0), |condition| fused.count(device, condition))?;
-                let mean = match result.dtype {
-                    Dtype::F32 => Scalar::new(sum as f32 / count as f32),
-                    _ => Scalar::new(sum / count as f64),
-                };
-                let word = [mean.word()];
-                let bytes = &bytemuck::cast_slice(&word)[..result.size()];
-                let mean = AnyView::from_bytes(result.dtype, bytes)?;
-                any::reduce_into(device, mean, target, &Reduce::new(Op::Max))
-            })
-        })
-    }
-
-    /// Whether each item is true, as a view.
-    fn truths(&self, py: Python<'_>) -> PyResult<Self> {
-        let value = self.value()?;
-        let graph = self.graph.copied();
-        let truth = traced::truth(&mut graph.lock(), value)?;
-        Ok(self.with(py, graph, vec![truth], self.condition))
-    }
-
-    fn of_scan<'py>(
-        &self,
-        py: Python<'py>,
-        op: &Bound<'py, PyAny>,
-        exclusive: bool,
-        reverse: bool,
-        initial: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        if self.condition.is_some() {
-            // What is selected has places of its own first.
-            let items = self.array(py)?;
-            let device = self.device.as_ref().map(|device| device.bind(py));
-            return scan(&items, Some(op), None, None, None, exclusive, reverse, initial, device);
-        }
-        let value = self.value()?;
-        let (value, item) = {
-            let mut definition = self.graph.lock();
-            let item = traced::item_type(&definition, value);
-            (traced::stored(&mut definition, value)?, item)
         };
+        Ok(End { function, result, kind })
+    }
+
+    /// The reduction by an operator that an argument says.
+    fn reduction_by(
+        &self,
+        op: &Bound<'_, PyAny>,
+        initial: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<End> {
+        let value = self.value()?;
+        let Ok(own) = op.cast::<Operator>() else {
+            let op = named_operator(op)?;
+            let item = traced::item_type(&self.graph.lock(), value);
+            if !op.scans() && initial.is_some() {
+                return Err(PyTypeError::new_err(format!("{op} takes no initial=")));
+            }
+            let acc = combined(op, result_type(op, item));
+            let init = initial.map(|initial| scalar(initial, acc)).transpose()?;
+            return self.reduction(value, op, init);
+        };
+        if self.condition.is_some() {
+            let text = "an operator of Python's reduces all items; take it of array()";
+            return Err(PyTypeError::new_err(text));
+        }
+        let (function, item) = self.stored(value)?;
+        let operator = own.get().of(op.py(), item)?;
+        let init = initial.map(|initial| scalar(initial, item.dtype)).transpose()?;
+        Ok(End { function, result: item, kind: Kind::ReduceBy { operator, init } })
+    }
+
+    /// The scan of all items.
+    fn scan_of_all(&self, arguments: &ScanArguments<'_, '_>) -> PyResult<End> {
+        let ScanArguments { op, exclusive, reverse, initial } = *arguments;
+        let (function, item) = self.stored(self.value()?)?;
         if let Ok(own) = op.cast::<Operator>() {
-            let own = own.get().of(py, item)?;
-            let init =
-                initial.map(|initial| crate::dtype::scalar(initial, item.dtype)).transpose()?;
-            let way = crate::scan::way(exclusive, reverse);
-            return self.scanned(py, value, item, |fused, device, target| {
-                fused.scan_by_into(device, target, &own, way, init)
-            });
+            let operator = own.get().of(op.py(), item)?;
+            let init = initial.map(|initial| scalar(initial, item.dtype)).transpose()?;
+            let kind = Kind::ScanBy { operator, way: way(exclusive, reverse), init };
+            return Ok(End { function, result: item, kind });
         }
         let op = named_operator(op)?;
+        op.check(item.dtype).map_err(raise)?;
+        if !op.scans() {
+            let (operator, dtype) = (op.name(), item.dtype);
+            return Err(raise(Error::OperatorElement { operator, dtype }));
+        }
         let result = crate::scan::result_type(op, item);
-        let init =
-            initial.map(|initial| crate::dtype::scalar(initial, result.dtype)).transpose()?;
-        let problem = any::Scan { init, ..crate::scan::problem(op, exclusive, reverse) };
-        self.scanned(py, value, result, |fused, device, target| {
-            fused.scan_into(device, target, &problem)
-        })
+        let init = initial.map(|initial| scalar(initial, result.dtype)).transpose()?;
+        let problem = any::Scan { init, ..problem(op, exclusive, reverse) };
+        Ok(End { function, result, kind: Kind::Scan { problem } })
+    }
+
+    /// The items as they are, or as they are selected.
+    fn items_alone(&self) -> PyResult<End> {
+        let (function, result) = self.stored(self.value()?)?;
+        let kind = match self.condition {
+            Some(condition) => Kind::Select { condition },
+            None => Kind::Array,
+        };
+        Ok(End { function, result, kind })
+    }
+
+    /// Runs an end on the arrays that the view was made of.
+    fn ended<'py>(&self, py: Python<'py>, end: &End) -> PyResult<Bound<'py, PyAny>> {
+        end.run(py, self, &self.arrays(py), None)
+    }
+
+    fn reduced<'py>(&self, py: Python<'py>, op: Op) -> PyResult<Bound<'py, PyAny>> {
+        self.ended(py, &self.reduction(self.value()?, op, None)?)
     }
 
     fn scanned<'py>(
         &self,
         py: Python<'py>,
-        value: Term,
-        result: ItemType,
-        work: impl Send + FnOnce(&AnyFused<'_>, &upsweep::Device, any::AnyViewMut<'_>) -> Result<()>,
+        arguments: &ScanArguments<'_, 'py>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.run(py, |running| {
-            let Running { call, x, .. } = running;
-            let fused = self.fused(running, value)?;
-            let to = (&[fused.len()][..], result);
-            Output::written(call, x, to, result.dtype, |device, target| {
-                work(&fused, device, target)
-            })
-        })
+        if self.condition.is_none() {
+            return self.ended(py, &self.scan_of_all(arguments)?);
+        }
+        // What is selected has places of its own first.
+        let ScanArguments { op, exclusive, reverse, initial } = *arguments;
+        let items = self.array(py)?;
+        scan(&items, Some(op), None, None, None, exclusive, reverse, initial, self.device(py))
+    }
+
+    fn cumulative<'py>(&self, py: Python<'py>, op: &str) -> PyResult<Bound<'py, PyAny>> {
+        let op = op.into_pyobject(py)?.into_any();
+        let arguments = ScanArguments { op: &op, exclusive: false, reverse: false, initial: None };
+        self.scanned(py, &arguments)
     }
 }
 
@@ -346,52 +351,52 @@ impl View {
 
     /// The sum of all items, in the type that :func:`sum` gives.
     fn sum<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.reduced(py, Op::Sum, None)
+        self.reduced(py, Op::Sum)
     }
 
     /// The product of all items.
     fn prod<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.reduced(py, Op::Product, None)
+        self.reduced(py, Op::Product)
     }
 
     /// The smallest item, or NaN if there is one. As of :func:`min`, there must be items.
     fn min<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.reduced(py, Op::Min, None)
+        self.reduced(py, Op::Min)
     }
 
     /// The largest item, or NaN if there is one. As of :func:`max`, there must be items.
     fn max<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.reduced(py, Op::Max, None)
+        self.reduced(py, Op::Max)
     }
 
     /// The mean of all items.
     fn mean<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.reduced(py, Op::Mean, None)
+        self.reduced(py, Op::Mean)
     }
 
     /// The position of the smallest item in C order, the first of several. The items are made in memory first.
     fn argmin<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.reduced(py, Op::ArgMin, None)
+        self.reduced(py, Op::ArgMin)
     }
 
     /// The position of the largest item in C order, the first of several. The items are made in memory first.
     fn argmax<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.reduced(py, Op::ArgMax, None)
+        self.reduced(py, Op::ArgMax)
     }
 
     /// Whether all items are true: not 0.
     fn all<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.truths(py)?.reduced(py, Op::Min, Some(Scalar::new(1u8)))
+        self.ended(py, &self.reduction(self.truth()?, Op::Min, Some(Scalar::new(1u8)))?)
     }
 
     /// Whether any item is true: not 0.
     fn any<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.truths(py)?.reduced(py, Op::Max, Some(Scalar::new(0u8)))
+        self.ended(py, &self.reduction(self.truth()?, Op::Max, Some(Scalar::new(0u8)))?)
     }
 
     /// How many items are true: not 0.
     fn count_nonzero<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.truths(py)?.reduced(py, Op::Sum, None)
+        self.ended(py, &self.reduction(self.truth()?, Op::Sum, None)?)
     }
 
     /// The reduction by an operator: a name as of :func:`reduce`, or an :class:`Operator`.
@@ -401,44 +406,17 @@ impl View {
         op: &Bound<'py, PyAny>,
         initial: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = op.py();
-        let Ok(own) = op.cast::<Operator>() else {
-            let op = named_operator(op)?;
-            let value = self.value()?;
-            let item = traced::item_type(&self.graph.lock(), value);
-            if !op.scans() && initial.is_some() {
-                return Err(PyTypeError::new_err(format!("{op} takes no initial=")));
-            }
-            let acc = combined(op, result_type(op, item));
-            let init = initial.map(|initial| crate::dtype::scalar(initial, acc)).transpose()?;
-            return self.reduced(py, op, init);
-        };
-        if self.condition.is_some() {
-            let text = "an operator of Python's reduces all items; take it of array()";
-            return Err(PyTypeError::new_err(text));
-        }
-        let (value, item) = self.selected_value(Op::Sum)?;
-        let own = own.get().of(py, item)?;
-        let init = initial.map(|initial| crate::dtype::scalar(initial, item.dtype)).transpose()?;
-        self.run(py, |running| {
-            let fused = self.fused(running, value)?;
-            let to = (&[][..], item);
-            Output::written(&running.call, running.x, to, item.dtype, |device, target| {
-                fused.reduce_by_into(device, target, &own, init)
-            })
-        })
+        self.ended(op.py(), &self.reduction_by(op, initial)?)
     }
 
     /// The sums of all items up to each, in C order.
     fn cumulative_sum<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let name = "sum".into_pyobject(py)?.into_any();
-        self.of_scan(py, &name, false, false, None)
+        self.cumulative(py, "sum")
     }
 
     /// The products of all items up to each, in C order.
     fn cumulative_prod<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let name = "prod".into_pyobject(py)?.into_any();
-        self.of_scan(py, &name, false, false, None)
+        self.cumulative(py, "prod")
     }
 
     /// A scan in C order by an operator, a name or an :class:`Operator`. The arguments are those of :func:`scan`.
@@ -450,42 +428,89 @@ impl View {
         reverse: bool,
         initial: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        self.of_scan(op.py(), op, exclusive, reverse, initial)
+        self.scanned(op.py(), &ScanArguments { op, exclusive, reverse, initial })
     }
 
     /// The items as an array of the library of the first one, in its shape; those that are selected in one dimension.
     fn array<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let value = self.value()?;
-        let (value, item) = {
-            let mut definition = self.graph.lock();
-            let item = traced::item_type(&definition, value);
-            (traced::stored(&mut definition, value)?, item)
+        self.ended(py, &self.items_alone()?)
+    }
+
+    /// What the view ends in, for calls again and again: on its arrays, or on others of the same types.
+    ///
+    /// Parameters
+    /// ----------
+    /// end : str
+    ///     The name of a method that a view ends in, except ``len``.
+    /// op : str or Operator, optional
+    ///     The operator of ``reduce`` and ``scan``.
+    /// initial, exclusive, reverse
+    ///     As of :meth:`reduce` and :meth:`scan`. Selected items are scanned by calls alone.
+    ///
+    /// Returns
+    /// -------
+    /// Plan
+    ///
+    /// Examples
+    /// --------
+    /// >>> import numpy, upsweep
+    /// >>> x, y = numpy.array([1.0, 2.0]), numpy.array([[3.0], [4.0]])
+    /// >>> norm = upsweep.view(x).map(lambda x: x * x).plan("sum")
+    /// >>> float(norm()), float(norm(y))
+    /// (5.0, 25.0)
+    #[pyo3(signature = (end, op = None, /, *, initial = None, exclusive = false, reverse = false))]
+    fn plan(
+        slf: &Bound<'_, Self>,
+        end: &str,
+        op: Option<&Bound<'_, PyAny>>,
+        initial: Option<&Bound<'_, PyAny>>,
+        exclusive: bool,
+        reverse: bool,
+    ) -> PyResult<Plan> {
+        let (view, py) = (slf.get(), slf.py());
+        let takes_operator = matches!(end, "reduce" | "scan");
+        if op.is_some() != takes_operator {
+            let takes = if takes_operator { "needs an" } else { "takes no" };
+            return Err(PyTypeError::new_err(format!("{end} {takes} operator")));
+        }
+        if (initial.is_some() && !takes_operator) || ((exclusive || reverse) && end != "scan") {
+            let text =
+                format!("{end} takes none of initial=, exclusive= and reverse= that it is given");
+            return Err(PyTypeError::new_err(text));
+        }
+        let scan = |op: &Bound<'_, PyAny>| {
+            if view.condition.is_some() {
+                let text = "a plan scans all items; plan the array, and scan it";
+                return Err(PyTypeError::new_err(text));
+            }
+            view.scan_of_all(&ScanArguments { op, exclusive, reverse, initial })
         };
-        self.run(py, |running| {
-            let Running { call, x, .. } = running;
-            let fused = self.fused(running, value)?;
-            let Some(condition) = self.condition else {
-                return Output::written(call, x, (&x.shape, item), item.dtype, |device, target| {
-                    fused.evaluate_into(device, target)
-                });
-            };
-            let mut output = Output::new(call, x, &[fused.len()], item)?;
-            let mut count = [0u64];
-            let (target, counted) = (output.flat_mut(item.dtype)?, &mut count);
-            call.run(py, |device| fused.select_into(device, condition, target, counted))?;
-            output.finish_truncated(call, py, usize::try_from(count[0]).unwrap_or(usize::MAX))
-        })
+        let named = |name: &str| scan(&name.into_pyobject(py)?.into_any());
+        let of_truths = |op, init| view.reduction(view.truth()?, op, init);
+        let made = match (end, op) {
+            ("reduce", Some(op)) => view.reduction_by(op, initial),
+            ("scan", Some(op)) => scan(op),
+            ("cumulative_sum", _) => named("sum"),
+            ("cumulative_prod", _) => named("prod"),
+            ("array", _) => view.items_alone(),
+            ("all", _) => of_truths(Op::Min, Some(Scalar::new(1u8))),
+            ("any", _) => of_truths(Op::Max, Some(Scalar::new(0u8))),
+            ("count_nonzero", _) => of_truths(Op::Sum, None),
+            ("sum" | "prod" | "min" | "max" | "mean" | "argmin" | "argmax", _) => {
+                view.reduction(view.value()?, operator(end)?, None)
+            }
+            _ => Err(PyValueError::new_err(format!("a view has no end {end}"))),
+        };
+        Ok(Plan::new(slf.clone().unbind(), end.to_owned(), made?))
     }
 
     /// How many items there are. Selected items are counted, and the call waits for the number.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
-        self.run(py, |running| {
-            let Some(condition) = self.condition else { return Ok(running.items[0].len()) };
-            let value = traced::stored(&mut self.graph.lock(), self.values[0])?;
-            let fused = self.fused(running, value)?;
-            let found = running.call.run(py, |device| fused.count(device, condition))?;
-            Ok(usize::try_from(found).unwrap_or(usize::MAX))
-        })
+        let Some(condition) = self.condition else {
+            return Ok(Operand::take(self.arrays[0].bind(py), "x")?.len());
+        };
+        let (function, _) = self.stored(self.values[0])?;
+        count(py, self, &function, condition)
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

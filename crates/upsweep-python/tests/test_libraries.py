@@ -1,9 +1,16 @@
 """Arrays of other libraries, where these are installed: results are theirs, in the same place, with the same bits."""
 
+import doctest
+import pathlib
+import re
+
 import numpy as np
 import pytest
 
 import upsweep
+
+# torch 1 says so of numpy 2 when it makes its first tensor, and goes on without it.
+pytestmark = pytest.mark.filterwarnings("ignore:Failed to initialize NumPy")
 
 
 @pytest.fixture
@@ -19,15 +26,25 @@ def torch_devices():
     return ["cpu"] + [f"cuda:{number}" for number in range(torch.cuda.device_count())]
 
 
+def tensor(array, place):
+    """A copy of numpy's array that torch owns. Old versions of torch and new ones of numpy share nothing but DLPack."""
+    import torch
+
+    return torch.from_dlpack(np.ascontiguousarray(array).copy()).clone().to(place)
+
+
 def bits(tensor):
-    return tensor.cpu().numpy().tobytes()
+    """The bytes of a tensor, in C order."""
+    import torch
+
+    return bytes(tensor.cpu().contiguous().reshape(-1).view(torch.uint8).tolist())
 
 
 @pytest.mark.parametrize("place", torch_devices())
 def test_torch(place, table):
     import torch
 
-    x = torch.tensor(table, device=place)
+    x = tensor(table, place)
     for call in (
         lambda x: upsweep.sum(x),
         lambda x: upsweep.sum(x, axis=0),
@@ -63,7 +80,8 @@ def last_set(left, right):
 def test_views_of_torch(place, table):
     import torch
 
-    x, mask = torch.tensor(table, device=place), torch.tensor(table > 1, device=place)
+    x = tensor(table, place)
+    mask = x > 1
     for call in (
         lambda x, m: upsweep.view(x).map(lambda x: x * x + 0.5).sum(),
         lambda x, m: upsweep.view(x).map(lambda x: x * 2.5).array(),
@@ -115,6 +133,11 @@ def test_types_of_torch(place, dtype):
 
     x = torch.tensor([[0, 1, 1], [1, 0, 0]], dtype=getattr(torch, dtype), device=place)
     wanted = x.to(torch.float64).sum(dim=1)
+    if dtype == "uint8" and not hasattr(torch, "uint64"):
+        with pytest.raises(ValueError, match="this version of torch has no uint64"):
+            upsweep.sum(x, axis=1)
+        assert torch.equal(upsweep.sum(x, axis=1, dtype="int64").to(torch.float64), wanted)
+        return
     found = upsweep.sum(x, axis=1)
     assert torch.equal(found.to(torch.float64), wanted)
     assert found.dtype == (x.sum().dtype if dtype not in ("uint8",) else torch.uint64)
@@ -122,6 +145,66 @@ def test_types_of_torch(place, dtype):
     if dtype in ("float16", "bfloat16"):
         assert upsweep.mean(x, axis=1).dtype == x.dtype
     assert torch.equal(upsweep.cumulative_sum(x, axis=1).to(torch.float64), x.to(torch.float64).cumsum(dim=1))
+
+
+@pytest.mark.parametrize("place", torch_devices())
+def test_the_lines_of_the_readme_on_torch(place):
+    """Each line of the package's README gives on tensors what it gives on arrays of numpy, as tensors in the same place."""
+    import torch
+
+    if not hasattr(torch, "uint64"):
+        pytest.skip("sums of uint8 are uint64, which this version of torch has not")
+
+    class Torch:
+        """What the README uses of numpy, with tensors in the place of arrays."""
+
+        maximum = np.maximum
+
+        @staticmethod
+        def array(values, dtype=None):
+            return tensor(np.array(values, dtype), place)
+
+    def plain(found):
+        if isinstance(found, torch.Tensor):
+            assert found.device == torch.device(place)
+            return str(found.dtype).removeprefix("torch."), found.tolist()
+        if isinstance(found, np.ndarray | np.generic):
+            return found.dtype.name, found.tolist()
+        if isinstance(found, tuple):
+            return tuple(map(plain, found))
+        return found
+
+    readme = (pathlib.Path(__file__).parent.parent / "README.md").read_text()
+    text = "".join(re.findall(r"```python\n(.*?)```", readme, re.DOTALL))
+    of_numpy, of_torch = {"np": np, "upsweep": upsweep}, {"np": Torch, "upsweep": upsweep}
+    compared = 0
+    for example in doctest.DocTestParser().get_examples(text):
+        if example.source.startswith("import "):
+            continue
+        if not example.want:
+            exec(example.source, of_numpy)
+            exec(example.source, of_torch)
+            continue
+        found, wanted = eval(example.source, of_torch), eval(example.source, of_numpy)
+        assert plain(found) == plain(wanted), example.source
+        compared += 1
+    assert compared >= 9
+
+
+@pytest.mark.parametrize("place", torch_devices())
+def test_plans_of_torch(place, table):
+    import torch
+
+    x, room = tensor(table, place), torch.zeros(29 * 83, device=place)
+    for end in ("sum", "mean", "argmax", "cumulative_sum", "array"):
+        plan = upsweep.view(x[:2]).map(lambda x: x * 2 + 1).plan(end)
+        found, wanted = plan(x), np.asarray(getattr(upsweep.view(table).map(lambda x: x * 2 + 1), end)())
+        assert isinstance(found, torch.Tensor) and found.device == x.device and bits(found) == wanted.tobytes()
+        if end != "argmax":
+            out = room[: wanted.size].reshape(wanted.shape)
+            assert plan(x, out=out) is out and bits(out) == wanted.tobytes()
+    with pytest.raises(ValueError, match="grad"):
+        plan(x.clone().requires_grad_())
 
 
 @pytest.mark.parametrize("place", [place for place in torch_devices() if place != "cpu"])

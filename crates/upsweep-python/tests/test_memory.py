@@ -283,6 +283,7 @@ def last_set(left, right):
     return upsweep.where(right == 0, left, right)
 
 
+DOUBLED = upsweep.view(np.ones(2, "float32")).map(lambda x: x * 2).plan("array")
 CALLS = [
     lambda x: upsweep.sum(x),
     lambda x: upsweep.sum(x, axis=0),
@@ -295,6 +296,8 @@ CALLS = [
     lambda x: upsweep.run_length_encode(x),
     lambda x: upsweep.view(x).map(lambda x: x * 2 + 1).select(lambda x: x > 3).sum(),
     lambda x: upsweep.view(x).map(abs).array(),
+    lambda x: upsweep.view(x).map(abs).plan("cumulative_sum")(x + 1),
+    lambda x: DOUBLED(x, out=x[:]),
     lambda x: upsweep.compact(x, "> 2").sum(),
     lambda x: upsweep.scan(x, last_set, axis=1),
     lambda x: failed(upsweep.view(x).map, lambda x: x if x > 0 else -x),
@@ -321,6 +324,20 @@ def resident():
         return int(file.read().split()[1]) * 4096
 
 
+class Mallinfo2(ctypes.Structure):
+    """What the C library counts of its allocator, which is Rust's and numpy's too."""
+
+    _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()]
+
+
+def allocated():
+    """Bytes that the C library's allocator has given out, in all arenas and by mappings of their own."""
+    library = ctypes.CDLL(None)
+    library.mallinfo2.restype = Mallinfo2
+    counts = library.mallinfo2()
+    return counts.uordblks + counts.hblkhd
+
+
 def test_nothing_is_kept():
     """10,000 calls in turn leave neither Python's memory, nor ours, nor references to their arrays."""
     x = np.arange(4096, dtype="float32").reshape(64, 64)
@@ -328,22 +345,28 @@ def test_nothing_is_kept():
         call(x.copy())
     gc.collect()
     references = sys.getrefcount(x)
-    tracemalloc.start()
-    try:
-        before, resident_before = tracemalloc.get_traced_memory()[0], resident()
-        for number in range(10_000 // len(CALLS) + 1):
+
+    def call_all(times):
+        for _ in range(times):
             for call in CALLS:
                 # Most calls on one array, so that a reference that is kept is seen.
                 call(x if call is not CALLS[5] else x.copy())
         gc.collect()
+
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        call_all(10)
         grown = tracemalloc.get_traced_memory()[0] - before
-        resident_grown = resident() - resident_before
     finally:
         tracemalloc.stop()
+    before = allocated()
+    call_all(10_000 // len(CALLS) + 1)
+    allocated_grown = allocated() - before
     assert sys.getrefcount(x) == references
-    assert grown < 100_000, grown
-    # A single array of each call that is kept would be 160 MB.
-    assert resident_grown < 40_000_000, resident_grown
+    assert grown < 5_000, grown
+    # The smallest piece of memory that one of the calls keeps each time would be 14,000 bytes.
+    assert allocated_grown < 10_000, allocated_grown
 
 
 def test_views_that_are_made_of_one_are_apart():

@@ -73,6 +73,23 @@ _Number: TypeAlias = int | float
 _Value: TypeAlias = "Traced | bool | int | float"
 _Axis: TypeAlias = int | tuple[int, ...] | None
 _Op: TypeAlias = Literal["sum", "prod", "product", "min", "max", "and", "or", "xor", "argmin", "argmax", "mean"]
+_End: TypeAlias = Literal[
+    "sum",
+    "prod",
+    "min",
+    "max",
+    "mean",
+    "argmin",
+    "argmax",
+    "all",
+    "any",
+    "count_nonzero",
+    "reduce",
+    "cumulative_sum",
+    "cumulative_prod",
+    "scan",
+    "array",
+]
 
 @final
 class Array:
@@ -240,7 +257,21 @@ class View:
         initial: _Number | None = None,
     ) -> _Result: ...
     def array(self) -> _Result: ...
+    def plan(
+        self,
+        end: _End,
+        op: _Op | Operator | None = None,
+        /,
+        *,
+        initial: _Number | None = None,
+        exclusive: bool = False,
+        reverse: bool = False,
+    ) -> Plan: ...
     def __len__(self) -> int: ...
+
+@final
+class Plan:
+    def __call__(self, *arrays: _Array, out: _Array | None = None) -> _Result: ...
 
 @final
 class Compacted:

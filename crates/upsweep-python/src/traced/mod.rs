@@ -103,7 +103,7 @@ pub(crate) fn truth(definition: &mut Definition, term: Term) -> PyResult<Term> {
 }
 
 /// The graph of as many arrays, and a value for the items of each.
-pub(crate) fn arguments(arrays: &[&Operand<'_>]) -> PyResult<(Graph, Vec<Term>)> {
+pub(crate) fn arguments(arrays: &[Operand<'_>]) -> PyResult<(Graph, Vec<Term>)> {
     let graph = Graph::default();
     let values = arrays.iter().map(|array| Ok(graph.argument(array.name, array.item)?.term()));
     let values = values.collect::<PyResult<_>>()?;

@@ -1,6 +1,7 @@
 //! Items that a function which is known when a program runs makes of arrays as they are read.
 
 use core::ops::Range;
+use std::sync::Arc;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use upsweep_core::kernel::{Definition, Step, Term, ValueType};
@@ -9,6 +10,7 @@ use upsweep_cpu::{Cpu, Program};
 use upsweep_gpu::Selecting;
 
 use super::array::AnyArray;
+use super::function::AnyFunction;
 use super::kernel::{ScanKernel, combined_in};
 use super::reduce::write_value;
 use super::select::{check_numbers, check_room, check_types, find, select_into};
@@ -45,28 +47,21 @@ use crate::{Device, Dtype, Error, Result, ViewMut};
 #[derive(Clone, Debug)]
 pub struct AnyFused<'a> {
     arrays: Vec<AnyView<'a>>,
-    definition: Definition,
-    item: Term,
-}
-
-/// The type of a value that is a number.
-pub(super) fn number_of(definition: &Definition, term: Term) -> Result<Dtype> {
-    let reason = "a bool is no item; cast it to a number".to_owned();
-    definition.type_of(term).number().ok_or(Error::Buffer { reason })
+    function: AnyFunction,
 }
 
 /// Items in the host's memory of one type, piece after piece.
 struct Pieces<'f, 'a> {
     fused: &'f AnyFused<'a>,
-    program: Program,
+    program: Arc<Program>,
     types: Vec<ValueType>,
     buffers: Vec<Vec<u64>>,
 }
 
 impl<'f, 'a> Pieces<'f, 'a> {
     fn new(fused: &'f AnyFused<'a>, results: &[Term]) -> Self {
-        let types = results.iter().map(|result| fused.definition.type_of(*result)).collect();
-        let program = Program::new(&fused.definition, results);
+        let types = results.iter().map(|result| fused.function.type_of(*result)).collect();
+        let program = fused.function.program(results);
         Self { fused, program, types, buffers: vec![Vec::new(); results.len()] }
     }
 
@@ -102,8 +97,12 @@ impl<'a> AnyFused<'a> {
         definition: Definition,
         item: Term,
     ) -> Result<Self> {
-        let arrays = arrays.into();
-        let wanted = definition.arguments();
+        AnyFunction::new(definition, item)?.of(arrays)
+    }
+
+    /// What a function makes of arrays.
+    pub(super) fn of_function(function: AnyFunction, arrays: Vec<AnyView<'a>>) -> Result<Self> {
+        let wanted = function.definition().arguments();
         if arrays.len() != wanted.len() || arrays.is_empty() {
             let (found, wanted) = (arrays.len(), wanted.len());
             let reason = format!("there are {found} arrays for a function of {wanted}");
@@ -119,8 +118,7 @@ impl<'a> AnyFused<'a> {
                 return Err(Error::Buffer { reason });
             }
         }
-        number_of(&definition, item)?;
-        Ok(Self { arrays, definition, item })
+        Ok(Self { arrays, function })
     }
 
     /// The items of an array as they are.
@@ -135,7 +133,7 @@ impl<'a> AnyFused<'a> {
 
     /// The type of the items.
     pub fn dtype(&self) -> Dtype {
-        self.definition.type_of(self.item).number().unwrap_or(Dtype::U8)
+        self.function.dtype()
     }
 
     /// Number of items.
@@ -150,17 +148,27 @@ impl<'a> AnyFused<'a> {
 
     /// The array, if items are those of one as they are.
     fn as_array(&self) -> Option<AnyView<'a>> {
-        match self.definition.steps()[self.item.number()].0 {
+        match self.function.definition().steps()[self.item().number()].0 {
             Step::Argument(number) => self.arrays.get(number).copied(),
             _ => None,
         }
     }
 
-    /// The same items as another type.
-    fn cast(&self, dtype: Dtype) -> Result<Self> {
-        let mut own = self.clone();
-        own.item = own.definition.cast(own.item, dtype)?;
-        Ok(own)
+    /// Which value the items are.
+    fn item(&self) -> Term {
+        self.function.item()
+    }
+
+    /// One of the values of each item, as a type.
+    fn cast(&self, value: Term, dtype: Dtype) -> Result<Self> {
+        Ok(Self { arrays: self.arrays.clone(), function: self.function.cast(value, dtype)? })
+    }
+
+    /// The items as the type that a kernel reads, by way of another.
+    fn cast_by(&self, by: Dtype, to: Dtype) -> Result<Self> {
+        let widened = self.function.cast(self.item(), by)?;
+        let function = widened.cast(widened.item(), to)?;
+        Ok(Self { arrays: self.arrays.clone(), function })
     }
 
     fn home(&self) -> Option<Device> {
@@ -169,7 +177,7 @@ impl<'a> AnyFused<'a> {
 
     /// That a value says of each item whether something holds.
     fn check_condition(&self, condition: Term) -> Result<()> {
-        let found = self.definition.type_of(condition);
+        let found = self.function.type_of(condition);
         let reason = format!("a condition is a bool, not {found}");
         if found == ValueType::Bool { Ok(()) } else { Err(Error::Buffer { reason }) }
     }
@@ -201,10 +209,10 @@ impl<'a> AnyFused<'a> {
                 let array = &self.arrays[argument];
                 read[argument].get_or_insert_with(|| parts.array(array.source())).clone()
             };
-            if let Step::Argument(argument) = self.definition.steps()[term.number()].0 {
+            if let Step::Argument(argument) = self.function.definition().steps()[term.number()].0 {
                 return item(argument, parts);
             }
-            let defined = self.definition.function(term);
+            let defined = self.function.defined(term);
             let mut arguments: Vec<Formula> =
                 defined.arguments.iter().map(|argument| item(*argument, parts)).collect();
             let constants = defined.constants.into_iter();
@@ -219,7 +227,7 @@ impl<'a> AnyFused<'a> {
     /// The recipe of all items.
     fn all(&self) -> Made<'a> {
         self.made(|made, formula| {
-            let item = formula(self.item, &mut made.parts);
+            let item = formula(self.item(), &mut made.parts);
             made.state(self.dtype().into(), item, None);
         })
     }
@@ -227,7 +235,7 @@ impl<'a> AnyFused<'a> {
     /// The recipe of those items of which a condition holds.
     fn selected(&self, condition: Option<Term>) -> Made<'a> {
         self.made(|made, formula| {
-            let item = formula(self.item, &mut made.parts);
+            let item = formula(self.item(), &mut made.parts);
             let condition = condition.map(|of| Condition::Holds(formula(of, &mut made.parts)));
             made.state(self.dtype().into(), item, Some(condition.unwrap_or(Condition::All)));
         })
@@ -253,7 +261,7 @@ impl<'a> AnyFused<'a> {
         match device.kind().erased() {
             Erased::Cpu(cpu) => {
                 let mut stream = ReduceStream::new(device, item, problem)?;
-                let mut pieces = Pieces::new(self, &[self.item]);
+                let mut pieces = Pieces::new(self, &[self.item()]);
                 for start in (0..self.len()).step_by(PIECE) {
                     let piece = start..self.len().min(start + PIECE);
                     let made = pieces.make(cpu, piece)?;
@@ -266,7 +274,7 @@ impl<'a> AnyFused<'a> {
                 if kernel.widens && self.is_empty() {
                     return super::reduce(device, AnyView::from_bytes(item, &[])?, problem);
                 }
-                let own = self.cast(kernel.widened_to)?.cast(kernel.from)?;
+                let own = self.cast_by(kernel.widened_to, kernel.from)?;
                 let erased = kernel.code.problem(kernel.init(problem.init), gpu.language());
                 let found = gpu.reduce_made(&own.all(), &erased)?;
                 let value = Scalar::of_bytes(kernel.to, cast_slice(&found));
@@ -310,7 +318,7 @@ impl<'a> AnyFused<'a> {
         {
             let kernel = wanted.kernel(item, device.limits().int64)?;
             if !kernel.widens && kernel.to.size() == wanted.result(item).size() {
-                let own = self.cast(kernel.widened_to)?.cast(kernel.from)?;
+                let own = self.cast_by(kernel.widened_to, kernel.from)?;
                 let erased = kernel.code.problem(kernel.init(problem.init), gpu.language());
                 return gpu.reduce_made_into(&own.all(), range.bits_as(kernel.to), &erased);
             }
@@ -348,7 +356,7 @@ impl<'a> AnyFused<'a> {
         match device.kind().erased() {
             Erased::Cpu(cpu) => {
                 let mut stream = ScanStream::new(device, item, out, problem)?;
-                let mut pieces = Pieces::new(self, &[self.item]);
+                let mut pieces = Pieces::new(self, &[self.item()]);
                 let bytes = host_bytes(&mut output)?;
                 let (items, size) = (self.len(), out.size());
                 for number in 0..items.div_ceil(PIECE) {
@@ -375,7 +383,7 @@ impl<'a> AnyFused<'a> {
             Erased::Gpu(gpu) => {
                 let ScanKernel { widened_to, from, to, code } =
                     ScanKernel::new(problem.op, item, out)?;
-                let own = self.cast(widened_to)?.cast(from)?;
+                let own = self.cast_by(widened_to, from)?;
                 let erased = code.problem(problem, gpu.language());
                 gpu.scan_made(&own.all(), output.bits_as(to).erased(), &erased)
             }
@@ -402,7 +410,7 @@ impl<'a> AnyFused<'a> {
         let device = &*device.at_home(|| self.home().or_else(|| output.home()));
         match device.kind().erased() {
             Erased::Cpu(cpu) => {
-                let program = Program::new(&self.definition, &[self.item]);
+                let program = self.function.program(&[self.item()]);
                 self.evaluate(cpu, &program, 0..self.len(), &mut [host_bytes(&mut output)?])
             }
             Erased::Gpu(gpu) => {
@@ -467,7 +475,7 @@ impl<'a> AnyFused<'a> {
             Erased::Cpu(cpu) => {
                 let (item, size) = (self.dtype(), self.dtype().size());
                 let bytes = host_bytes(&mut output)?;
-                self.in_pieces(cpu, &[self.item, condition], count, &mut |made, start, found| {
+                self.in_pieces(cpu, &[self.item(), condition], count, &mut |made, start, found| {
                     let room = &mut bytes[start * size..start * size + made[0].len()];
                     let [items, flags] = [(item, made[0]), (Dtype::U8, made[1])]
                         .map(|(dtype, bytes)| AnyView::from_bytes(dtype, bytes));
@@ -533,9 +541,8 @@ impl<'a> AnyFused<'a> {
         let device = &*device.at_home(|| self.home());
         match device.kind().erased() {
             Erased::Cpu(_) => {
-                let mut own = self.clone();
-                own.item = own.definition.cast(condition, Dtype::U8)?;
-                let found = own.reduce(device, &Reduce::new(Op::Sum))?;
+                let flags = self.cast(condition, Dtype::U8)?;
+                let found = flags.reduce(device, &Reduce::new(Op::Sum))?;
                 Ok(found.map_or(0, |found| found.word()))
             }
             Erased::Gpu(gpu) => {

@@ -33,8 +33,9 @@
 //! operators of signed integers run as unsigned ones. Items of any other pair are widened first, piece by piece, which is done for
 //! host memory only. All kernels are compiled in the library: a call from here compiles nothing.
 //!
-//! [`AnyFused`] makes items of arrays as they are read, by a [`Definition`]: a function that is known when a program runs. [`AnyOperator`] is an
-//! operator of this kind. Structures, gathered items and segments of what is made are typed calls by [`Fused`](crate::Fused).
+//! [`AnyFused`] makes items of arrays as they are read, by a [`Definition`]: a function that is known when a program runs.
+//! [`AnyFunction`] is one for calls again and again, [`AnyOperator`] an operator of this kind. Structures, gathered items and segments of what is
+//! made are typed calls by [`Fused`](crate::Fused).
 
 mod array;
 mod axes;
@@ -44,6 +45,7 @@ mod choices;
 mod compare;
 mod convert;
 mod explain;
+mod function;
 mod fused;
 mod kernel;
 mod nd;
@@ -75,6 +77,7 @@ pub use choices::{cpu_policy, reduce_choice, reduce_shape, scan_choice, scan_sha
 pub use compare::{Comparison, Where};
 pub use convert::{check_accumulator, convert, holds};
 pub use explain::{explain_reduce, explain_scan};
+pub use function::AnyFunction;
 pub use fused::AnyFused;
 pub use kernel::{Kernel, accumulator, combined_in, reduce_kernel, scan_kernel, scan_output};
 pub use nd::{AnyAlong, AnyNdArray, AnyNdView, AnyNdViewMut};

@@ -7,7 +7,7 @@ use upsweep_cpu::ProgramOperator;
 use upsweep_gpu::DefinedOperator;
 
 use super::Scalar;
-use super::fused::number_of;
+use super::function::number_of;
 use crate::{Dtype, Error, Result};
 
 /// An operator that a [`Definition`] says: a function of two arguments of one type, the earlier value and the later one, which gives that type.
