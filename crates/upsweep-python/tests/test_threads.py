@@ -87,6 +87,28 @@ def test_calls_on_the_same_array(shape):
     assert at_once(work) == [0] * THREADS
 
 
+def test_views_plans_and_operators_are_shared():
+    """The first calls of all threads meet where functions are traced and programs are made."""
+    x = np.random.default_rng(4).integers(-5, 6, 5000).astype("float64")
+    for _ in range(5):
+        base = upsweep.view(x).map(lambda x: x * 2)
+        plan = base.select(lambda x: x > 1).plan("sum")
+        sums = base.plan("cumulative_sum")
+        last_set = upsweep.operator(lambda left, right: upsweep.where(right == 0, left, right), identity=0)
+
+        def work(number):
+            own, mapped = x + number, base.map(lambda x: x + number)
+            found = [plan(own), plan(), mapped.max(), len(base.select(lambda x: x > number))]
+            arrays = [sums(own), base.array(), upsweep.scan(x, last_set), upsweep.compact(own, "> 2").array()]
+            return [float(value) for value in found], [array.tolist() for array in arrays]
+
+        for number, (found, arrays) in enumerate(at_once(work)):
+            own = x + number
+            kept = np.maximum.accumulate(np.where(x != 0, np.arange(5000), 0))
+            assert found == [2 * own[own > 0.5].sum(), 2 * x[x > 0.5].sum(), 10 + number, (2 * x > number).sum()]
+            assert arrays == [np.cumsum(2 * own).tolist(), (2 * x).tolist(), x[kept].tolist(), own[own > 2].tolist()]
+
+
 def test_results_in_parts_of_one_array():
     x = np.arange(THREADS << 14, dtype="int32").reshape(THREADS, -1)
     sums, prefixes = np.zeros(THREADS, "int64"), np.zeros(x.shape, "int64")
