@@ -4,7 +4,8 @@ use upsweep_core::{Extreme, Rows};
 use upsweep_gpu::ErasedType;
 
 use super::array::AnyArray;
-use super::kernel::{ReduceKernel, ScanKernel, widened_to};
+use super::converted::{WidenedItems, widened_there};
+use super::kernel::{ReduceKernel, ScanKernel};
 use super::nd::{AnyAlong, AnyNdArray, AnyNdView, AnyNdViewMut};
 use super::pairs::{self, ReduceRowsPair};
 use super::reduce::mean_of;
@@ -49,8 +50,8 @@ impl RowsKernel {
         mut output: AnyViewMut<'_>,
         init: Option<Scalar>,
     ) -> Result<()> {
-        let (mut buffer, init) = (Vec::new(), self.kernel.init(init));
-        let items = widened_to(items, self.kernel.widened_to, &mut buffer)?;
+        let (mut room, init) = (WidenedItems::default(), self.kernel.init(init));
+        let items = widened_there(device, items, self.kernel.widened_to, &mut room)?;
         let items = items.bits_as(self.kernel.from);
         match device.kind().erased() {
             Erased::Cpu(cpu) => self.code.reduce(cpu, items, rows, output, init),
@@ -283,8 +284,8 @@ fn scanned_into(
     let ScanKernel { widened_to: wide, from, to, .. } = ScanKernel::new(problem.op, item, out)?;
     let missing = Error::OperatorElement { operator: problem.op.name(), dtype: item };
     let code = pairs::rows_scan(problem.op, from, to).ok_or(missing)?;
-    let mut buffer = Vec::new();
-    let items = widened_to(*items, wide, &mut buffer)?.bits_as(from);
+    let mut room = WidenedItems::default();
+    let items = widened_there(&home, *items, wide, &mut room)?.bits_as(from);
     let mut output = output.items.bits_as(to);
     match home.kind().erased() {
         Erased::Cpu(cpu) => code.scan(cpu, items, &to_rows, output, problem),

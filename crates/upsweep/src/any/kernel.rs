@@ -6,11 +6,12 @@ use core::ops::Range;
 use bytemuck::cast_slice_mut;
 
 use super::convert::convert;
+use super::converted::{WidenedItems, widened_there};
 use super::pairs::{self, ReducePair, ScanPair};
 use super::view::AnyView;
 use super::{Op, Reduce, Scalar, Scan};
 use crate::backend::wrong_device;
-use crate::{Dtype, Error, Result, bf16, f16};
+use crate::{Device, Dtype, Error, Result, bf16, f16};
 
 /// The kernel that a call runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,10 +200,11 @@ impl<C> SegmentedKernel<C> {
     /// The items as the kernel reads them.
     pub(super) fn items<'b>(
         &self,
+        device: &Device,
         items: AnyView<'b>,
-        buffer: &'b mut Vec<u64>,
+        room: &'b mut WidenedItems,
     ) -> Result<AnyView<'b>> {
-        Ok(widened_to(items, self.widened_to, buffer)?.bits_as(self.dtype))
+        Ok(widened_there(device, items, self.widened_to, room)?.bits_as(self.dtype))
     }
 
     /// A start value as the kernel takes it.
@@ -288,7 +290,7 @@ pub(super) fn widened<'b>(
     AnyView::from_bytes(to, room)
 }
 
-/// Items as the type that they are widened to, if it is not theirs.
+/// Items in the host's memory as the type that they are widened to, if it is not theirs.
 pub(super) fn widened_to<'b>(
     items: AnyView<'b>,
     to: Dtype,

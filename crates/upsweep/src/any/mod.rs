@@ -44,6 +44,7 @@ mod bind;
 mod choices;
 mod compare;
 mod convert;
+mod converted;
 mod explain;
 mod function;
 mod fused;

@@ -7,6 +7,7 @@ use core::num::NonZeroU32;
 use bytemuck::cast_slice;
 
 use super::convert::check_accumulator;
+use super::converted::{WidenedItems, widened_there};
 use super::kernel::{ReduceKernel, accumulator, combined_in, widened_to};
 use super::stream::ReduceStream;
 use super::view::{AnyView, AnyViewMut, on_host};
@@ -206,14 +207,27 @@ impl ReduceCall {
             Code::Position(find) => return Ok(find(device, input, calls)?.map(Scalar::new)),
             Code::Value(kernel) => kernel,
         };
-        if kernel.widened_to != item || (kernel.widens && input.is_empty()) {
+        let (is_widened, is_on_host) = (kernel.widened_to != item, input.bytes().is_some());
+        if is_widened && is_on_host || (is_widened || kernel.widens) && input.is_empty() {
             return again(calls, || {
                 let mut stream = ReduceStream::new(device, item, &problem)?;
-                stream.push(black_box(input))?;
+                if !input.is_empty() {
+                    stream.push(black_box(input))?;
+                }
                 stream.finish()
             });
         }
-        let value = kernel.run(device, input, kernel.init(problem.init), calls)?;
+        let init = kernel.init(problem.init);
+        let value = if is_widened {
+            let home = device.at_home(|| input.home());
+            again(calls, || {
+                let mut room = WidenedItems::default();
+                let items = widened_there(&home, input, kernel.widened_to, &mut room)?;
+                kernel.run(&home, items, init, NonZeroU32::MIN)
+            })?
+        } else {
+            kernel.run(device, input, init, calls)?
+        };
         let value = kernel.result(value, item, problem.init)?;
         Ok(Some(if problem.op == Op::Mean {
             mean_of(problem.op, value, device.known_len(input.erased())?)
@@ -348,6 +362,12 @@ fn reduce_views(
         let gives_result = !kernel.widens && kernel.to.size() == wanted.size();
         if gives_result && kernel.widened_to == item {
             return kernel.run_into(device, input, result, problem.init);
+        }
+        if gives_result && input.bytes().is_none() {
+            let home = device.at_home(|| input.home());
+            let mut room = WidenedItems::default();
+            let items = widened_there(&home, input, kernel.widened_to, &mut room)?;
+            return kernel.run_into(device, items, result, problem.init);
         }
     }
     let problem = Reduce { acc: Some(wanted), ..*problem };

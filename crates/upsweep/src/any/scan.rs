@@ -5,6 +5,7 @@ use core::num::NonZeroU32;
 
 use super::array::AnyArray;
 use super::convert::check_accumulator;
+use super::converted::{WidenedItems, widened_there};
 use super::kernel::{ScanKernel, combined_in, same_bits, widened_to};
 use super::stream::ScanStream;
 use super::view::{AnyView, AnyViewMut};
@@ -263,9 +264,10 @@ fn scan_widened(
     let (out, size) = (output.dtype(), output.dtype().size());
     let Some(bytes) = output.bytes_mut() else {
         // Widened items are the output's: they are brought to it whole, and scanned there.
-        let mut buffer = Vec::new();
-        let all = widened_to(input, kernel.widened_to, &mut buffer)?;
-        return kernel.run(device, all, output, problem, NonZeroU32::MIN);
+        let mut room = WidenedItems::default();
+        let home = device.at_home(|| input.home().or_else(|| output.home()));
+        let all = widened_there(&home, input, kernel.widened_to, &mut room)?;
+        return kernel.run(&home, all, output, problem, NonZeroU32::MIN);
     };
     let mut stream = ScanStream::new(device, input.dtype(), out, problem)?;
     let mut begin = |start: usize, end: usize| {

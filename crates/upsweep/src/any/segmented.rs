@@ -9,6 +9,8 @@ use upsweep_cpu::Cpu;
 use upsweep_gpu::{ErasedReduce, ErasedType};
 
 use super::array::AnyArray;
+use super::axes::copy_into;
+use super::converted::{WidenedItems, narrowed_there};
 use super::kernel::{SegmentedKernel, narrowed, widened_to};
 use super::pairs::{self, SegmentedReducePair, SegmentedScanPair};
 use super::reduce::mean_of;
@@ -66,6 +68,9 @@ impl<C> SegmentedKernel<C> {
         let results = results.bits_as(self.widened_to);
         if out == self.widened_to {
             return Ok(results);
+        }
+        if matches!(device.kind().erased(), Erased::Gpu(_)) && !out.is_float() {
+            return narrowed_there(device, &results, op, out);
         }
         mapped(device, &results, out, &mut |_, value| narrowest(value, op, out))
     }
@@ -283,8 +288,8 @@ fn values(
         // What is converted behind the kernel would be more than there is.
         segments.check_known()?;
     }
-    let mut buffer = Vec::new();
-    let items = kernel.items(items, &mut buffer)?;
+    let mut room = WidenedItems::default();
+    let items = kernel.items(device, items, &mut room)?;
     let results = kernel.reduce(device, items, segments, unique, kernel.init(problem.init)?)?;
     let results = kernel.results(device, results, op, out)?;
     match problem.op {
@@ -390,22 +395,30 @@ fn reduced_into(
     let (op, kernel) = kernel_of(problem, wanted)?;
     if op != problem.op || kernel.widened_to != wanted {
         segments.check_known()?;
-        return copied(output, || values(&home, items, segments, None, problem));
+        return copied(&home, output, || values(&home, items, segments, None, problem));
     }
-    let mut buffer = Vec::new();
-    let items = kernel.items(items, &mut buffer)?;
+    let mut room = WidenedItems::default();
+    let items = kernel.items(&home, items, &mut room)?;
     let (output, init) = (output.bits_as(kernel.dtype), kernel.init(problem.init)?);
     kernel.reduce_into(&home, items, segments, None, output, init).map(drop)
 }
 
-/// Copies what `make` gives to memory of the host's.
-fn copied(mut output: AnyViewMut<'_>, make: impl FnOnce() -> Result<AnyArray>) -> Result<()> {
+/// Copies what `make` gives to the caller's memory.
+fn copied(
+    device: &Device,
+    mut output: AnyViewMut<'_>,
+    make: impl FnOnce() -> Result<AnyArray>,
+) -> Result<()> {
+    let made = make()?;
     match output.bytes_mut() {
         Some(bytes) => {
-            bytes.copy_from_slice(&make()?.to_bytes()?);
+            bytes.copy_from_slice(&made.to_bytes()?);
             Ok(())
         }
-        None => Err(wrong_device(output.device(), "cpu")),
+        None => {
+            let shape = [made.len()];
+            copy_into(device, made.view().shape(shape)?, output.shape(shape)?)
+        }
     }
 }
 
@@ -450,9 +463,8 @@ fn scanned(
     problem.check(items.dtype(), out)?;
     let kernel: ScanKernel = SegmentedKernel::new(problem.op, out, pairs::segmented_scan)?;
     segments.check(items.len())?;
-    let mut buffer = Vec::new();
-    let items = kernel.items(items, &mut buffer)?;
-    let home = device.at_home(|| items.home());
+    let (mut room, home) = (WidenedItems::default(), device.at_home(|| items.home()));
+    let items = kernel.items(&home, items, &mut room)?;
     let mut output = AnyArray::filled(&home, items.len(), Scalar::of_bytes(kernel.dtype, &[0; 8]))?;
     kernel.scan_into(&home, items, segments, output.view_mut(), problem)?;
     kernel.results(&home, output, problem.op, out)
@@ -497,12 +509,12 @@ fn scanned_into(
         return Err(Error::LengthMismatch { input: items.len(), output: output.len() });
     }
     let kernel: ScanKernel = SegmentedKernel::new(problem.op, out, pairs::segmented_scan)?;
-    if kernel.widened_to != out {
-        return copied(output, || scanned(device, items, segments, out, problem));
-    }
-    let mut buffer = Vec::new();
-    let items = kernel.items(items, &mut buffer)?;
     let home = device.at_home(|| items.home().or_else(|| output.home()));
+    if kernel.widened_to != out {
+        return copied(&home, output, || scanned(&home, items, segments, out, problem));
+    }
+    let mut room = WidenedItems::default();
+    let items = kernel.items(&home, items, &mut room)?;
     kernel.scan_into(&home, items, segments, output.bits_as(kernel.dtype), problem)
 }
 

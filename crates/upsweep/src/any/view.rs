@@ -180,6 +180,24 @@ impl<'a> AnyView<'a> {
         Ok((bytes, self.dtype.size()))
     }
 
+    /// All items that there is memory of, whatever their number.
+    pub(super) fn whole(self) -> Self {
+        match self.place {
+            Place::Host(_) => self,
+            Place::Device(range) => Self { place: Place::Device(range.whole()), ..self },
+        }
+    }
+
+    /// The same items, as many as there are of others in the same memory.
+    pub(super) fn bounded_like(self, other: &Self) -> Self {
+        match (self.place, other.place) {
+            (Place::Device(range), Place::Device(other)) => {
+                Self { place: Place::Device(range.bounded_like(other)), ..self }
+            }
+            _ => self,
+        }
+    }
+
     /// As [`View::known`].
     pub(super) fn known(self, device: &Device) -> Result<Self> {
         with_dtype!(self.dtype, T => Ok(self.typed::<T>()?.known(device)?.into()))
