@@ -11,6 +11,8 @@ mod any_axes;
 mod any_fused;
 #[cfg(feature = "any")]
 mod any_select;
+#[cfg(feature = "any")]
+mod any_widened;
 mod auto;
 mod axes;
 #[cfg(feature = "cuda")]
