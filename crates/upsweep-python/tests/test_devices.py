@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from conftest import has_64_bits, other_devices
+from conftest import check_readme, has_64_bits, other_devices
 
 import upsweep
 
@@ -101,6 +101,39 @@ def test_arrays_on_a_gpu_stay_there(name, other, generator):
     found = call(there)
     assert isinstance(found, upsweep.Array) and found.device == other
     assert bits(found) == bits(call(x))
+
+
+@pytest.mark.parametrize("other", other_devices())
+def test_the_lines_of_the_readme_there(other):
+    if not has_64_bits(other):
+        pytest.skip("sums of uint8 are uint64")
+
+    def plain(found):
+        assert found.device == other
+        return found.numpy().dtype.name, found.tolist()
+
+    check_readme(lambda array: upsweep.asarray(array, device=other), upsweep.Array, plain)
+
+
+@pytest.mark.parametrize("other", other_devices())
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int16", "uint32", "int64", "float16", "float64"])
+def test_types_that_are_widened_there(other, dtype, generator):
+    """Products, segments and sums in other types, of which kernels are for few types of items."""
+    if dtype != "float16" and not has_64_bits(other):
+        pytest.skip("results are of 64 bits")
+    x = generator.integers(0, 3, 500).astype(dtype)
+    keys, offsets = np.arange(500, dtype="int32") // 37, np.array([0, 3, 3, 77, 500], "uint32")
+    there, of_keys, of_offsets = (upsweep.asarray(array, device=other) for array in (x, keys, offsets))
+    for found, wanted in [
+        (upsweep.prod(there), upsweep.prod(x)),
+        (upsweep.cumulative_prod(there), upsweep.cumulative_prod(x)),
+        (upsweep.reduce_by_key(of_keys, there, "max")[1], upsweep.reduce_by_key(keys, x, "max")[1]),
+        (upsweep.segmented_reduce(there, offsets=of_offsets), upsweep.segmented_reduce(x, offsets=offsets)),
+        (upsweep.segmented_reduce(there, "mean", offsets=of_offsets), upsweep.segmented_reduce(x, "mean", offsets=offsets)),
+        (upsweep.segmented_scan(there, "min", offsets=of_offsets), upsweep.segmented_scan(x, "min", offsets=offsets)),
+    ]:
+        assert found.device == other and found.numpy().dtype == np.asarray(wanted).dtype
+        assert bits(found) == bits(wanted)
 
 
 @pytest.mark.parametrize("other", other_devices())

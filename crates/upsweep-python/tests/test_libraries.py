@@ -1,11 +1,8 @@
 """Arrays of other libraries, where these are installed: results are theirs, in the same place, with the same bits."""
 
-import doctest
-import pathlib
-import re
-
 import numpy as np
 import pytest
+from conftest import check_readme
 
 import upsweep
 
@@ -149,46 +146,17 @@ def test_types_of_torch(place, dtype):
 
 @pytest.mark.parametrize("place", torch_devices())
 def test_the_lines_of_the_readme_on_torch(place):
-    """Each line of the package's README gives on tensors what it gives on arrays of numpy, as tensors in the same place."""
+    """Each gives on tensors what it gives on arrays of numpy, as tensors in the same place."""
     import torch
 
     if not hasattr(torch, "uint64"):
         pytest.skip("sums of uint8 are uint64, which this version of torch has not")
 
-    class Torch:
-        """What the README uses of numpy, with tensors in the place of arrays."""
-
-        maximum = np.maximum
-
-        @staticmethod
-        def array(values, dtype=None):
-            return tensor(np.array(values, dtype), place)
-
     def plain(found):
-        if isinstance(found, torch.Tensor):
-            assert found.device == torch.device(place)
-            return str(found.dtype).removeprefix("torch."), found.tolist()
-        if isinstance(found, np.ndarray | np.generic):
-            return found.dtype.name, found.tolist()
-        if isinstance(found, tuple):
-            return tuple(map(plain, found))
-        return found
+        assert found.device == torch.device(place)
+        return str(found.dtype).removeprefix("torch."), found.tolist()
 
-    readme = (pathlib.Path(__file__).parent.parent / "README.md").read_text()
-    text = "".join(re.findall(r"```python\n(.*?)```", readme, re.DOTALL))
-    of_numpy, of_torch = {"np": np, "upsweep": upsweep}, {"np": Torch, "upsweep": upsweep}
-    compared = 0
-    for example in doctest.DocTestParser().get_examples(text):
-        if example.source.startswith("import "):
-            continue
-        if not example.want:
-            exec(example.source, of_numpy)
-            exec(example.source, of_torch)
-            continue
-        found, wanted = eval(example.source, of_torch), eval(example.source, of_numpy)
-        assert plain(found) == plain(wanted), example.source
-        compared += 1
-    assert compared >= 9
+    check_readme(lambda array: tensor(array, place), torch.Tensor, plain)
 
 
 @pytest.mark.parametrize("place", torch_devices())

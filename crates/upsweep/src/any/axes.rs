@@ -76,7 +76,7 @@ impl RowsKernel {
 /// behind the kernel. Items that are widened first take room for all of them.
 ///
 /// # Errors
-/// Those of [`reduce`](super::reduce()); [`Error::WrongDevice`] if items in the memory of a GPU would have to be widened first.
+/// Those of [`reduce`](super::reduce()).
 ///
 /// # Examples
 /// ```
@@ -227,7 +227,7 @@ fn positions_into(
 /// As of the typed call. Items that are widened first take room for all of them.
 ///
 /// # Errors
-/// Those of [`scan`](super::scan()); [`Error::WrongDevice`] if items in the memory of a GPU would have to be widened first.
+/// Those of [`scan`](super::scan()).
 ///
 /// # Examples
 /// ```

@@ -29,6 +29,14 @@ pub(super) fn widened_there<'b>(
     Ok(wide.view().bounded_like(&items))
 }
 
+/// Items in a GPU's memory for kernels that cast them as they are read; none of short floats, which functions do not compute with.
+pub(super) fn read_there(items: AnyView<'_>) -> Result<Option<AnyFused<'_>>> {
+    if items.bytes().is_some() || matches!(items.dtype(), Dtype::F16 | Dtype::Bf16) {
+        return Ok(None);
+    }
+    AnyFused::of(items).map(Some)
+}
+
 /// Items in a GPU's memory, widened.
 fn widened(device: &Device, items: AnyView<'_>, to: Dtype) -> Result<AnyArray> {
     if !matches!(items.dtype(), Dtype::F16 | Dtype::Bf16) {

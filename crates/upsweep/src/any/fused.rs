@@ -11,15 +11,15 @@ use upsweep_gpu::Selecting;
 
 use super::array::AnyArray;
 use super::function::AnyFunction;
-use super::kernel::{ScanKernel, combined_in};
+use super::kernel::{ReduceKernel, ScanKernel, combined_in};
 use super::reduce::write_value;
 use super::select::{check_numbers, check_room, check_types, find, select_into};
 use super::view::{AnyView, AnyViewMut};
 use super::{AnyCompacted, AnyOperator, Op, Reduce, ReduceStream, Scalar, Scan, ScanStream};
 use crate::backend::wrong_device;
-use crate::erased::{Erased, ErasedItemsMut};
+use crate::erased::{Erased, ErasedGpu, ErasedItemsMut};
 use crate::fused::{Made, Parts};
-use crate::{Device, Dtype, Error, Result, ViewMut};
+use crate::{Device, Dtype, Error, Result, ViewMut, memory};
 
 /// Items that a [`Definition`] makes of the items of arrays, as they are read.
 ///
@@ -165,7 +165,7 @@ impl<'a> AnyFused<'a> {
     }
 
     /// The items as the type that a kernel reads, by way of another.
-    fn cast_by(&self, by: Dtype, to: Dtype) -> Result<Self> {
+    pub(super) fn cast_by(&self, by: Dtype, to: Dtype) -> Result<Self> {
         let widened = self.function.cast(self.item(), by)?;
         let function = widened.cast(widened.item(), to)?;
         Ok(Self { arrays: self.arrays.clone(), function })
@@ -225,7 +225,7 @@ impl<'a> AnyFused<'a> {
     }
 
     /// The recipe of all items.
-    fn all(&self) -> Made<'a> {
+    pub(super) fn all(&self) -> Made<'a> {
         self.made(|made, formula| {
             let item = formula(self.item(), &mut made.parts);
             made.state(self.dtype().into(), item, None);
@@ -274,12 +274,13 @@ impl<'a> AnyFused<'a> {
                 if kernel.widens && self.is_empty() {
                     return super::reduce(device, AnyView::from_bytes(item, &[])?, problem);
                 }
-                let own = self.cast_by(kernel.widened_to, kernel.from)?;
-                let erased = kernel.code.problem(kernel.init(problem.init), gpu.language());
-                let found = gpu.reduce_made(&own.all(), &erased)?;
-                let value = Scalar::of_bytes(kernel.to, cast_slice(&found));
+                let value = self.combined(gpu, &kernel, problem.init)?;
                 let value = kernel.result(value, item, problem.init)?;
-                Ok(Some(super::reduce::mean_of(problem.op, value, self.len())))
+                if problem.op != Op::Mean {
+                    return Ok(Some(value));
+                }
+                let len = device.known_len(self.arrays[0].erased())?;
+                Ok(Some(super::reduce::mean_of(problem.op, value, len)))
             }
         }
     }
@@ -318,13 +319,50 @@ impl<'a> AnyFused<'a> {
         {
             let kernel = wanted.kernel(item, device.limits().int64)?;
             if !kernel.widens && kernel.to.size() == wanted.result(item).size() {
-                let own = self.cast_by(kernel.widened_to, kernel.from)?;
-                let erased = kernel.code.problem(kernel.init(problem.init), gpu.language());
-                return gpu.reduce_made_into(&own.all(), range.bits_as(kernel.to), &erased);
+                return self.combined_into(gpu, &kernel, range, problem.init);
             }
         }
         let value = self.reduce(device, &wanted)?.unwrap_or(Scalar::new(u64::MAX));
         write_value(device, result, value)
+    }
+
+    /// What the kernel of a GPU makes of all items.
+    pub(super) fn combined(
+        &self,
+        gpu: &dyn ErasedGpu,
+        kernel: &ReduceKernel,
+        init: Option<Scalar>,
+    ) -> Result<Scalar> {
+        let own = self.cast_by(kernel.widened_to, kernel.from)?;
+        let erased = kernel.code.problem(kernel.init(init), gpu.language());
+        let found = gpu.reduce_made(&own.all(), &erased)?;
+        Ok(Scalar::of_bytes(kernel.to, cast_slice(&found)))
+    }
+
+    /// The same into memory of the GPU's.
+    pub(super) fn combined_into(
+        &self,
+        gpu: &dyn ErasedGpu,
+        kernel: &ReduceKernel,
+        result: memory::Range<'_>,
+        init: Option<Scalar>,
+    ) -> Result<()> {
+        let own = self.cast_by(kernel.widened_to, kernel.from)?;
+        let erased = kernel.code.problem(kernel.init(init), gpu.language());
+        gpu.reduce_made_into(&own.all(), result.bits_as(kernel.to), &erased)
+    }
+
+    /// Has the kernel of a GPU scan all items.
+    pub(super) fn prefixes_into(
+        &self,
+        gpu: &dyn ErasedGpu,
+        kernel: &ScanKernel,
+        output: AnyViewMut<'_>,
+        problem: &Scan,
+    ) -> Result<()> {
+        let own = self.cast_by(kernel.widened_to, kernel.from)?;
+        let erased = kernel.code.problem(problem, gpu.language());
+        gpu.scan_made(&own.all(), output.bits_as(kernel.to).erased(), &erased)
     }
 
     /// Writes every prefix to `output`: as [`scan_into`](super::scan_into) of an array of the items.
@@ -381,11 +419,8 @@ impl<'a> AnyFused<'a> {
                 Ok(())
             }
             Erased::Gpu(gpu) => {
-                let ScanKernel { widened_to, from, to, code } =
-                    ScanKernel::new(problem.op, item, out)?;
-                let own = self.cast_by(widened_to, from)?;
-                let erased = code.problem(problem, gpu.language());
-                gpu.scan_made(&own.all(), output.bits_as(to).erased(), &erased)
+                let kernel = ScanKernel::new(problem.op, item, out)?;
+                self.prefixes_into(gpu, &kernel, output, problem)
             }
         }
     }

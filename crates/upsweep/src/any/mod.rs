@@ -30,8 +30,8 @@
 //! - [`accumulator`] and [`scan_output`] say in which type a result comes, [`holds`] and [`convert`] which types become which.
 //!
 //! Some pairs of an operator and two types have kernels; [`reduce_kernel`] and [`scan_kernel`] say which. Sums, products and bit
-//! operators of signed integers run as unsigned ones. Items of any other pair are widened first, piece by piece, which is done for
-//! host memory only. All kernels are compiled in the library: a call from here compiles nothing.
+//! operators of signed integers run as unsigned ones. Items of any other pair are widened first: in host memory
+//! piece by piece, on a GPU as they are read. All kernels are compiled in the library: a call from here compiles nothing.
 //!
 //! [`AnyFused`] makes items of arrays as they are read, by a [`Definition`]: a function that is known when a program runs.
 //! [`AnyFunction`] is one for calls again and again, [`AnyOperator`] an operator of this kind. Structures, gathered items and segments of what is

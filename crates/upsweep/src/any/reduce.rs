@@ -7,7 +7,7 @@ use core::num::NonZeroU32;
 use bytemuck::cast_slice;
 
 use super::convert::check_accumulator;
-use super::converted::{WidenedItems, widened_there};
+use super::converted::{WidenedItems, read_there, widened_there};
 use super::kernel::{ReduceKernel, accumulator, combined_in, widened_to};
 use super::stream::ReduceStream;
 use super::view::{AnyView, AnyViewMut, on_host};
@@ -92,7 +92,8 @@ impl Reduce {
 /// [`Reduce::result`] says; `None` only for the position of an extreme of nothing.
 ///
 /// # Cost
-/// Reads the input once, and returns when the value is there. Items that are widened first take a buffer for 2^20 of them.
+/// Reads the input once, and returns when the value is there. Items that are widened first take a buffer for 2^20 of them. A GPU
+/// widens those in its memory as it reads them, but makes an array of short floats that are combined in `f64`.
 ///
 /// # Errors
 /// [`Error::OperatorElement`] for what is not defined; [`Error::Accumulator`] for a result that does not hold every item;
@@ -220,10 +221,13 @@ impl ReduceCall {
         let init = kernel.init(problem.init);
         let value = if is_widened {
             let home = device.at_home(|| input.home());
-            again(calls, || {
-                let mut room = WidenedItems::default();
-                let items = widened_there(&home, input, kernel.widened_to, &mut room)?;
-                kernel.run(&home, items, init, NonZeroU32::MIN)
+            again(calls, || match (read_there(input)?, home.kind().erased()) {
+                (Some(items), Erased::Gpu(gpu)) => items.combined(gpu, kernel, problem.init),
+                _ => {
+                    let mut room = WidenedItems::default();
+                    let items = widened_there(&home, input, kernel.widened_to, &mut room)?;
+                    kernel.run(&home, items, init, NonZeroU32::MIN)
+                }
             })?
         } else {
             kernel.run(device, input, init, calls)?
@@ -365,9 +369,14 @@ fn reduce_views(
         }
         if gives_result && input.bytes().is_none() {
             let home = device.at_home(|| input.home());
+            if let (Some(items), Erased::Gpu(gpu), ErasedItemsMut::Device(range)) =
+                (read_there(input)?, home.kind().erased(), result.erased())
+            {
+                return items.combined_into(gpu, &kernel, range, problem.init);
+            }
             let mut room = WidenedItems::default();
             let items = widened_there(&home, input, kernel.widened_to, &mut room)?;
-            return kernel.run_into(device, items, result, problem.init);
+            return kernel.run_into(&home, items, result, problem.init);
         }
     }
     let problem = Reduce { acc: Some(wanted), ..*problem };

@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 
 use super::array::AnyArray;
 use super::convert::check_accumulator;
-use super::converted::{WidenedItems, widened_there};
+use super::converted::{WidenedItems, read_there, widened_there};
 use super::kernel::{ScanKernel, combined_in, same_bits, widened_to};
 use super::stream::ScanStream;
 use super::view::{AnyView, AnyViewMut};
@@ -76,7 +76,7 @@ impl Scan {
 ///
 /// # Cost
 /// Reads and writes each item once. Items that are widened first take a buffer for 2^16 of them, and
-/// for all of them where the output is in the memory of a GPU.
+/// for all of them where the output is in the memory of a GPU. A GPU widens those in its memory as it reads them.
 ///
 /// # Errors
 /// [`Error::OperatorElement`] for what is not defined; [`Error::Accumulator`] for an output that does not hold every item;
@@ -264,8 +264,11 @@ fn scan_widened(
     let (out, size) = (output.dtype(), output.dtype().size());
     let Some(bytes) = output.bytes_mut() else {
         // Widened items are the output's: they are brought to it whole, and scanned there.
-        let mut room = WidenedItems::default();
         let home = device.at_home(|| input.home().or_else(|| output.home()));
+        if let (Some(items), Erased::Gpu(gpu)) = (read_there(input)?, home.kind().erased()) {
+            return items.prefixes_into(gpu, kernel, output, problem);
+        }
+        let mut room = WidenedItems::default();
         let all = widened_there(&home, input, kernel.widened_to, &mut room)?;
         return kernel.run(&home, all, output, problem, NonZeroU32::MIN);
     };

@@ -10,7 +10,7 @@ use upsweep_gpu::{ErasedReduce, ErasedType};
 
 use super::array::AnyArray;
 use super::axes::copy_into;
-use super::converted::{WidenedItems, narrowed_there};
+use super::converted::{WidenedItems, narrowed_there, read_there};
 use super::kernel::{SegmentedKernel, narrowed, widened_to};
 use super::pairs::{self, SegmentedReducePair, SegmentedScanPair};
 use super::reduce::mean_of;
@@ -103,29 +103,36 @@ impl ReduceKernel {
         mut output: AnyViewMut<'_>,
         init: Option<Scalar>,
     ) -> Result<usize> {
-        match device.kind().erased() {
+        let mut room = WidenedItems::default();
+        let gpu = match device.kind().erased() {
             Erased::Cpu(cpu) => {
+                let items = self.items(device, items, &mut room)?;
                 let segments = segments.on_host(items.len())?;
                 let unique = unique.as_mut().and_then(AnyViewMut::bytes_mut);
-                self.code.reduce(cpu, items, segments, unique, output, init)
+                return self.code.reduce(cpu, items, segments, unique, output, init);
             }
-            Erased::Gpu(gpu) => {
-                let problem = self.code.problem(init, gpu.language());
-                let most = output.len();
-                let mut found = [most as u64];
-                let mut count = AnyViewMut::from(&mut found);
-                let packed = segments.packs().then(|| {
-                    let unique = unique.as_mut().map(|unique| ErasedViewMut {
-                        of: with_dtype!(unique.dtype(), T => ErasedType::of::<T>()),
-                        items: unique.erased(),
-                    });
-                    (unique, count.erased())
-                });
-                let results = output.erased();
-                gpu.segmented_reduce(items.erased(), segments, results, packed, &problem)?;
-                Ok(usize::try_from(found[0]).unwrap_or(most))
-            }
+            Erased::Gpu(gpu) => gpu,
+        };
+        let problem = self.code.problem(init, gpu.language());
+        let most = output.len();
+        let mut found = [most as u64];
+        let mut count = AnyViewMut::from(&mut found);
+        let packed = segments.packs().then(|| {
+            let unique = unique.as_mut().map(|unique| ErasedViewMut {
+                of: with_dtype!(unique.dtype(), T => ErasedType::of::<T>()),
+                items: unique.erased(),
+            });
+            (unique, count.erased())
+        });
+        let (results, is_widened) = (output.erased(), items.dtype() != self.widened_to);
+        if let (true, Some(read)) = (is_widened, read_there(items)?) {
+            let read = read.cast_by(self.widened_to, self.dtype)?;
+            gpu.segmented_reduce_made(&read.all(), segments, results, packed, &problem)?;
+        } else {
+            let items = self.items(device, items, &mut room)?;
+            gpu.segmented_reduce(items.erased(), segments, results, packed, &problem)?;
         }
+        Ok(usize::try_from(found[0]).unwrap_or(most))
     }
 }
 
@@ -200,12 +207,12 @@ fn means(
 ///
 /// # Cost
 /// As the typed call. Sums and products of floats, means, and whatever is reduced on a GPU, are combined in kernels of 32 or 64 bits:
-/// items of other types are widened first, which takes room for all of them. A CPU reduces all else without that, by a call of 60 to
-/// 90 ns for each segment, where those kernels take 20 ns for one of eight items. Means wait for the sums.
+/// items of other types are widened first, which takes room for all of them; a GPU widens integers in its memory as it reads them. A CPU reduces all
+/// else without that, by a call of 60 to 90 ns for each segment, where those kernels take 20 ns for one of eight items. Means wait for the
+/// sums, and so do short floats, which the host rounds.
 ///
 /// # Errors
-/// Those of [`reduce`](super::reduce) and [`Error::Segments`]; [`Error::WrongDevice`] if items in the memory of a GPU would have to
-/// be widened first.
+/// Those of [`reduce`](super::reduce) and [`Error::Segments`].
 ///
 /// # Examples
 /// ```
@@ -288,8 +295,6 @@ fn values(
         // What is converted behind the kernel would be more than there is.
         segments.check_known()?;
     }
-    let mut room = WidenedItems::default();
-    let items = kernel.items(device, items, &mut room)?;
     let results = kernel.reduce(device, items, segments, unique, kernel.init(problem.init)?)?;
     let results = kernel.results(device, results, op, out)?;
     match problem.op {
@@ -343,12 +348,12 @@ fn kernel_of(problem: &Reduce, out: Dtype) -> Result<(Op, ReduceKernel)> {
 /// says.
 ///
 /// # Cost
-/// As [`segmented_reduce`]; it waits for nothing that is written on a GPU.
+/// As [`segmented_reduce`]; it waits for nothing that is written on a GPU, but for means and short floats. Values of another type than items are
+/// combined in, such as extremes of items of less than 64 bits, take an array of their own first.
 ///
 /// # Errors
 /// Those of [`segmented_reduce`] and of [`segmented_reduce_into`](crate::segmented_reduce_into); [`Error::WrongDtype`] if the output
-/// has another type; [`Error::WrongDevice`] for an output in the memory of a GPU if values are made on the host: means, and values of
-/// another type than items are combined in, such as extremes of items of less than 64 bits.
+/// has another type.
 ///
 /// # Examples
 /// ```
@@ -397,8 +402,6 @@ fn reduced_into(
         segments.check_known()?;
         return copied(&home, output, || values(&home, items, segments, None, problem));
     }
-    let mut room = WidenedItems::default();
-    let items = kernel.items(&home, items, &mut room)?;
     let (output, init) = (output.bits_as(kernel.dtype), kernel.init(problem.init)?);
     kernel.reduce_into(&home, items, segments, None, output, init).map(drop)
 }
@@ -428,11 +431,10 @@ fn copied(
 /// An array of its own with items of type `out`.
 ///
 /// # Cost
-/// As [`segmented_reduce`].
+/// As [`segmented_reduce`], but a GPU makes an array of items that are widened, and another of results that are narrowed.
 ///
 /// # Errors
-/// Those of [`scan`](super::scan) and [`Error::Segments`]; [`Error::WrongDevice`] if items in the memory of a GPU would have to be
-/// widened first.
+/// Those of [`scan`](super::scan) and [`Error::Segments`].
 ///
 /// # Examples
 /// ```
@@ -473,8 +475,7 @@ fn scanned(
 /// As [`segmented_scan`], into memory of the caller's, whose type says in which type items are combined.
 ///
 /// # Errors
-/// Those of [`segmented_scan`]; [`Error::LengthMismatch`]; [`Error::WrongDevice`] for an output in the memory of a GPU of a type that
-/// kernels do not write in segments: one of less than 32 bits, and of extremes and of bits one of less than 64.
+/// Those of [`segmented_scan`]; [`Error::LengthMismatch`].
 ///
 /// # Examples
 /// ```

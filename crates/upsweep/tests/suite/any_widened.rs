@@ -1,6 +1,6 @@
 //! Arrays in a GPU's memory whose items have no kernel of their own: they are widened there, and give what they give in the host's memory.
 
-use upsweep::any::{self, AnyArray, AnyView, Op, Reduce, Scalar, Scan};
+use upsweep::any::{self, AnyArray, AnyFused, AnyView, Definition, Op, Reduce, Scalar, Scan};
 use upsweep::{Array, Device, Dtype, Error, Result};
 use upsweep_testing::{TestDevice, for_each_gpu};
 
@@ -123,6 +123,14 @@ fn as_many_are_read_as_the_device_knows() {
             let here = items.view().slice(0..known).expect("items");
             let wanted = any::reduce(&Device::cpu(), here, &product).expect("a product");
             assert_eq!(any::reduce(device, first, &product).expect("a product"), wanted);
+            let mean = |device: &Device, items: AnyView<'_>| {
+                let mut floats = Definition::default();
+                let item = floats.argument(Dtype::I16).and_then(|x| floats.cast(x, Dtype::F32));
+                let floats = AnyFused::new([items], floats, item.expect("a float"));
+                let mean = floats.expect("floats").reduce(device, &Reduce::new(Op::Mean));
+                mean.expect("a mean").map(|mean| mean.word())
+            };
+            assert_eq!(mean(device, first), mean(&Device::cpu(), here), "{known}");
         }
     });
 }
