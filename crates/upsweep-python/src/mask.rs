@@ -1,9 +1,13 @@
 //! Masks: items that `where=` leaves out, and which items are not 0.
 
+use std::sync::{Mutex, PoisonError};
+
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use upsweep::Dtype;
-use upsweep::any::{AnyArray, AnyFused, AnyNdView, AnyView, Binary, Definition, Op, Scalar};
+use upsweep::any::{
+    AnyArray, AnyFunction, AnyFused, AnyNdView, AnyView, Binary, Definition, Op, Scalar, Term,
+};
 
 use crate::array::Array;
 use crate::call::Call;
@@ -171,19 +175,37 @@ pub(crate) fn with_filled<R>(
     value: Scalar,
     work: impl FnOnce(&AnyFused<'_>) -> PyResult<R>,
 ) -> PyResult<R> {
-    let mut definition = Definition::default();
-    let chosen = (|| {
+    // Values are identities, of which there are few.
+    static KNOWN: Functions<(Dtype, u64)> = Mutex::new(Vec::new());
+    let chosen = made_once(&KNOWN, (dtype, value.word()), |definition| {
         let (item, flag) = (definition.argument(dtype)?, definition.argument(Dtype::U8)?);
         let zero = definition.constant(Dtype::U8.into(), 0);
         let is_kept = definition.binary(Binary::Unequal, flag, zero)?;
         let value = definition.constant(dtype.into(), value.word());
         definition.select(is_kept, item, value)
-    })();
-    let chosen = chosen.map_err(raise)?;
+    })?;
     let packed = Packed::new(call, items, &items.shape, dtype)?;
     let flags = Packed::new(call, mask, &items.shape, Dtype::U8)?;
-    let fused = AnyFused::new([packed.view(), flags.view()], definition, chosen);
-    work(&fused.map_err(raise)?)
+    work(&chosen.of([packed.view(), flags.view()]).map_err(raise)?)
+}
+
+/// Functions that are made for each key once: what devices make of them is kept with them.
+type Functions<K> = Mutex<Vec<(K, AnyFunction)>>;
+
+fn made_once<K: PartialEq>(
+    known: &Functions<K>,
+    key: K,
+    make: impl FnOnce(&mut Definition) -> upsweep::Result<Term>,
+) -> PyResult<AnyFunction> {
+    let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, function)) = known.iter().find(|(of, _)| *of == key) {
+        return Ok(function.clone());
+    }
+    let mut definition = Definition::default();
+    let made = make(&mut definition).and_then(|item| AnyFunction::new(definition, item));
+    let function = made.map_err(raise)?;
+    known.push((key, function.clone()));
+    Ok(function)
 }
 
 /// A copy of an array in which the items that a mask leaves out are `value`.
@@ -255,9 +277,9 @@ pub(crate) fn with_flags<R>(
     items: &Operand<'_>,
     work: impl FnOnce(&AnyFused<'_>) -> PyResult<R>,
 ) -> PyResult<R> {
+    static KNOWN: Functions<(Dtype, bool)> = Mutex::new(Vec::new());
     let (dtype, is_float) = (bits_type(items.item.dtype), items.item.dtype.is_float());
-    let mut definition = Definition::default();
-    let flag = (|| {
+    let flag = made_once(&KNOWN, (dtype, is_float), |definition| {
         let item = definition.argument(dtype)?;
         // By bits, as some GPUs take the smallest floats for 0. −0 is 0 too: the sign does not count.
         let bits = definition.constant(dtype.into(), u64::MAX >> (65 - 8 * dtype.size()));
@@ -265,10 +287,9 @@ pub(crate) fn with_flags<R>(
         let zero = definition.constant(dtype.into(), 0);
         let is_set = definition.binary(Binary::Unequal, number, zero)?;
         definition.cast(is_set, Dtype::U8)
-    })();
-    let flag = flag.map_err(raise)?;
+    })?;
     let packed = Packed::new(call, items, &items.shape, dtype)?;
-    work(&AnyFused::new([packed.view()], definition, flag).map_err(raise)?)
+    work(&flag.of([packed.view()]).map_err(raise)?)
 }
 
 /// Which items are not 0, as booleans.
