@@ -95,6 +95,14 @@ impl Call {
         Ok(Self { home: device.clone(), device, stream, waits: stream.is_none() })
     }
 
+    /// Lets the call come behind what the library of an output has begun with its memory.
+    pub(crate) fn come_behind(&self, output: &Operand<'_>) -> PyResult<()> {
+        let (Some(library), Some(number)) = (output.stream(), is_cuda(output.space())) else {
+            return Ok(());
+        };
+        self.stream.map_or_else(|| Stream::own(number), Ok)?.follow(library)
+    }
+
     /// Lets the library of an output use it, which finds what was written there in the stream that it works in.
     pub(crate) fn show_to(&self, output: &Operand<'_>) -> PyResult<()> {
         match (self.stream, output.stream()) {

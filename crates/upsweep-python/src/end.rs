@@ -69,7 +69,7 @@ fn with_arrays<'py, R>(
     arrays: &[Bound<'py, PyAny>],
     py: Python<'py>,
     work: impl FnOnce(&Running<'_, 'py>) -> PyResult<R>,
-) -> PyResult<R> {
+) -> PyResult<(R, Call)> {
     let arrays = taken(arrays)?;
     let wanted = view.item_types();
     if arrays.len() != wanted.len() {
@@ -87,8 +87,13 @@ fn with_arrays<'py, R>(
     let in_order = arrays.iter().map(|array| array.in_order(&call));
     let in_order = in_order.collect::<PyResult<Vec<_>>>()?;
     let items = in_order.iter().map(InOrder::view).collect();
-    work(&Running { call, arrays: &arrays, items })
+    let running = Running { call, arrays: &arrays, items };
+    let done = work(&running)?;
+    Ok((done, running.call))
 }
+
+/// A result, and the array of the caller's that it is for if it is elsewhere yet.
+type Written<'py> = (Bound<'py, PyAny>, Option<Output<'py>>);
 
 impl End {
     /// Runs it on arrays, of which the first has the library of the result, to an array of the caller's or a new one.
@@ -102,7 +107,7 @@ impl End {
         arrays: &[Bound<'py, PyAny>],
         out: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        with_arrays(view, arrays, py, |running| {
+        let (written, call) = with_arrays(view, arrays, py, |running| {
             let fused = self.function.of(&running.items[..]).map_err(raise)?;
             let result = self.result;
             let (one, all) = (&[][..], &[fused.len()][..]);
@@ -144,7 +149,15 @@ impl End {
                 }
                 Kind::Select { condition } => running.selected(&fused, *condition, result, out),
             }
-        })
+        })?;
+        // Here nothing reads the arrays any more, which the caller's own may overlap.
+        match (written, out) {
+            ((found, Some(mut output)), Some(out)) => {
+                output.copy_from(&call, &found)?;
+                Ok(out.clone())
+            }
+            ((found, _), _) => Ok(found),
+        }
     }
 }
 
@@ -155,11 +168,12 @@ pub(crate) fn count(
     function: &AnyFunction,
     condition: Term,
 ) -> PyResult<usize> {
-    with_arrays(view, &view.arrays(py), py, |running| {
+    let counted = with_arrays(view, &view.arrays(py), py, |running| {
         let fused = function.of(&running.items[..]).map_err(raise)?;
         let found = running.call.run(py, |device| fused.count(device, condition))?;
         Ok(usize::try_from(found).unwrap_or(usize::MAX))
-    })
+    });
+    counted.map(|(count, _)| count)
 }
 
 /// The mean of the items of which a condition holds. 0 stands for the others.
@@ -183,28 +197,28 @@ fn mean_into(
 }
 
 impl<'py> Running<'_, 'py> {
-    /// An array of this shape and type to which `work` has written: the caller's, or a new one.
+    /// An array of this shape and type to which `work` has written: the caller's, or a new one. What the caller's cannot be written with while
+    /// arrays are read is made elsewhere.
     fn written(
         &self,
         (shape, item): (&[usize], ItemType),
         dtype: Dtype,
         out: Option<&Bound<'py, PyAny>>,
         work: impl Send + FnOnce(&Device, AnyViewMut<'_>) -> Result<()>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Written<'py>> {
         let (call, like) = (&self.call, &self.arrays[0]);
         let Some(out) = out else {
-            return Output::written(call, like, (shape, item), dtype, work);
+            return Ok((Output::written(call, like, (shape, item), dtype, work)?, None));
         };
-        let mut output = Output::of_caller(out, like, shape, item)?;
-        if output.is_packed() && !self.arrays.iter().any(|array| output.overlaps(array)) {
-            let target = output.flat_mut(dtype)?;
-            call.run(out.py(), |device| work(device, target))?;
-            output.show(call)?;
-        } else {
+        let mut output = Output::of_caller(call, out, like, shape, item)?;
+        if !output.is_packed() || self.arrays.iter().any(|array| output.overlaps(array)) {
             let found = Output::written(call, like, (shape, item), dtype, work)?;
-            output.copy_from(call, &found)?;
+            return Ok((found, Some(output)));
         }
-        Ok(out.clone())
+        let target = output.flat_mut(dtype)?;
+        call.run(out.py(), |device| work(device, target))?;
+        output.show(call)?;
+        Ok((out.clone(), None))
     }
 
     /// The items of which a condition holds, in an array that has as many.
@@ -214,7 +228,7 @@ impl<'py> Running<'_, 'py> {
         condition: Term,
         result: ItemType,
         out: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
+    ) -> PyResult<Written<'py>> {
         if out.is_some() {
             let text = "the number of selected items is not known before; they take no out=";
             return Err(PyTypeError::new_err(text));
@@ -225,6 +239,7 @@ impl<'py> Running<'_, 'py> {
         let mut count = [0u64];
         let (target, counted) = (output.flat_mut(result.dtype)?, &mut count);
         call.run(py, |device| fused.select_into(device, condition, target, counted))?;
-        output.finish_truncated(call, py, usize::try_from(count[0]).unwrap_or(usize::MAX))
+        let count = usize::try_from(count[0]).unwrap_or(usize::MAX);
+        Ok((output.finish_truncated(call, py, count)?, None))
     }
 }

@@ -322,6 +322,7 @@ impl<'py> Output<'py> {
 
     /// The caller's own array, if it can take results of this shape and type.
     pub(crate) fn of_caller(
+        call: &Call,
         out: &Bound<'py, PyAny>,
         like: &Operand<'_>,
         shape: &[usize],
@@ -344,9 +345,7 @@ impl<'py> Output<'py> {
         if !out.is_writable {
             return Err(PyValueError::new_err("out is read-only"));
         }
-        if let (Some(own), Some(of_x)) = (out.stream(), like.stream()) {
-            of_x.follow(own)?;
-        }
+        call.come_behind(&out)?;
         Ok(Self::Array(out))
     }
 

@@ -229,11 +229,14 @@ pub(crate) fn broadcast_flags(
 ) -> PyResult<Array> {
     // Bytes have a sum in 64 bits, and no shorter one.
     let dtype = if counted == Dtype::U64 { Dtype::U8 } else { counted };
-    let mut definition = Definition::default();
-    let flag = definition.argument(Dtype::U8).and_then(|flag| definition.cast(flag, dtype));
+    static KNOWN: Functions<Dtype> = Mutex::new(Vec::new());
+    let flag = made_once(&KNOWN, dtype, |definition| {
+        let flag = definition.argument(Dtype::U8)?;
+        definition.cast(flag, dtype)
+    })?;
     let flags = Packed::new(call, mask, &items.shape, Dtype::U8)?;
-    let fused = AnyFused::new([flags.view()], definition, flag.map_err(raise)?);
-    made(items.object.py(), call, items, &fused.map_err(raise)?, ItemType::of(dtype))
+    let fused = flag.of([flags.view()]).map_err(raise)?;
+    made(items.object.py(), call, items, &fused, ItemType::of(dtype))
 }
 
 /// Sums of items divided by how many there were: bytes of numbers of these types.

@@ -217,7 +217,7 @@ pub(crate) fn reduce<'py>(
     let init = initial.map(|initial| scalar(initial, x.item.dtype)).transpose()?;
     let shape = reduced(&x.shape, &axes, keepdims);
     let mut output = match out {
-        Some(out) => Output::of_caller(out, &x, &shape, x.item)?,
+        Some(out) => Output::of_caller(&call, out, &x, &shape, x.item)?,
         None => Output::new(&call, &x, &shape, x.item)?,
     };
     if let (true, Some(out)) = (output.overlaps(&x), out) {
@@ -258,7 +258,7 @@ pub(crate) fn scan<'py>(
     let axes = axes(axis, x.shape.len())?;
     let init = initial.map(|initial| scalar(initial, x.item.dtype)).transpose()?;
     let mut output = match out {
-        Some(out) => Output::of_caller(out, &x, &x.shape, x.item)?,
+        Some(out) => Output::of_caller(&call, out, &x, &x.shape, x.item)?,
         None => Output::new(&call, &x, &x.shape, x.item)?,
     };
     if let (true, Some(out)) = (output.overlaps(&x), out) {

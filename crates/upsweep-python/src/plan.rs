@@ -8,7 +8,7 @@ use crate::view::View;
 
 /// What a view ends in, for calls again and again.
 ///
-/// :meth:`View.plan` makes one. Its functions are traced and made ready for the device once; a call looks at its arrays and runs. Kernels of a
+/// :meth:`View.plan` makes one, which keeps the view and its arrays. Its functions are traced and made ready for the device once; a call looks at its arrays and runs. Kernels of a
 /// GPU are compiled in the first call.
 ///
 /// Examples

@@ -171,7 +171,7 @@ fn reduce_general<'py>(
         check_some(op, of_each, initial.is_some())?;
     }
     let mut target = match out {
-        Some(out) => Some(Output::of_caller(out, x, &shape, item)?),
+        Some(out) => Some(Output::of_caller(&call, out, x, &shape, item)?),
         None => None,
     };
     // Means of short floats are rounded behind the kernel.

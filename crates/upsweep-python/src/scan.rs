@@ -62,7 +62,7 @@ fn run_scan<'py>(
         && item == x.item
     {
         axes(axis, 1)?;
-        let mut target = Output::of_caller(out, &x, &x.shape, item)?;
+        let mut target = Output::of_caller(&call, out, &x, &x.shape, item)?;
         if target.is_packed() && target.is_at(&x) {
             // Before there is any view of the array to read.
             let data = target.flat_mut(item.dtype)?;
@@ -91,7 +91,7 @@ fn run_scan<'py>(
     shape[axis] += usize::from(include_initial);
     let rows = input.axis(axis as isize).map_err(raise)?;
     let mut target = match out {
-        Some(out) => Some(Output::of_caller(out, &x, &shape, item)?),
+        Some(out) => Some(Output::of_caller(&call, out, &x, &shape, item)?),
         None => None,
     };
     let line = match (shape.len(), include_initial, &flat) {

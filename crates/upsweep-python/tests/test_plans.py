@@ -66,6 +66,27 @@ def test_plans_give_what_the_view_gives(device, end, options):
     same(plan(), called(upsweep.view(x, **places).map(doubled), end, options))
 
 
+def test_plans_give_what_numpy_gives():
+    x = numpy.random.default_rng(6).integers(-9, 9, (30, 70)).astype("float32")
+    double = 2 * x
+    view = upsweep.view(x[:1]).map(doubled)
+    for end, wanted in [
+        ("sum", double.sum()),
+        ("min", double.min()),
+        ("mean", double.mean()),
+        ("argmax", double.argmax()),
+        ("count_nonzero", numpy.count_nonzero(double)),
+        ("cumulative_sum", double.cumsum()),
+        ("array", double),
+    ]:
+        found = view.plan(end)(x)
+        numpy.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-6)
+    above = view.select(lambda x: x > 3)
+    kept = double[double > 3]
+    for end, wanted in [("sum", kept.sum()), ("min", kept.min()), ("mean", kept.mean()), ("array", kept), ("count_nonzero", kept.size)]:
+        numpy.testing.assert_allclose(above.plan(end)(x), wanted, rtol=1e-6)
+
+
 @pytest.mark.parametrize(("end", "options"), SELECTED, ids=lambda end: end if isinstance(end, str) else "")
 def test_plans_of_selected_items(end, options):
     x = numpy.arange(5000, dtype="float64")

@@ -1,6 +1,6 @@
 //! Items of one type made items of another where they are: in the host's memory, or by a GPU in its own.
 
-use upsweep_core::kernel::{Binary, Definition, Term};
+use upsweep_core::kernel::{Binary, Definition};
 
 use super::array::AnyArray;
 use super::kernel::widened_to;
@@ -8,7 +8,7 @@ use super::view::AnyView;
 use super::{AnyFused, Op, Reduce, reduce_axes_into};
 use crate::{Device, Dtype, Result};
 
-/// WidenedItems for items that are widened, in the one memory or the other.
+/// Room for items that are widened, in the one memory or the other.
 #[derive(Debug, Default)]
 pub(super) struct WidenedItems {
     on_host: Vec<u64>,
@@ -39,8 +39,8 @@ pub(super) fn read_there(items: AnyView<'_>) -> Result<Option<AnyFused<'_>>> {
 
 /// Items in a GPU's memory, widened.
 fn widened(device: &Device, items: AnyView<'_>, to: Dtype) -> Result<AnyArray> {
-    if !matches!(items.dtype(), Dtype::F16 | Dtype::Bf16) {
-        return computed(device, items, |definition, item| definition.cast(item, to));
+    if let Some(read) = read_there(items)? {
+        return read.cast_by(to, to)?.to_array(device);
     }
     // Functions have no short floats. The sum of one is that one, as an f32.
     let mut floats = AnyArray::with_any(device, Dtype::F32, items.len())?;
@@ -50,37 +50,20 @@ fn widened(device: &Device, items: AnyView<'_>, to: Dtype) -> Result<AnyArray> {
     if to == Dtype::F32 { Ok(floats) } else { widened(device, floats.view(), to) }
 }
 
-/// What `function` makes of each item, as an array on the device.
-fn computed(
-    device: &Device,
-    items: AnyView<'_>,
-    function: impl FnOnce(&mut Definition, Term) -> Result<Term>,
-) -> Result<AnyArray> {
-    let mut definition = Definition::default();
-    let item = definition.argument(items.dtype())?;
-    let made = function(&mut definition, item)?;
-    AnyFused::new([items], definition, made)?.to_array(device)
-}
-
-/// Integers in a narrower type, made on the device where they are. The identity of an extreme becomes that of the narrower type, which is the extreme
-/// value that it has.
-pub(super) fn narrowed_there(
-    device: &Device,
-    values: &AnyArray,
-    op: Op,
-    to: Dtype,
-) -> Result<AnyArray> {
+/// Integers in a narrower type, for a GPU that has them in its memory. The identity of an extreme becomes that of the narrower type, which is the
+/// extreme value that it has.
+pub(super) fn narrowed_there(values: AnyView<'_>, op: Op, to: Dtype) -> Result<AnyFused<'_>> {
     let from = values.dtype();
-    computed(device, values.view(), |definition, value| {
-        let mut value = value;
-        if matches!(op, Op::Min | Op::Max) && from.is_signed_integer() {
-            let most = i64::MAX >> (64 - 8 * to.size() as u32);
-            for (bound, is_beyond) in [(most, Binary::Greater), (-most - 1, Binary::Less)] {
-                let bound = definition.constant(from.into(), bound as u64);
-                let beyond = definition.binary(is_beyond, value, bound)?;
-                value = definition.select(beyond, bound, value)?;
-            }
+    let mut definition = Definition::default();
+    let mut value = definition.argument(from)?;
+    if matches!(op, Op::Min | Op::Max) && from.is_signed_integer() {
+        let most = i64::MAX >> (64 - 8 * to.size() as u32);
+        for (bound, is_beyond) in [(most, Binary::Greater), (-most - 1, Binary::Less)] {
+            let bound = definition.constant(from.into(), bound as u64);
+            let beyond = definition.binary(is_beyond, value, bound)?;
+            value = definition.select(beyond, bound, value)?;
         }
-        definition.cast(value, to)
-    })
+    }
+    let narrowed = definition.cast(value, to)?;
+    AnyFused::new([values], definition, narrowed)
 }

@@ -59,6 +59,20 @@ impl AnyFunction {
         Ok(Self(Arc::new(Ready { definition, item, programs, defined, casts })))
     }
 
+    /// That of an item itself. All calls share one for each type, and what is kept of its casts.
+    pub(super) fn identity(dtype: Dtype) -> Result<Self> {
+        static KNOWN: Mutex<Vec<AnyFunction>> = Mutex::new(Vec::new());
+        let mut known = lock(&KNOWN);
+        if let Some(function) = known.iter().find(|function| function.dtype() == dtype) {
+            return Ok(function.clone());
+        }
+        let mut definition = Definition::default();
+        let item = definition.argument(dtype)?;
+        let function = Self::new(definition, item)?;
+        known.push(function.clone());
+        Ok(function)
+    }
+
     /// The items that it makes of arrays, one for each argument.
     ///
     /// # Errors

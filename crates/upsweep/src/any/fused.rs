@@ -126,9 +126,7 @@ impl<'a> AnyFused<'a> {
     /// # Errors
     /// [`Error::Undefined`] for short floats.
     pub fn of(array: AnyView<'a>) -> Result<Self> {
-        let mut definition = Definition::default();
-        let item = definition.argument(array.dtype())?;
-        Self::new([array], definition, item)
+        AnyFunction::identity(array.dtype())?.of([array])
     }
 
     /// The type of the items.
@@ -279,7 +277,9 @@ impl<'a> AnyFused<'a> {
                 if problem.op != Op::Mean {
                     return Ok(Some(value));
                 }
-                let len = device.known_len(self.arrays[0].erased())?;
+                // Arrays that are read together have one length, which any of them may say.
+                let says = self.arrays.iter().find(|array| array.is_bounded());
+                let len = device.known_len(says.unwrap_or(&self.arrays[0]).erased())?;
                 Ok(Some(super::reduce::mean_of(problem.op, value, len)))
             }
         }

@@ -367,7 +367,7 @@ fn reduce_views(
         if gives_result && kernel.widened_to == item {
             return kernel.run_into(device, input, result, problem.init);
         }
-        if gives_result && input.bytes().is_none() {
+        if gives_result && input.bytes().is_none() && result.bytes_mut().is_none() {
             let home = device.at_home(|| input.home());
             if let (Some(items), Erased::Gpu(gpu), ErasedItemsMut::Device(range)) =
                 (read_there(input)?, home.kind().erased(), result.erased())

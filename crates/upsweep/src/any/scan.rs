@@ -262,8 +262,9 @@ fn scan_widened(
     problem: &Scan,
 ) -> Result<()> {
     let (out, size) = (output.dtype(), output.dtype().size());
-    let Some(bytes) = output.bytes_mut() else {
-        // Widened items are the output's: they are brought to it whole, and scanned there.
+    let is_there = input.bytes().is_none();
+    let Some(bytes) = output.bytes_mut().filter(|_| !is_there) else {
+        // Items are scanned whole where they or the output are.
         let home = device.at_home(|| input.home().or_else(|| output.home()));
         if let (Some(items), Erased::Gpu(gpu)) = (read_there(input)?, home.kind().erased()) {
             return items.prefixes_into(gpu, kernel, output, problem);

@@ -70,7 +70,7 @@ impl<C> SegmentedKernel<C> {
             return Ok(results);
         }
         if matches!(device.kind().erased(), Erased::Gpu(_)) && !out.is_float() {
-            return narrowed_there(device, &results, op, out);
+            return narrowed_there(results.view(), op, out)?.to_array(device);
         }
         mapped(device, &results, out, &mut |_, value| narrowest(value, op, out))
     }
@@ -212,7 +212,8 @@ fn means(
 /// sums, and so do short floats, which the host rounds.
 ///
 /// # Errors
-/// Those of [`reduce`](super::reduce) and [`Error::Segments`].
+/// Those of [`reduce`](super::reduce) and [`Error::Segments`]. A GPU without integers of 64 bits refuses extremes and bits of integers, which are
+/// combined in these, with [`Error::ElementUnsupported`].
 ///
 /// # Examples
 /// ```
@@ -475,7 +476,7 @@ fn scanned(
 /// As [`segmented_scan`], into memory of the caller's, whose type says in which type items are combined.
 ///
 /// # Errors
-/// Those of [`segmented_scan`]; [`Error::LengthMismatch`].
+/// Those of [`segmented_scan`]; [`Error::LengthMismatch`]; [`Error::Buffer`] for short floats of which only a GPU knows how many there are.
 ///
 /// # Examples
 /// ```
@@ -511,12 +512,25 @@ fn scanned_into(
     }
     let kernel: ScanKernel = SegmentedKernel::new(problem.op, out, pairs::segmented_scan)?;
     let home = device.at_home(|| items.home().or_else(|| output.home()));
-    if kernel.widened_to != out {
-        return copied(&home, output, || scanned(&home, items, segments, out, problem));
-    }
     let mut room = WidenedItems::default();
-    let items = kernel.items(&home, items, &mut room)?;
-    kernel.scan_into(&home, items, segments, output.bits_as(kernel.dtype), problem)
+    if kernel.widened_to == out {
+        let items = kernel.items(&home, items, &mut room)?;
+        let output = output.bits_as(kernel.dtype);
+        return kernel.scan_into(&home, items, segments, output, problem);
+    }
+    if matches!(home.kind().erased(), Erased::Gpu(_)) && !out.is_float() {
+        let mut wide = AnyArray::with_any(&home, kernel.dtype, items.len())?;
+        let read = kernel.items(&home, items, &mut room)?;
+        kernel.scan_into(&home, read, segments, wide.view_mut(), problem)?;
+        let wide = wide.bits_as(kernel.widened_to);
+        let results = wide.view().bounded_like(&items);
+        return narrowed_there(results, problem.op, out)?.evaluate_into(&home, output);
+    }
+    if items.is_bounded() {
+        let reason = format!("the host rounds to {out}, and must know how many items there are");
+        return Err(Error::Buffer { reason });
+    }
+    copied(&home, output, || scanned(&home, items, segments, out, problem))
 }
 
 impl ScanKernel {

@@ -188,6 +188,11 @@ impl<'a> AnyView<'a> {
         }
     }
 
+    /// Whether only the device knows how many items there are.
+    pub(super) fn is_bounded(&self) -> bool {
+        matches!(self.place, Place::Device(range) if range.is_bounded())
+    }
+
     /// The same items, as many as there are of others in the same memory.
     pub(super) fn bounded_like(self, other: &Self) -> Self {
         match (self.place, other.place) {
