@@ -89,6 +89,10 @@ const ROWS_ONE_IN: usize = 40;
 /// Of so many distinct kernels one is taken with a length that only the device knows, too.
 const BOUNDED_ONE_IN: usize = 8;
 
+/// Bytes that a kernel may spill which looks how many items there are: a place for two registers, stored and loaded once. A scan of 64 items in a thread's registers, of which one
+/// array is read anywhere, has none left for the length (sm_80).
+const SPILLED_BY_LENGTHS: u32 = 16;
+
 /// Collects kernels, each text once for an architecture, and compiles those that this run's seed chooses.
 #[derive(Default)]
 struct Kernels {
@@ -123,10 +127,10 @@ impl Kernels {
                 .unwrap_or_else(|error| panic!("{types:?}: {error}"));
             assert!(!compiled.log.contains("warning"), "{types:?}: {}", compiled.log);
             for usage in compiled.usage() {
-                let needs = (usage.stack_bytes, usage.spill_bytes);
-                assert_eq!(
-                    needs,
-                    (0, 0),
+                let spilled = usage.stack_bytes.max(usage.spill_bytes);
+                let allowed = if types.is_bounded { SPILLED_BY_LENGTHS } else { 0 };
+                assert!(
+                    spilled <= allowed,
                     "{usage:?} on sm_{arch}: {types:?} {:?}",
                     shader.constants
                 );
