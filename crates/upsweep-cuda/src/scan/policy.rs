@@ -82,8 +82,18 @@ pub(crate) fn policy_of_types(items: u64, types: &Types, evenly: bool) -> Workgr
     match types.cut {
         Some(_) => WorkgroupPolicy { threads_per_workgroup: 128, items_per_thread: 32 },
         None if types.selects() && items > MOST_HELD_AT_ONCE => of_selection(types, evenly),
+        None if needs_registers(types) => {
+            WorkgroupPolicy { items_per_thread: policy.items_per_thread.min(32), ..policy }
+        }
         None => policy,
     }
+}
+
+/// Whether a thread needs registers for other things than its items: it looks how many items there are, and reads an array at indices that it checks. Beside
+/// 64 items of four bytes they do not fit on devices that copy nothing to shared memory by themselves.
+pub(crate) fn needs_registers(types: &Types) -> bool {
+    let reads_anywhere = types.made.as_ref().is_some_and(|made| !made.recipe.anywhere.is_empty());
+    types.is_bounded && reads_anywhere && !types.selects()
 }
 
 /// Items that all multiprocessors of a large device hold at once.

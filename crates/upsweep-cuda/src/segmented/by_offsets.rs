@@ -36,9 +36,8 @@ const REGISTERS_OF_THREAD: u32 = 40;
 /// speed was not measured.
 const REGISTERS_OF_PARAMETERS: u32 = 8;
 
-/// And for parameters that threads keep themselves, since they follow from lengths: with 80 in all NVRTC 13.5 spills 16 bytes for a sum of
-/// `f32` that are gathered, on sm_121.
-const REGISTERS_OF_LENGTHS: u32 = 8;
+/// And for items that are gathered, whose index is checked: with 80 in all NVRTC 13.5 spills 64 bytes for a sum of `f32` on sm_121.
+const REGISTERS_OF_GATHERING: u32 = 8;
 
 /// The same where items wait in shared memory, and for each word of a value. For one word and for two, 48 and 80, these are the fewest
 /// found at which kernels for an H200 do not spill (NVRTC 13.0, one more workgroup having 40 and 72); but that for the largest of `bf16`
@@ -79,11 +78,11 @@ pub(crate) fn shader(facts: &Facts, types: &Types, cut: &Cut, lies: Lies) -> Sha
     let rows = rows(words);
     let waits = is_staged(facts, types, lies);
     let of_parameters = if types.parameters() > 0 { REGISTERS_OF_PARAMETERS } else { 0 };
-    let derives = types.made.iter().any(|made| !made.recipe.lengths.derived.is_empty());
-    let of_lengths = if derives { REGISTERS_OF_LENGTHS } else { 0 };
+    let gathers = types.made.iter().any(|made| !made.recipe.anywhere.is_empty());
+    let of_gathering = if gathers { REGISTERS_OF_GATHERING } else { 0 };
     let registers = match waits {
         true => REGISTERS_BESIDE_STAGE + REGISTERS_OF_WORD * words,
-        false => REGISTERS_OF_THREAD + GROUP as u32 * rows * words + of_parameters + of_lengths,
+        false => REGISTERS_OF_THREAD + GROUP as u32 * rows * words + of_parameters + of_gathering,
     };
     let by_registers = REGISTERS_OF_QUARTER / (registers.next_multiple_of(8) * WARP);
     let shared_bytes =
