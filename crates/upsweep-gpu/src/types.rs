@@ -210,6 +210,11 @@ impl<S: Syntax> Types<S> {
         self.selects() || self.cut.as_ref().is_some_and(|cut| cut.reduces)
     }
 
+    /// Whether items are made of such as are read anywhere, at indices that are checked.
+    pub fn gathers(&self) -> bool {
+        self.made.as_ref().is_some_and(|made| !made.recipe.anywhere.is_empty())
+    }
+
     /// Whether some items are selected, and it is counted how many.
     pub fn selects(&self) -> bool {
         self.made.as_ref().is_some_and(|made| made.recipe.condition.is_some())

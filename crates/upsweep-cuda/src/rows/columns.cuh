@@ -10,7 +10,10 @@
 constexpr u32 SLICES = THREADS / TEAM;
 constexpr u32 COLUMNS = TEAM * ACCESS_ITEMS;
 constexpr u32 HELD = LANES_HELD < LANES_OF_SLICE ? LANES_HELD : LANES_OF_SLICE;
+/// Lines of a lane whose accesses are on their way at once: half of them where all would take half of a thread's registers.
+constexpr u32 LINES_HELD = LINES * sizeof(Access) > 256 ? LINES / 2 : LINES;
 static_assert(LANES_OF_SLICE * SLICES <= TILE_LANES, "lanes of a tile are shared out");
+static_assert(HELD == 1 || LINES_HELD == LINES, "of several lanes all lines are on their way");
 
 /// The lane of a slice that it takes as number `k`.
 inline u32 lane_of(u32 k) { return __brev(k) >> (32 - LOG_LANES) % 32 & (LANES_OF_SLICE - 1); }
@@ -29,14 +32,21 @@ __forceinline__ void take_items(const Access& held, u64 item, bool is_there, Acc
     }
 }
 
-/// The values of lines of a lane, those of numbers below `there`, the first of which is item `item`: one after another; in order, of
-/// neighbours.
-__forceinline__ void fold_lines(const Access (&held)[LINES], u64 item, u32 apart, u32 there, Acc (&value)[ACCESS_ITEMS]) {
-    Tree<LOG_LINES + 1, ACCESS_ITEMS> lines;
+/// Takes lines of a lane from number `begin` on, those of numbers below `there`, the lane's first of which is item `item`: one after another;
+/// in order, as neighbours.
+__forceinline__ void fold_lines(
+    const Access (&held)[LINES_HELD],
+    u32 begin,
+    u64 item,
+    u32 apart,
+    u32 there,
+    Tree<LOG_LINES + 1, ACCESS_ITEMS>& lines,
+    Acc (&value)[ACCESS_ITEMS]
+) {
 #pragma unroll
-    for (u32 l = 0; l < LINES; ++l) {
+    for (u32 l = begin; l < begin + LINES_HELD; ++l) {
         Acc own[ACCESS_ITEMS];
-        take_items(held[l], item + l * apart, l < there, own);
+        take_items(held[l - begin], item + l * apart, l < there, own);
         if constexpr (COMMUTES) {
 #pragma unroll
             for (u32 v = 0; v < ACCESS_ITEMS; ++v) {
@@ -47,7 +57,9 @@ __forceinline__ void fold_lines(const Access (&held)[LINES], u64 item, u32 apart
         }
     }
     if constexpr (!COMMUTES) {
-        lines.total(LINES, value);
+        if (begin + LINES_HELD == LINES) {
+            lines.total(LINES, value);
+        }
     }
 }
 
@@ -57,25 +69,31 @@ __forceinline__ void fold_slice(const Rows& rows, Place begin, u64 first, u32 sl
     lanes.clear();
 #pragma unroll 1
     for (u32 k = 0; k < LANES_OF_SLICE; k += HELD) {
-        Access held[HELD][LINES];
+        Tree<LOG_LINES + 1, ACCESS_ITEMS> lines;
+        Acc own[ACCESS_ITEMS];
 #pragma unroll
-        for (u32 h = 0; h < HELD; ++h) {
+        for (u32 begin_line = 0; begin_line < LINES; begin_line += LINES_HELD) {
+            Access held[HELD][LINES_HELD];
 #pragma unroll
-            for (u32 l = 0; l < LINES; ++l) {
-                const Index item = Index(first) + place_of(slice, k + h, l);
-                if (is_there && item < rows.items) {
-                    held[h][l] = fetch_at(rows, begin + item_at(rows, item));
+            for (u32 h = 0; h < HELD; ++h) {
+#pragma unroll
+                for (u32 l = 0; l < LINES_HELD; ++l) {
+                    const Index item = Index(first) + place_of(slice, k + h, begin_line + l);
+                    if (is_there && item < rows.items) {
+                        held[h][l] = fetch_at(rows, begin + item_at(rows, item));
+                    }
                 }
             }
-        }
 #pragma unroll
-        for (u32 h = 0; h < HELD; ++h) {
-            constexpr u32 APART = COMMUTES ? TILE_LANES : 1;
-            const u64 item = first + place_of(slice, k + h, 0);
-            const u64 left = item < rows.items ? (rows.items - item + APART - 1) / APART : 0;
-            Acc own[ACCESS_ITEMS];
-            fold_lines(held[h], item, APART, is_there ? u32(min(left, u64(LINES))) : 0, own);
-            lanes.push(own, k + h);
+            for (u32 h = 0; h < HELD; ++h) {
+                constexpr u32 APART = COMMUTES ? TILE_LANES : 1;
+                const u64 item = first + place_of(slice, k + h, 0);
+                const u64 left = item < rows.items ? (rows.items - item + APART - 1) / APART : 0;
+                fold_lines(held[h], begin_line, item, APART, is_there ? u32(min(left, u64(LINES))) : 0, lines, own);
+                if (begin_line + LINES_HELD == LINES) {
+                    lanes.push(own, k + h);
+                }
+            }
         }
     }
     lanes.total(LANES_OF_SLICE, value);

@@ -30,7 +30,7 @@ const THREADS: u32 = 256;
 /// Threads of a workgroup that scans rows.
 const THREADS_OF_SCAN: u32 = 128;
 
-/// Words of values whose reduction has registers for twice as many threads.
+/// Words of values whose reduction has registers for twice as many threads, unless it gathers items, at indices that it checks.
 const MOST_WORDS_OF_LIGHT: u32 = 2;
 
 /// Threads of a workgroup that folds parts.
@@ -117,7 +117,7 @@ pub(crate) fn shader(types: &Types, shape: &RowsShape, rows: &Rows, is_reversed:
         false => include_str!("by_lanes.cuh"),
         true => include_str!("in_order.cuh"),
     };
-    let is_light = types.words() <= MOST_WORDS_OF_LIGHT && !shape.in_order;
+    let is_light = types.words() <= MOST_WORDS_OF_LIGHT && !shape.in_order && !types.gathers();
     let at_once = if is_light { 2 * THREADS } else { THREADS };
     let way = match shape.way {
         RowsStrategy::Along => [folds, include_str!("teams.cuh")],

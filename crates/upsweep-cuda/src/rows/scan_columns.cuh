@@ -2,8 +2,8 @@
 // group by group. What is in front of a group, a line, a tile or a window it knows by itself.
 
 constexpr u32 LINE_GROUPS = 32;
-/// Groups whose accesses are on their way at once: more of them where an access has fewer items.
-constexpr u32 BATCH = ACCESS_ITEMS >= 4 ? 2 : 4;
+/// Groups whose accesses are on their way at once: more of them where an access has fewer items, or a value fewer words.
+constexpr u32 BATCH = ACCESS_ITEMS >= 4 || sizeof(Acc) >= 16 ? 2 : 4;
 constexpr u32 COLUMNS = THREADS * ACCESS_ITEMS;
 
 /// Writes an item of all columns.

@@ -92,8 +92,7 @@ pub(crate) fn policy_of_types(items: u64, types: &Types, evenly: bool) -> Workgr
 /// Whether a thread needs registers for other things than its items: it looks how many items there are, and reads an array at indices that it checks. Beside
 /// 64 items of four bytes they do not fit on devices that copy nothing to shared memory by themselves.
 pub(crate) fn needs_registers(types: &Types) -> bool {
-    let reads_anywhere = types.made.as_ref().is_some_and(|made| !made.recipe.anywhere.is_empty());
-    types.is_bounded && reads_anywhere && !types.selects()
+    types.is_bounded && types.gathers() && !types.selects()
 }
 
 /// Items that all multiprocessors of a large device hold at once.

@@ -78,8 +78,7 @@ pub(crate) fn shader(facts: &Facts, types: &Types, cut: &Cut, lies: Lies) -> Sha
     let rows = rows(words);
     let waits = is_staged(facts, types, lies);
     let of_parameters = if types.parameters() > 0 { REGISTERS_OF_PARAMETERS } else { 0 };
-    let gathers = types.made.iter().any(|made| !made.recipe.anywhere.is_empty());
-    let of_gathering = if gathers { REGISTERS_OF_GATHERING } else { 0 };
+    let of_gathering = if types.gathers() { REGISTERS_OF_GATHERING } else { 0 };
     let registers = match waits {
         true => REGISTERS_BESIDE_STAGE + REGISTERS_OF_WORD * words,
         false => REGISTERS_OF_THREAD + GROUP as u32 * rows * words + of_parameters + of_gathering,
