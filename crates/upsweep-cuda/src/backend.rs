@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cudarc::driver::sys;
-use upsweep_core::{Kind, Limits, Result};
+use upsweep_core::{Dtype, Kind, Limits, Result};
 use upsweep_gpu::{GpuDevice, ReduceOptions, ScanOptions};
 
 use crate::device::Gpu;
@@ -74,6 +74,7 @@ impl GpuDevice for Gpu {
 
     type Slice<'a> = Slice<'a>;
     type Buffer = Buffer;
+    type Mailbox = Mailbox;
     type Bound<'a> = Bound<'a>;
     type Workspace = Workspace;
 
@@ -114,6 +115,30 @@ impl GpuDevice for Gpu {
 
     fn slice(buffer: &Buffer, kind: Kind, items: u64) -> Result<Slice<'_>> {
         buffer.slice(kind, items)
+    }
+
+    fn mailbox(self: &Arc<Self>, workspace: &mut Workspace) -> Result<Option<Mailbox>> {
+        let mailbox = match workspace.mailbox.take() {
+            Some(mailbox) => mailbox,
+            None => Mailbox::new(self, 1)?,
+        };
+        mailbox.expect_number();
+        Ok(Some(mailbox))
+    }
+
+    fn slot(mailbox: &Mailbox) -> Result<Slice<'_>> {
+        Slice::at(mailbox.device(), Dtype::U64, 1)
+    }
+
+    fn number(&self, mailbox: &Mailbox) -> Result<u64> {
+        let number = mailbox.number(self.stream())?;
+        self.settle()?;
+        Ok(number)
+    }
+
+    fn put_back(workspace: &mut Workspace, mailbox: Mailbox) {
+        mailbox.forget_number();
+        workspace.mailbox = Some(mailbox);
     }
 
     fn to_device(&self, to: &Slice<'_>, bytes: &[u8]) -> Result<()> {

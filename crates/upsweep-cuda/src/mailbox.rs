@@ -7,6 +7,9 @@
 //! Each word is stored together with the number of the message, so that it proves itself: the kernel need not wait, as a fence
 //! would, until the host's memory has one before it stores the other. The host looks at all: so a small result needs one
 //! launch, no copy, and no wait of the driver's, which costs some ten microseconds.
+//!
+//! A number of 64 bits that is never the largest, such as a count, may stand there alone: a kernel stores it at once, as it would in the device's
+//! memory, and knows of no mailbox.
 
 use core::sync::atomic::Ordering;
 use std::sync::Arc;
@@ -28,9 +31,12 @@ const PATIENCE: Duration = Duration::from_micros(500);
 /// Looks between two looks at the clock.
 const LOOKS: u32 = 64;
 
+/// What stands where no number has come yet.
+const NO_NUMBER: u64 = u64::MAX;
+
 /// A mailbox that one launch at a time writes to.
 #[derive(Debug)]
-pub(crate) struct Mailbox {
+pub struct Mailbox {
     gpu: Arc<Gpu>,
     memory: Mapped,
     /// Words of a message.
@@ -60,6 +66,31 @@ impl Mailbox {
         (self.memory.device(), self.number)
     }
 
+    /// The address that kernels know it by.
+    pub(crate) fn device(&self) -> u64 {
+        self.memory.device()
+    }
+
+    /// Empties the mailbox for a number, which the next launch leaves.
+    pub(crate) fn expect_number(&self) {
+        self.memory.word(0).store(NO_NUMBER, Ordering::Release);
+    }
+
+    /// Waits for the number, which something in this stream will leave.
+    ///
+    /// # Errors
+    /// As [`wait`](Mailbox::wait).
+    pub(crate) fn number(&self, stream: &CudaStream) -> Result<u64> {
+        let word = self.memory.word(0);
+        let look = || Some(word.load(Ordering::Acquire)).filter(|&number| number != NO_NUMBER);
+        self.wait_until(stream, look)
+    }
+
+    /// Makes room for messages, for none of which a number is mistaken.
+    pub(crate) fn forget_number(&self) {
+        self.memory.word(0).store(0, Ordering::Relaxed);
+    }
+
     /// Waits for the message as [`wait`](Mailbox::wait) does, and empties the mailbox, so that the next message may have the same
     /// number.
     ///
@@ -79,17 +110,22 @@ impl Mailbox {
     /// [`Error::DeviceFailed`](upsweep_core::Error::DeviceFailed) if all work in the stream is done and there is no
     /// message, or the device failed.
     pub(crate) fn wait(&self, stream: &CudaStream) -> Result<Words> {
+        self.wait_until(stream, || self.look())
+    }
+
+    /// Looks until something is there, or all work in the stream is done.
+    fn wait_until<R>(&self, stream: &CudaStream, look: impl Fn() -> Option<R>) -> Result<R> {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             for _ in 0..LOOKS {
-                if let Some(message) = self.look() {
-                    return Ok(message);
+                if let Some(found) = look() {
+                    return Ok(found);
                 }
                 core::hint::spin_loop();
             }
         }
         self.gpu.wait_for(stream)?;
-        self.look().ok_or_else(|| self.gpu.failed("a kernel left no result"))
+        look().ok_or_else(|| self.gpu.failed("a kernel left no result"))
     }
 
     /// The message, if it has come.

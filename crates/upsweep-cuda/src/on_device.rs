@@ -152,6 +152,41 @@ fn a_mailbox_brings_each_message_once() {
     assert!(error.contains("left no result"), "{error}");
 }
 
+/// Stores a number as into the device's memory, `delay` clocks later.
+const COUNTS: &str = "extern \"C\" __global__ void counts(u64* count, u64 value, long long delay) {\n\
+                      \x20   const long long begin = clock64();\n\
+                      \x20   while (clock64() - begin < delay) {}\n\
+                      \x20   *count = value;\n}\n";
+
+#[test]
+fn a_mailbox_brings_numbers_and_messages_in_turn() {
+    let Some(gpu) = testing::gpu() else { return };
+    let counts = kernel(&gpu, &[include_str!("shader/names.cuh"), COUNTS].concat(), "counts");
+    let mailbox = Mailbox::new(&gpu, 1).expect("a mailbox");
+    let stream = gpu.stream();
+    // Numbers of which half a word is as a message's number would be, and the largest that may stand there.
+    for (round, value) in
+        [0, 1 << 32, 7, u64::MAX - 1, 1 << 33].into_iter().cycle().take(100).enumerate()
+    {
+        let delay = if round % 20 == 7 { 4_000_000i64 } else { 0 };
+        mailbox.expect_number();
+        let arguments = Arguments::new().with(mailbox.device()).with(value).with(delay);
+        // SAFETY: the arguments are the kernel's, and the mailbox outlives it.
+        unsafe { gpu.launch(stream, &counts, &one_block(1), &arguments) }.expect("it is launched");
+        assert_eq!(mailbox.number(stream).expect("a number"), value);
+        assert_eq!(mailbox.number(stream).expect("the same number"), value);
+        mailbox.forget_number();
+    }
+    let mut mailbox = mailbox;
+    // The number of the first message, for which the last number is not mistaken.
+    assert_eq!(mailbox.next().1, 1);
+    let error = mailbox.wait(stream).expect_err("nothing was launched").to_string();
+    assert!(error.contains("left no result"), "{error}");
+    mailbox.expect_number();
+    let error = mailbox.number(stream).expect_err("nothing was launched").to_string();
+    assert!(error.contains("left no result"), "{error}");
+}
+
 /// Fills all of its shared memory, and adds up what is there.
 const FILLS: &str = "extern \"C\" __global__ void fills(unsigned* sum, unsigned words) {\n\
             \x20   extern __shared__ unsigned shared[];\n\

@@ -44,6 +44,9 @@ pub trait GpuDevice: Send + Sync + Sized {
     /// Memory of ours on the device.
     type Buffer: Send + Sync + 'static;
 
+    /// A place in the host's memory where a kernel leaves a number, and the host looks for it.
+    type Mailbox;
+
     /// Kernels with their arrays, to be launched while these are there.
     type Bound<'a>;
 
@@ -139,6 +142,29 @@ pub trait GpuDevice: Send + Sync + Sized {
     /// # Errors
     /// [`Buffer`](upsweep_core::Error::Buffer) if it holds fewer.
     fn slice(buffer: &Self::Buffer, kind: Kind, items: u64) -> Result<Self::Slice<'_>>;
+
+    /// A mailbox without a number; none if kernels cannot write to the host's memory.
+    ///
+    /// # Errors
+    /// Those of the device.
+    fn mailbox(self: &Arc<Self>, _: &mut Self::Workspace) -> Result<Option<Self::Mailbox>> {
+        Ok(None)
+    }
+
+    /// The one item of a mailbox, an integer of 64 bits, which one launch stores at once, and which is never the largest.
+    ///
+    /// # Errors
+    /// As [`slice`](GpuDevice::slice).
+    fn slot(mailbox: &Self::Mailbox) -> Result<Self::Slice<'_>>;
+
+    /// The number that a launch leaves in a mailbox. Waits for it.
+    ///
+    /// # Errors
+    /// Those of the device, and of what was begun.
+    fn number(&self, mailbox: &Self::Mailbox) -> Result<u64>;
+
+    /// Keeps a mailbox, whose number was waited for, for the next call.
+    fn put_back(workspace: &mut Self::Workspace, mailbox: Self::Mailbox);
 
     /// Writes bytes, of which there are as many, behind what was begun and before what will be.
     ///

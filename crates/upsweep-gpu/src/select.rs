@@ -9,6 +9,7 @@ use upsweep_core::{Condition, Dtype, Error, Kind, Language, Recipe, Result, Sour
 
 use crate::arrays::{ErasedTarget, Ingredients, Inputs, Part, check_lengths};
 use crate::erased::{ErasedType, Signature};
+use crate::host::HostItemsMut;
 use crate::layout::field_names;
 use crate::on_device::{self, Written};
 use crate::options::{Form, ScanOptions, SelectOptions};
@@ -148,15 +149,20 @@ pub fn select<G: Primitives>(
     let items = usize::try_from(made.items).unwrap_or(usize::MAX);
     check_lengths(items, output.len())?;
     check_count(count.len())?;
+    let partitions = selecting == Selecting::Partitioned;
+    let count = match partitions {
+        // It is read by kernels.
+        true => Counts::written(gpu, count)?,
+        false => Counts::new(gpu, workspace, made, count)?,
+    };
     let outputs = Outputs::new(gpu, made.recipe, Some(output), count)?;
     let uploaded = on_device::upload_all(gpu, made)?;
     let made = (made, &uploaded[..]);
-    let partitions = selecting == Selecting::Partitioned;
     if partitions {
         outputs.begin(gpu, workspace, made, Selecting::Counted, options)?;
     }
     outputs.begin(gpu, workspace, made, selecting, options)?;
-    outputs.finish(gpu, items, partitions.then_some(made.0))
+    outputs.finish(gpu, workspace, items, partitions.then_some(made.0))
 }
 
 /// Writes all items to `output`: those of which the recipe's condition holds; behind them those of the others of which `second` holds; and
@@ -179,13 +185,14 @@ pub fn partition3<G: Primitives>(
     check_lengths(items, output.len())?;
     check_borders(borders.len())?;
     let parts = in_three(made.recipe, second)?;
+    let borders = Counts::written(gpu, borders)?;
     let outputs = Outputs::new(gpu, made.recipe, Some(output), borders)?;
     let uploaded = on_device::upload_all(gpu, made)?;
     for (recipe, way) in &parts {
         let made = Ingredients { recipe, ..*made };
         outputs.begin(gpu, workspace, (&made, &uploaded), *way, options)?;
     }
-    outputs.finish(gpu, items, Some(made))
+    outputs.finish(gpu, workspace, items, Some(made))
 }
 
 /// The selections that put items into three parts, by the recipe's condition and by `second`, in their order.
@@ -226,11 +233,12 @@ pub fn run_length_encode<G: Primitives>(
     check_lengths(items, lengths.len())?;
     check_count(count.len())?;
     let (values, lengths) = ((made.recipe.item, Some(values)), Some((length.into(), lengths)));
+    let count = Counts::new(gpu, workspace, made, count)?;
     let outputs = Outputs::with_lengths(gpu, values, lengths, count)?;
     let uploaded = on_device::upload_all(gpu, made)?;
     let way = Selecting::Runs { long: length.size() > 4 };
     outputs.begin(gpu, workspace, (made, &uploaded), way, options)?;
-    outputs.finish(gpu, items, None)
+    outputs.finish(gpu, workspace, items, None)
 }
 
 /// A selection of items that are made of arrays of the device's, whose number goes to the one item of the count; or their partition, which
@@ -325,10 +333,10 @@ pub fn count<G: Primitives>(
     options: &SelectOptions,
 ) -> Result<()> {
     check_count(count.len())?;
-    let outputs = Outputs::new(gpu, made.recipe, None, count)?;
+    let outputs = Outputs::new(gpu, made.recipe, None, Counts::written(gpu, count)?)?;
     let uploaded = on_device::upload_all(gpu, made)?;
     outputs.begin(gpu, workspace, (made, &uploaded), Selecting::Counted, options)?;
-    outputs.finish(gpu, 0, None)
+    outputs.finish(gpu, workspace, 0, None)
 }
 
 /// How many items the recipe's condition holds of, into the one item of `count`: a sum of ones. Flags are read without the items beside them; of a
@@ -363,11 +371,81 @@ fn bind_count<'a, 'b: 'a, G: Primitives>(
     reduce::bind_job(gpu, workspace, job, count, &options.count)
 }
 
+/// Where the counts of a call go.
+enum Counts<'a, 'b, G: Primitives> {
+    /// One or two in memory of the device's, from which they may be copied to the host.
+    Written(Written<'a, 'b, G>),
+    /// One that a kernel leaves for the host, whose item of this number it is.
+    Awaited { mailbox: G::Mailbox, to: &'a mut dyn HostItemsMut, at: usize },
+}
+
+impl<'a, 'b, G: Primitives> Counts<'a, 'b, G> {
+    fn written(gpu: &Arc<G>, target: ErasedTarget<'a, G::Slice<'b>>) -> Result<Self> {
+        Written::new(gpu, target, COUNT).map(Self::Written)
+    }
+
+    /// The one count of a selection. Where kernels may find a fault in lengths or indices, the host waits for all that they do.
+    fn new(
+        gpu: &Arc<G>,
+        workspace: &mut G::Workspace,
+        made: &Ingredients<'_, G::Slice<'_>>,
+        target: ErasedTarget<'a, G::Slice<'b>>,
+    ) -> Result<Self> {
+        let finds_faults = !made.anywhere.is_empty()
+            || !made.lengths.is_empty()
+            || made.arrays.iter().any(|array| array.length().is_some());
+        match target {
+            ErasedTarget::Host(to, range) if made.items > 0 && !finds_faults => {
+                match gpu.mailbox(workspace)? {
+                    Some(mailbox) => Ok(Self::Awaited { mailbox, to, at: range.start }),
+                    None => Self::written(gpu, ErasedTarget::Host(to, range)),
+                }
+            }
+            target => Self::written(gpu, target),
+        }
+    }
+
+    fn slice(&self) -> Result<G::Slice<'_>> {
+        match self {
+            Self::Written(counts) => counts.slice(),
+            Self::Awaited { mailbox, .. } => G::slot(mailbox),
+        }
+    }
+
+    /// The first, which is at most `bound`. Waits for it.
+    fn known(&self, gpu: &Arc<G>, bound: usize) -> Result<usize> {
+        match self {
+            Self::Written(counts) => on_device::known(gpu, Some(counts.slice()?), bound),
+            Self::Awaited { mailbox, .. } => {
+                Ok(usize::try_from(gpu.number(mailbox)?).unwrap_or(bound).min(bound))
+            }
+        }
+    }
+
+    /// Copies them to the host, if that is where they are wanted. Waits for them.
+    fn finish(self, gpu: &Arc<G>, workspace: &mut G::Workspace) -> Result<()> {
+        match self {
+            Self::Written(counts) => {
+                let all = counts.slice()?.len();
+                counts.finish(gpu, all)
+            }
+            Self::Awaited { mailbox, to, at } => {
+                let count = gpu.number(&mailbox)?;
+                G::put_back(workspace, mailbox);
+                to.fill(at..at + 1, &mut |bytes| {
+                    bytes.copy_from_slice(&count.to_le_bytes());
+                    Ok(())
+                })
+            }
+        }
+    }
+}
+
 /// What a call writes: items, of runs their lengths, and one or two counts.
 struct Outputs<'a, 'b, G: Primitives> {
     items: Option<Written<'a, 'b, G>>,
     lengths: Option<Written<'a, 'b, G>>,
-    counts: Written<'a, 'b, G>,
+    counts: Counts<'a, 'b, G>,
 }
 
 impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
@@ -375,7 +453,7 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
         gpu: &Arc<G>,
         recipe: &Recipe,
         items: Option<ErasedTarget<'a, G::Slice<'b>>>,
-        counts: ErasedTarget<'a, G::Slice<'b>>,
+        counts: Counts<'a, 'b, G>,
     ) -> Result<Self> {
         Self::with_lengths(gpu, (recipe.item, items), None, counts)
     }
@@ -384,14 +462,13 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
         gpu: &Arc<G>,
         (kind, items): (Kind, Option<ErasedTarget<'a, G::Slice<'b>>>),
         lengths: Option<(Kind, ErasedTarget<'a, G::Slice<'b>>)>,
-        counts: ErasedTarget<'a, G::Slice<'b>>,
+        counts: Counts<'a, 'b, G>,
     ) -> Result<Self> {
         let is_read = items.as_ref().is_some_and(ErasedTarget::is_on_host)
             || lengths.as_ref().is_some_and(|(_, lengths)| lengths.is_on_host());
         let items = items.map(|items| Written::new(gpu, items, kind)).transpose()?;
         let lengths = lengths.map(|(kind, of)| Written::new(gpu, of, kind)).transpose()?;
-        let counts = Written::new(gpu, counts, COUNT)?;
-        if let Written::Device(counts) = &counts {
+        if let Counts::Written(Written::Device(counts)) = &counts {
             gpu.check_copies(counts, true, is_read)?;
         }
         Ok(Self { items, lengths, counts })
@@ -429,6 +506,7 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
     fn finish(
         self,
         gpu: &Arc<G>,
+        workspace: &mut G::Workspace,
         items: usize,
         all: Option<&Ingredients<'_, G::Slice<'_>>>,
     ) -> Result<()> {
@@ -437,12 +515,11 @@ impl<'a, 'b, G: Primitives> Outputs<'a, 'b, G> {
         for written in written.into_iter().chain(lengths).filter(on_host) {
             let found = match all {
                 Some(made) => on_device::known_of_made(gpu, made)?,
-                None => on_device::known(gpu, Some(counts.slice()?), items)?,
+                None => counts.known(gpu, items)?,
             };
             written.finish(gpu, found)?;
         }
-        let all = counts.slice()?.len();
-        counts.finish(gpu, all)
+        counts.finish(gpu, workspace)
     }
 }
 

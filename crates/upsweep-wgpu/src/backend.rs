@@ -1,5 +1,6 @@
 //! What the calls of all primitives share: the scratch memory, the types; and what the facade calls.
 
+use core::convert::Infallible;
 use std::sync::Arc;
 
 use upsweep_core::{Kind, Limits, Result};
@@ -84,6 +85,7 @@ impl GpuDevice for Gpu {
 
     type Slice<'a> = Slice<'a>;
     type Buffer = wgpu::Buffer;
+    type Mailbox = Infallible;
     type Bound<'a> = Bound;
     type Workspace = Workspace;
 
@@ -122,6 +124,18 @@ impl GpuDevice for Gpu {
 
     fn slice(buffer: &wgpu::Buffer, kind: Kind, items: u64) -> Result<Slice<'_>> {
         Slice::new(buffer, kind, 0, items)
+    }
+
+    fn slot(mailbox: &Infallible) -> Result<Slice<'_>> {
+        match *mailbox {}
+    }
+
+    fn number(&self, mailbox: &Infallible) -> Result<u64> {
+        match *mailbox {}
+    }
+
+    fn put_back(_: &mut Workspace, mailbox: Infallible) {
+        match mailbox {}
     }
 
     fn to_device(&self, to: &Slice<'_>, bytes: &[u8]) -> Result<()> {
