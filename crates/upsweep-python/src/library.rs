@@ -206,7 +206,10 @@ impl Library {
                 Some(numpy) => numpy.empty(py, shape, item).map(Some),
                 None => Ok(None),
             },
-            Self::Torch => torch(py)?.empty(&like.object, shape, item).map(Some),
+            Self::Torch => {
+                let gpu = is_cuda(like.space());
+                torch(py)?.empty(&like.object, gpu, shape, item).map(Some)
+            }
             Self::Cupy => {
                 let cupy = py.import(intern!(py, "cupy"))?;
                 let device = like.object.getattr(intern!(py, "device"))?;

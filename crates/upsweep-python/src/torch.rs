@@ -16,6 +16,8 @@ pub(crate) struct Torch {
     tensor: Py<PyType>,
     strided: Py<PyAny>,
     empty: Py<PyAny>,
+    /// What makes tensors on the current GPU for the code that torch compiles, and gives the number of that GPU, if this torch has them.
+    empty_on_gpu: Option<[Py<PyAny>; 2]>,
     /// What gives the handle of the current stream of a GPU's number, if this torch has it.
     current_stream: Option<Py<PyAny>>,
     /// The `torch.dtype` of each type; none of those that a version of torch has not.
@@ -29,11 +31,17 @@ pub(crate) fn torch(py: Python<'_>) -> PyResult<&Torch> {
         let torch = py.import(intern!(py, "torch"))?;
         let inner = torch.getattr("_C")?;
         let current_stream = inner.getattr("_cuda_getCurrentRawStream").ok().map(Bound::unbind);
+        let of_compiled = || -> PyResult<_> {
+            let empty = inner.getattr("_dynamo")?.getattr("guards")?;
+            Ok([empty.getattr("_empty_strided_cuda")?, inner.getattr("_cuda_getDevice")?])
+        };
+        let empty_on_gpu = of_compiled().ok().map(|made| made.map(Bound::unbind));
         let dtypes = ItemType::ALL.map(|item| Some(torch.getattr(item.name()).ok()?.unbind()));
         Ok(Torch {
             tensor: torch.getattr("Tensor")?.cast_into::<PyType>()?.unbind(),
             strided: torch.getattr("strided")?.unbind(),
             empty: torch.getattr("empty")?.unbind(),
+            empty_on_gpu,
             current_stream,
             dtypes,
         })
@@ -122,16 +130,25 @@ impl Torch {
         Ok(Stream { number, handle })
     }
 
-    /// A tensor with room for a shape, where another is.
+    /// A tensor with room for a shape, where another is; if that is on a GPU of CUDA's, it is told the GPU's number.
     pub(crate) fn empty<'py>(
         &self,
         like: &Bound<'py, PyAny>,
+        gpu: Option<usize>,
         shape: &[usize],
         item: ItemType,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (py, shape) = (like.py(), PyTuple::new(like.py(), shape)?);
+        let py = like.py();
+        let (strides, shape) = (packed_strides(shape), PyTuple::new(py, shape)?);
+        let dtype = self.dtype(py, item)?;
+        if let (Some([empty, current]), Some(gpu)) = (&self.empty_on_gpu, gpu)
+            && current.bind(py).call0()?.extract::<usize>()? == gpu
+        {
+            // In four tenths of the time of `new_empty`.
+            return empty.bind(py).call1((shape, PyTuple::new(py, strides)?, dtype));
+        }
         let options = PyDict::new(py);
-        options.set_item(intern!(py, "dtype"), self.dtype(py, item)?)?;
+        options.set_item(intern!(py, "dtype"), dtype)?;
         if like.get_type().is(&self.tensor) {
             // In three quarters of the time of `torch.empty`, which is told the device.
             return like.call_method(intern!(py, "new_empty"), (shape,), Some(&options));
