@@ -63,7 +63,7 @@ JOBS = {
         lambda x: squares(x).plan("cumulative_sum"),
     ),
     "select above 0.5": (lambda x, m: above(x).array(), lambda x, m: x[x > 0.5], lambda x, m: x[x > 0.5], None),
-    "sum, where": (
+    "sum where": (
         lambda x, m: upsweep.sum(x, where=m),
         lambda x, m: torch.where(m, x, 0).sum(),
         lambda x, m: cupy.where(m, x, 0).sum(),
