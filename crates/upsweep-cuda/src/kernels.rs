@@ -26,7 +26,7 @@ use crate::device::Facts;
 use crate::ladder;
 use crate::reduce::{Reads, Reduction};
 use crate::rows;
-use crate::scan::policy::needs_registers;
+use crate::scan::policy::gathers_to_device_length;
 use crate::scan::{Lies, Scanning};
 use crate::segmented::by_offsets_shader;
 use crate::shader::{Cut, Shader, Types};
@@ -106,7 +106,7 @@ impl Kernels {
         }
         self.cells.push((shader.clone(), arch));
         let types = shader.types.clone().of_length(true);
-        if self.cells.len().is_multiple_of(BOUNDED_ONE_IN) && !needs_registers(&types) {
+        if self.cells.len().is_multiple_of(BOUNDED_ONE_IN) && !gathers_to_device_length(&types) {
             self.add(&Shader { types, ..shader.clone() }, arch);
         }
     }
@@ -571,7 +571,7 @@ fn items_of_parameters_compile() {
         let facts = Facts { arch, ..testing::facts(arch) };
         let most = recipe.items_of_access() * types.item.size() as u32;
         let bounded = types.clone().of_length(true);
-        let lengths = [Some(types), needs_registers(&bounded).then_some(bounded)];
+        let lengths = [Some(types), gathers_to_device_length(&bounded).then_some(bounded)];
         let cells = lengths.iter().flatten().flat_map(|types| [(types, false), (types, true)]);
         for (types, one_by_one) in cells {
             let width = if one_by_one { types.item.size() as u32 } else { most };

@@ -143,7 +143,7 @@ pub trait GpuDevice: Send + Sync + Sized {
     /// [`Buffer`](upsweep_core::Error::Buffer) if it holds fewer.
     fn slice(buffer: &Self::Buffer, kind: Kind, items: u64) -> Result<Self::Slice<'_>>;
 
-    /// A mailbox without a number; none if kernels cannot write to the host's memory.
+    /// A mailbox without a number; none of a backend whose numbers are copied from the device's memory.
     ///
     /// # Errors
     /// Those of the device.

@@ -151,7 +151,7 @@ pub fn select<G: Primitives>(
     check_count(count.len())?;
     let partitions = selecting == Selecting::Partitioned;
     let count = match partitions {
-        // It is read by kernels.
+        // Kernels read it again.
         true => Counts::written(gpu, count)?,
         false => Counts::new(gpu, workspace, made, count)?,
     };

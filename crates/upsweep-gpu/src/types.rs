@@ -210,7 +210,7 @@ impl<S: Syntax> Types<S> {
         self.selects() || self.cut.as_ref().is_some_and(|cut| cut.reduces)
     }
 
-    /// Whether items are made of such as are read anywhere, at indices that are checked.
+    /// Whether items are made of such as are read at any index, which is checked.
     pub fn gathers(&self) -> bool {
         self.made.as_ref().is_some_and(|made| !made.recipe.anywhere.is_empty())
     }

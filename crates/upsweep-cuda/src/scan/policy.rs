@@ -82,16 +82,16 @@ pub(crate) fn policy_of_types(items: u64, types: &Types, evenly: bool) -> Workgr
     match types.cut {
         Some(_) => WorkgroupPolicy { threads_per_workgroup: 128, items_per_thread: 32 },
         None if types.selects() && items > MOST_HELD_AT_ONCE => of_selection(types, evenly),
-        None if needs_registers(types) => {
+        None if gathers_to_device_length(types) => {
             WorkgroupPolicy { items_per_thread: policy.items_per_thread.min(32), ..policy }
         }
         None => policy,
     }
 }
 
-/// Whether a thread needs registers for other things than its items: it looks how many items there are, and reads an array at indices that it checks. Beside
-/// 64 items of four bytes they do not fit on devices that copy nothing to shared memory by themselves.
-pub(crate) fn needs_registers(types: &Types) -> bool {
+/// Whether a thread has addresses, bounds and a length in registers: it gathers items, and only the device knows how many there are. Beside 64 items of four
+/// bytes NVRTC 13.0 spills 16 bytes then on sm_80, where items wait in registers. Selections have numbers of their own.
+pub(crate) fn gathers_to_device_length(types: &Types) -> bool {
     types.is_bounded && types.gathers() && !types.selects()
 }
 

@@ -36,7 +36,7 @@ const REGISTERS_OF_THREAD: u32 = 40;
 /// speed was not measured.
 const REGISTERS_OF_PARAMETERS: u32 = 8;
 
-/// And for items that are gathered, whose index is checked: with 80 in all NVRTC 13.5 spills 64 bytes for a sum of `f32` on sm_121.
+/// And for items that are gathered, whose index is checked: with 80 in all NVRTC 13.0 spills 64 bytes for a sum of `f32` on sm_121.
 const REGISTERS_OF_GATHERING: u32 = 8;
 
 /// The same where items wait in shared memory, and for each word of a value. For one word and for two, 48 and 80, these are the fewest
